@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * IdleRegressionIsolator: subtract each component's power at zero usage, the intercept a
- *of a robust regression (isolator/idle_power.h):
+ * of a robust regression (isolator/idle_power.h):
  *
  *	P'[i] = P[i] - a
  *
@@ -31,7 +31,8 @@ static bool is_mode(const char *name)
 	static const char head[] = "node_cpu_", tail[] = "_ms";
 	const size_t len = strlen(name);
 
-	return strncmp(name, head, sizeof(head) - 1) == 0 && len > sizeof(tail) - 1 &&
+	/* A name with the head is longer than the tail. */
+	return strncmp(name, head, sizeof(head) - 1) == 0 &&
 	       strcmp(name + len - (sizeof(tail) - 1), tail) == 0;
 }
 
@@ -39,7 +40,7 @@ static bool is_mode(const char *name)
 static int add_use(const struct tw_dataset *d, double *use, struct tw_err *err)
 {
 	const char **name = calloc(d->cols + 1, sizeof(*name));
-	const char *main = NULL;
+	const char *main;
 	size_t count = 0;
 
 	if (name == NULL)
@@ -47,8 +48,7 @@ static int add_use(const struct tw_dataset *d, double *use, struct tw_err *err)
 	for (size_t i = 0; i < d->cols; i++)
 		if (tw_feature_find(d->col[i].name) != NULL)
 			name[count++] = d->col[i].name;
-	if (count > 0)
-		main = name[tw_main_feature(name, count, TW_PACKAGE)];
+	main = name[tw_main_feature(name, count, TW_PACKAGE)]; /* NULL if there is none */
 	free(name);
 	if (main == NULL)
 		return tw_fail(err, TW_NOTFOUND,

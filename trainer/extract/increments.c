@@ -61,11 +61,16 @@ static void keep_ended(struct ended *ended, size_t *count, struct ended last)
 	ended[(*count)++] = last;
 }
 
-/* Advance to the sample after s. */
-static void advance(struct step *s, int64_t ms, double value)
+static void update_rate(struct step *s)
 {
 	if (!s->first && s->value >= s->before)
 		s->rate = (s->value - s->before) / (double)(s->ms - s->from_ms);
+}
+
+/* Advance to the sample after s. */
+static void advance(struct step *s, int64_t ms, double value)
+{
+	update_rate(s);
 	s->first = false;
 	s->within = true;
 	s->from_ms = s->ms;
@@ -114,10 +119,8 @@ static int walk_segment(const struct segment *seg, struct ended *ended, size_t *
 		if (visit(arg, &s, err) < 0)
 			return -1;
 	}
-	last = (struct ended){ s.series, s.ms, s.value, 0 };
-	advance(&s, s.ms + 1, s.value);
-	last.rate = s.rate;
-	keep_ended(ended, count, last);
+	update_rate(&s);
+	keep_ended(ended, count, (struct ended){ s.series, s.ms, s.value, s.rate });
 	return 0;
 }
 
@@ -149,7 +152,9 @@ static int cut_series(const struct tw_counter_series *of, const struct tw_ticks 
 		    add_segment(to, &seg, err) < 0)
 			return -1;
 		if (i == 0 || tw_ticks_before(ticks, ms, &place) > last_ms)
-			seg = (struct segment){ of, here, values, 0, 0, ms };
+			seg = (struct segment){
+				.of = of, .times = here, .values = values, .ms = ms
+			};
 		seg.samples++;
 		tw_unpack_next(&values);
 		last_ms = ms;
@@ -171,12 +176,10 @@ static int walk(const struct tw_counter_series *at, size_t count,
 		const struct tw_ticks *ticks, step_fn *visit, void *arg,
 		struct tw_err *err)
 {
-	const struct segment whole = { at,
-				       tw_unpack_begin(&at->series->time_ms),
-				       tw_unpack_begin(&at->series->value),
-				       at->series->value.count,
-				       0,
-				       0 };
+	const struct segment whole = { .of = at,
+				       .times = tw_unpack_begin(&at->series->time_ms),
+				       .values = tw_unpack_begin(&at->series->value),
+				       .samples = at->series->value.count };
 	struct segments s = { 0 };
 	struct ended ended[ENDED_MAX] = { { 0 } };
 	size_t n = 0;
@@ -187,8 +190,7 @@ static int walk(const struct tw_counter_series *at, size_t count,
 	for (size_t i = 0; i < count; i++)
 		if (cut_series(&at[i], ticks, &s, err) < 0)
 			goto out;
-	if (s.count > 0)
-		qsort(s.at, s.count, sizeof(*s.at), compare_segments);
+	qsort(s.at, s.count, sizeof(*s.at), compare_segments);
 	for (size_t i = 0; i < s.count; i++)
 		if (walk_segment(&s.at[i], ended, &n, visit, arg, err) < 0)
 			goto out;
@@ -359,23 +361,22 @@ static int add_span(struct tw_increments *i, int64_t from_ms, int64_t to_ms,
 	return 0;
 }
 
-/* Count from 0, since the tick before, or since from_ms if that is later. */
-static int count_from_zero(const struct reading *r, const struct step *s, int64_t from_ms,
-			   bool birth, struct tw_err *err)
+/* Count from 0, since the tick before. A sample before it is at that tick, or earlier. */
+static int count_from_zero(const struct reading *r, const struct step *s,
+			   struct tw_err *err)
 {
 	const struct tw_increment_rules *rules = r->rules;
 	struct tw_increment_counts *n = &r->out->counts;
 	size_t place = 0;
-	int64_t tick = tw_ticks_before(rules->ticks, s->ms, &place);
+	const int64_t tick = tw_ticks_before(rules->ticks, s->ms, &place);
 	double amount = s->value;
 
-	tick = tick > from_ms ? tick : from_ms;
 	if (tick >= s->ms)
 		return 0;
 	if (amount > rules->most_per_ms * (double)(s->ms - tick)) {
 		n->hidden++;
 		amount = 0;
-	} else if (birth) {
+	} else if (s->first) {
 		n->births++;
 		n->singles += s->series->value.count == 1;
 	} else {
@@ -392,14 +393,14 @@ static int read_step(void *arg, const struct step *s, struct tw_err *err)
 	if (s->first && (!r->rules->births || s->ms <= r->rules->first_ms))
 		return 0;
 	if (s->first)
-		return count_from_zero(r, s, INT64_MIN, true, err);
+		return count_from_zero(r, s, err);
 	if (is_restart(r->rules->restarts, s->column, s->ms) ||
 	    (s->value < s->before && !r->rules->births)) {
 		r->out->counts.carried++;
 		return add_span(r->out, s->from_ms, s->ms, s->rate * (double)length, err);
 	}
 	if (s->value < s->before)
-		return count_from_zero(r, s, s->from_ms, false, err);
+		return count_from_zero(r, s, err);
 	return add_span(r->out, s->from_ms, s->ms, s->value - s->before, err);
 }
 

@@ -354,12 +354,6 @@ static void add_rate(struct tw_rates *r, struct target *to, int64_t t, double va
 		add_to_row(r, to, k, value);
 }
 
-/* Whether row k is the first that ends after a time. */
-static bool is_row_of(const struct tw_rates *r, size_t k, double at_ms)
-{
-	return k < r->end && r->to[k] > at_ms && (k == r->first || r->to[k - 1] <= at_ms);
-}
-
 /*
  * The first row that ends after a time of the exporter's clock. last is the row of the
  * previous search: increments follow each other, so it is that one or the next.
@@ -368,9 +362,10 @@ static size_t find_row(const struct tw_rates *r, double at_ms, size_t last)
 {
 	size_t low = r->first, high = r->end;
 
-	for (size_t k = last; k < last + 2; k++)
-		if (k >= low && is_row_of(r, k, at_ms))
-			return k;
+	if (last > low && r->to[last - 1] <= at_ms)
+		low = last;
+	if (low + 1 < high && r->to[low + 1] > at_ms)
+		high = low + 1;
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
