@@ -146,7 +146,7 @@ static void names_without_memory_are_an_error(void **state)
 
 /* A third-party metric in a response of Kepler. */
 struct wanted {
-	struct sampled series[2]; /* of the metric; the second may be empty */
+	struct sampled series[3]; /* of the metric; all but the first may be empty */
 	const char *name;         /* to ask for; NULL: the metric's */
 	const char *group;        /* NULL: BPFOnly */
 	enum tw_level level;
@@ -170,8 +170,10 @@ static struct tw_prom *parse(const struct wanted *w, const struct tw_strs *names
 		  w->power != NULL ? w->power : RISE },
 		w->series[0],
 		w->series[1],
+		w->series[2],
 	};
-	char *text = sampled_text(series, w->series[1].metric != NULL ? 6 : 5);
+	const size_t more = (w->series[1].metric != NULL) + (w->series[2].metric != NULL);
+	char *text = sampled_text(series, 5 + more);
 	struct tw_prom *p = NULL;
 	struct tw_err err = { 0 };
 
@@ -313,6 +315,43 @@ static void a_declared_gauge_of_containers_is_summed_over_them(void **state)
 
 	(void)state;
 	EXPECT_GAUGE(&w, 40, 47, 47);
+}
+
+/* The collector's tick of 106 was late, so that the gauge jumps from 40 to 70 at once. */
+static void a_declared_gauge_is_averaged_by_the_exporters_clock(void **state)
+{
+	static const struct sampled series[] = {
+		{ "tallywatt_collector_tick_time_seconds", "",
+		  "100,50 103,53 106,53 109,59 112,62" },
+		{ "tallywatt_process_cpu_seconds_total", "'pid':'1'",
+		  "100,0 103,3 106,3 109,9 112,12" },
+		{ "tallywatt_node_energy_joules_total",
+		  "'zone':'package','source':'rapl-sysfs'", "100,0 109,90 112,120" },
+		{ "queue_total", "", "100,10 103,40 106,70 109,10 112,10" },
+	};
+	struct tw_thirdparty t = must_make("queue_total");
+	const struct tw_extract_args args = {
+		.source = tw_energy_source_find("rapl-sysfs"),
+		.group = tw_thirdparty_group(&t, tw_feature_group_find("BPFOnly")),
+	};
+	char *text = sampled_text(series, sizeof(series) / sizeof(series[0]));
+	struct tw_prom *p = NULL;
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_prom_parse_more(text, strlen(text), &t.names, &p, &err), 0);
+	tw_prom_declare_gauges(p, &t.names);
+	assert_int_equal(tw_extract(p, &args, &d, &err), 0);
+	assert_int_equal(d.rows, 2);
+	/* 3 s from 10 to 40, 6 s from 70 to 10; then 3 s of 10. */
+	assert_float_equal(tw_dataset_find(&d, "queue_total")[0], (3 * 25 + 6 * 40) / 9.0,
+			   1e-9);
+	assert_float_equal(tw_dataset_find(&d, "queue_total")[1], 10, 1e-9);
+	tw_dataset_release(&d);
+	tw_prom_free(p);
+	free(text);
+	tw_thirdparty_release(&t);
 }
 
 /* The gauge meets the row of 103 to 106 for a millisecond. */
@@ -501,9 +540,20 @@ static void a_missing_metric_is_named(void **state)
 static void a_counter_reset_is_rejected(void **state)
 {
 	const struct wanted w = { .series = { { "io_total", "", "103,9 106,2" } } };
+	/* One of three falls, which is no restart. */
+	const struct wanted alone = {
+		.series = {
+			{ "io_total", "'disk':'a'", "103,9 106,2" },
+			{ "io_total", "'disk':'b'", RISE },
+			{ "io_total", "'disk':'c'", RISE },
+		},
+	};
 
 	(void)state;
 	expect_error(&w, TW_INVALID,
+		     "io_total (): counter falls from 9 to 2 at time 106; --resets carry "
+		     "accepts it");
+	expect_error(&alone, TW_INVALID,
 		     "io_total (): counter falls from 9 to 2 at time 106; --resets carry "
 		     "accepts it");
 }
@@ -559,6 +609,7 @@ int main(void)
 		cmocka_unit_test(a_declared_gauge_of_containers_is_summed_over_them),
 		cmocka_unit_test(
 			a_declared_gauge_has_the_mean_of_the_time_that_it_covers),
+		cmocka_unit_test(a_declared_gauge_is_averaged_by_the_exporters_clock),
 		cmocka_unit_test(a_declared_gauge_is_joined_at_any_time),
 		cmocka_unit_test(a_declared_gauge_has_no_value_in_a_long_gap),
 		cmocka_unit_test(only_third_party_metrics_are_declared_gauges),
