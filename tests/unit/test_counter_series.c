@@ -93,6 +93,36 @@ static void many_series_are_merged_in_order_of_time(void **state)
 	tw_arena_release(&arena);
 }
 
+/* Few series, each of one sample; the earliest is at any place among them. */
+static void the_earliest_sample_comes_first_wherever_its_series_is(void **state)
+{
+	enum { MOST = 7 };
+	static const double v[] = { 5 };
+
+	(void)state;
+	for (size_t n = 2; n <= MOST; n++)
+		for (size_t earliest = 0; earliest < n; earliest++) {
+			struct tw_series s[MOST];
+			struct tw_counter_series at[MOST];
+			struct tw_arena arena = { 0 };
+			struct tw_merged_series t = { 0 };
+			struct tw_err err = { 0 };
+
+			for (size_t i = 0; i < n; i++) {
+				const double ms = (double)((i + n - earliest) % n);
+
+				s[i] = make_series(&arena, &first, &ms, v, 1);
+				at[i] = (struct tw_counter_series){ key_a, 0, &s[i] };
+			}
+			assert_int_equal(tw_merged_series_join(&t, at, n, &err), 0);
+			assert_int_equal(t.count, n);
+			for (size_t i = 0; i < n; i++)
+				assert_sample(&t, i, (int64_t)i, 5, 1, 1);
+			tw_merged_series_release(&t);
+			tw_arena_release(&arena);
+		}
+}
+
 /* Without compensation, 1e16 + 1 + 1 rounds to 1e16. */
 static void small_terms_of_a_large_sum_are_kept(void **state)
 {
@@ -145,6 +175,26 @@ static void two_series_with_equal_labels_must_not_overlap(void **state)
 	assert_int_equal(tw_merged_series_join(&t, p.at, 2, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
 	assert_string_equal(err.text, "two series of 'a' have a sample at 2000 ms");
+	tw_merged_series_release(&t);
+	tw_arena_release(&p.arena);
+}
+
+/* The labels of one series are the first of the other's. */
+static void series_with_more_labels_may_overlap(void **state)
+{
+	static const struct tw_label labels[] = { { "command", "one" },
+						  { "comm", "two" } };
+	static const double time_ms[] = { 1000, 2000 };
+	struct tw_merged_series t = { 0 };
+	struct tw_err err = { 0 };
+	struct pair p;
+
+	(void)state;
+	make_pair(&p, time_ms, time_ms);
+	p.s[0].label = p.s[1].label = labels;
+	p.s[1].labels = 2;
+	assert_int_equal(tw_merged_series_join(&t, p.at, 2, &err), 0);
+	assert_sample(&t, 1, 2000, 4, 2, 1);
 	tw_merged_series_release(&t);
 	tw_arena_release(&p.arena);
 }
@@ -223,8 +273,49 @@ static void series_of_a_counter_are_in_order_of_their_begin(void **state)
 	assert_int_equal(tw_counter_set_next(&c, 0), 4);
 	assert_int_equal(tw_counter_set_next(&c, 4), 5);
 	assert_int_equal(tw_counter_set_next(&c, 5), 6);
+	c.count = 2;
+	assert_int_equal(tw_counter_set_next(&c, 0), 2);
+	c.count = 6;
 	tw_counter_set_release(&c);
 	tw_arena_release(&arena);
+}
+
+static void two_series_are_sorted(void **state)
+{
+	static const char *const labels[] = { "command", NULL };
+	static const double later[] = { 2000 }, time_ms[] = { 1000 }, v[] = { 1 };
+	struct tw_arena arena = { 0 };
+	const struct tw_series s[] = { make_series(&arena, &first, later, v, 1),
+				       make_series(&arena, &first, time_ms, v, 1) };
+	struct tw_counter_set c = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(tw_counter_set_add(&c, labels, 0, &s[i], &err), 0);
+	tw_counter_set_sort(&c);
+	assert_ptr_equal(c.at[0].series, &s[1]);
+	assert_ptr_equal(c.at[1].series, &s[0]);
+	tw_counter_set_release(&c);
+	tw_arena_release(&arena);
+}
+
+/* As a search from one time to the next finds it. Times after the count are not read. */
+static void the_first_time_that_is_not_before_another_is_found(void **state)
+{
+	static const int64_t ms[] = { 10, 20, 20, 30, 50, 60, 70, 80, 90 };
+	enum { TIMES = sizeof(ms) / sizeof(ms[0]) };
+
+	(void)state;
+	for (size_t times = 0; times <= TIMES; times++)
+		for (size_t from = 0; from <= times; from++)
+			for (int64_t t = 5; t <= 100; t += 5) {
+				size_t want = from;
+
+				while (want < times && ms[want] < t)
+					want++;
+				assert_int_equal(tw_times_find(ms, times, from, t), want);
+			}
 }
 
 static void every_failed_allocation_is_reported(void **state)
@@ -257,11 +348,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_of_one_time_are_added_up),
 		cmocka_unit_test(many_series_are_merged_in_order_of_time),
+		cmocka_unit_test(the_earliest_sample_comes_first_wherever_its_series_is),
 		cmocka_unit_test(small_terms_of_a_large_sum_are_kept),
 		cmocka_unit_test(two_series_with_equal_labels_must_not_overlap),
+		cmocka_unit_test(series_with_more_labels_may_overlap),
 		cmocka_unit_test(only_series_of_one_counter_must_not_overlap),
 		cmocka_unit_test(two_series_without_labels_must_not_overlap),
 		cmocka_unit_test(series_of_a_counter_are_in_order_of_their_begin),
+		cmocka_unit_test(the_first_time_that_is_not_before_another_is_found),
+		cmocka_unit_test(two_series_are_sorted),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 
