@@ -40,7 +40,8 @@ int tw_zip_read_path(const char *path, size_t bytes_max,
 
 /*
  * Pack a set. Equal sets give equal bytes: members are sorted by name, have the time
- * stamp 1980-01-01 and mode 0644. *data is yours (free()).
+ * stamp 1980-01-01 and mode 0644. *data is yours (free()), and has a NUL after len bytes,
+ * as the files of a set have.
  */
 int tw_zip_write(const struct tw_fileset *s, char **data, size_t *len,
 		 struct tw_err *err);

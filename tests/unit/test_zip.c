@@ -32,6 +32,7 @@ static void a_written_archive_reads_back(void **state)
 	zip_add_to(&in, "empty.csv", "", 0);
 	zip_add_to(&in, "binary", "a\0b\xff", 4);
 	b = zip_write_set(&in);
+	assert_int_equal(b.data[b.len], '\0');
 	assert_int_equal(tw_zip_read(b.data, b.len, &tw_zip_model_limits, &out, &err), 0);
 	assert_int_equal(out.count, 3);
 	assert_string_equal(out.at[0].name, "binary");
@@ -55,6 +56,7 @@ static void an_empty_set_is_an_empty_archive(void **state)
 
 	(void)state;
 	assert_int_equal(b.len, 22);
+	assert_int_equal(b.data[22], '\0');
 	assert_int_equal(tw_zip_read(b.data, b.len, &tw_zip_model_limits, &out, &err), 0);
 	assert_int_equal(out.count, 0);
 	free(b.data);
