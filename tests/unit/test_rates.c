@@ -2,12 +2,15 @@
 /* Rates of features, and the rows that they make. See also test_extract. */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/arena.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sampled.h"
+#include "trainer/extract/clock.h"
 #include "trainer/extract/extract.h"
+#include "trainer/extract/power_series.h"
 #include "trainer/extract/prom.h"
 #include "trainer/extract/quality.h"
 #include "trainer/extract/rates.h"
@@ -343,6 +346,46 @@ static void a_counter_of_one_cpu_that_falls_is_refused(void **state)
 	tw_prom_free(p);
 }
 
+/* A workload of two counters, of which the set has one: the other is not read. */
+static void a_workload_ends_with_the_set(void **state)
+{
+	static const double ms[] = { 0, 1000 }, v[] = { 0, 5 };
+	static const struct tw_schema_metric metric = { .name = "m",
+							.feature = "m",
+							.factor = 1 };
+	const struct tw_metric_series feature[] = { { .metric = &metric },
+						    { .metric = &metric } };
+	const struct tw_extract_args args = make_args();
+	int64_t from_ms[] = { 0 }, time_ms[] = { 1000 };
+	const struct tw_power_series power = { .times = 1,
+					       .from_ms = from_ms,
+					       .time_ms = time_ms };
+	const struct tw_clock clock = { 0 };
+	double rate[2] = { NAN, NAN }, *column[] = { &rate[0], &rate[1] };
+	struct tw_arena arena = { 0 };
+	struct tw_series series = { 0 };
+	struct tw_counter_series at[] = { { "a", 0, &series }, { NULL, 1, &series } };
+	const struct tw_counter_set set = { .at = at, .count = 1 };
+	struct tw_rates r = { 0 };
+	struct tw_err err = { 0 };
+	size_t i = 0;
+
+	(void)state;
+	at[1].key = at[0].key;
+	assert_int_equal(tw_pack(ms, 2, &arena, &series.time_ms, &err), 0);
+	assert_int_equal(tw_pack(v, 2, &arena, &series.value, &err), 0);
+	assert_int_equal(tw_rates_init(&r, &power, &set, feature, &clock, &args, &err),
+			 0);
+	assert_int_equal(
+		tw_rates_next(&r, &set, feature, &i, column, (const size_t[]){ 0 }, &err),
+		0);
+	assert_int_equal(i, 1);
+	assert_true(rate[0] == 5 && isnan(rate[1]));
+	assert_int_equal(r.count, 1);
+	tw_rates_release(&r);
+	tw_arena_release(&arena);
+}
+
 /* ---- third-party metrics and those of a schema ---- */
 
 enum { FEATURES = 3, SERIES = 4 };
@@ -653,6 +696,7 @@ int main(void)
 		cmocka_unit_test(features_that_the_exporter_lacks_are_missing),
 		cmocka_unit_test(a_counter_of_the_node_that_falls_is_refused),
 		cmocka_unit_test(a_counter_of_one_cpu_that_falls_is_refused),
+		cmocka_unit_test(a_workload_ends_with_the_set),
 		cmocka_unit_test(third_party_metrics_need_a_workload_with_the_others),
 		cmocka_unit_test(rows_without_a_third_party_sample_go),
 		cmocka_unit_test(rows_of_a_schemas_features_stay_as_they_are),
