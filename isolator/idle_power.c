@@ -39,9 +39,7 @@ static int compare_rows(const void *a, const void *b)
 
 	if (x->use != y->use)
 		return x->use < y->use ? -1 : 1;
-	if (x->watts != y->watts)
-		return x->watts < y->watts ? -1 : 1;
-	return x->block < y->block ? -1 : x->block > y->block;
+	return x->watts < y->watts ? -1 : x->watts > y->watts;
 }
 
 /* The lower median. Reorders v. */
@@ -96,9 +94,9 @@ static double find_slope(struct idle *s, size_t rows)
 		least = fmin(least, s->part[r].watts);
 		most = fmax(most, s->part[r].watts);
 	}
-	high = run > 0.0 ? 4.0 * (most - least) / run : 0.0;
-	if (!isfinite(high) || high == 0.0)
-		return 0.0;
+	high = 4.0 * (most - least) / run;
+	if (!isfinite(high))
+		return 0.0; /* all rows have the same usage, or nearly so */
 	for (int i = 0; i < SLOPE_TURNS; i++) {
 		const double x = high - part * (high - low);
 		const double y = low + part * (high - low);

@@ -177,6 +177,184 @@ static void without_a_slope_the_estimate_is_an_interquartile_mean(void **state)
 	assert_float_equal(find(&m, 20).watts, 105.5, 1e-9);
 }
 
+/*
+ * Two usages: the slope is the difference of the medians, 70 W - 50 W. It is that of the
+ * lower half of 24 rows, and of the 10 rows of the window where the half is less. The
+ * window has 50 W at usage 1 and up to 70 W at usage 2, so that 30 W is the median at
+ * rest.
+ */
+static void the_slope_is_of_the_half_or_of_the_window(void **state)
+{
+	static const struct {
+		size_t rows,
+			low; /* and rows of 60 W among the window's rows of usage 2 */
+		double want;
+	} cases[] = {
+		{ 24, 3, (20 + 5 * 30) / 6.0 },
+		{ 12, 1, 30 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct machine m;
+
+		for (size_t r = 0; r < cases[i].rows; r++) {
+			m.use[r] = r < 5 ? 1 : r < cases[i].rows / 2 || r < 10 ? 2 : 3;
+			m.watts[r] = r < 5 ? 50 : r < 5 + cases[i].low ? 60 : 70;
+			if (m.use[r] == 3)
+				m.watts[r] = 100;
+		}
+		assert_float_equal(find(&m, cases[i].rows).watts, cases[i].want, 1e-9);
+	}
+}
+
+/* Lines of 8 W to 12 W a unit are equally near: the median residual stays between two
+ * rows. */
+static void the_flattest_of_equally_near_lines_counts(void **state)
+{
+	static const struct machine m = { { 1, 1, 2, 2 }, { 10, 10, 18, 22 } };
+
+	(void)state;
+	assert_float_equal(find(&m, 4).watts, 2, 1e-9);
+}
+
+/*
+ * The lower half is 39 rows at 1 W a unit and one of much usage and little power. Four
+ * times (88 W - 50 W) / (210 - 10) is less than 1 W a unit.
+ */
+static void the_slope_is_at_most_four_times_that_of_the_range(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	for (size_t r = 0; r < 80; r++) {
+		m.use[r] = r < 39 ? 10 + (double)r : r < 40 ? 210 : 300;
+		m.watts[r] = r < 39 ? 50 + (double)r : r < 40 ? 50 : 100;
+	}
+	/* The middle six of the window are 52 W to 57 W at usages of 12 to 17. */
+	assert_float_equal(find(&m, 80).watts, 54.5 - 0.76 * 14.5, 1e-9);
+}
+
+/*
+ * Of 1, 5, 8, 8 and 11 W the middle is 7 W and the median deviation 2 W: 1 W is in the
+ * noise. Of 0, 9, 11 and 15 W they are 10 W and 1 W, the lower of two medians: 0 W is
+ * below the noise.
+ */
+static void power_within_three_deviations_is_noise(void **state)
+{
+	static const struct machine five = { { 1, 2, 3, 4, 5 }, { 11, 8, 8, 5, 1 } };
+	static const struct machine four = { { 1, 2, 3, 4 }, { 15, 11, 9, 0 } };
+	static const struct machine six = { { 1, 2, 3, 4, 5, 6 },
+					    { 0, 10, 10, 10, 10, 10 } };
+	struct tw_idle_power p = find(&five, 5);
+
+	(void)state;
+	assert_true(p.by_use);
+	assert_float_equal(p.watts, 7, 1e-9);
+	p = find(&four, 4);
+	assert_false(p.by_use);
+	assert_float_equal(p.watts, 10, 1e-9);
+	/* The row of the least usage counts, too. */
+	p = find(&six, 6);
+	assert_false(p.by_use);
+	assert_float_equal(p.watts, 10, 1e-9);
+}
+
+/* The window has the lower ten of 20 rows, 1 W to 10 W, in any order. */
+static void of_equal_usage_the_lowest_power_counts(void **state)
+{
+	(void)state;
+	for (size_t stride = 1; stride < 20; stride += 6) {
+		struct machine m;
+		struct tw_idle_power p;
+
+		for (size_t r = 0; r < 20; r++) {
+			m.use[r] = 5;
+			m.watts[r] = (double)(20 - r * stride % 20);
+		}
+		p = find(&m, 20);
+		assert_true(p.by_use);
+		assert_float_equal(p.watts, 5.5, 1e-9);
+	}
+}
+
+/* One row of 80 is 13 of 1000; 5 % of the largest usage is 50. */
+static void a_machine_rests_if_one_row_of_80_has_next_to_no_usage(void **state)
+{
+	static const struct {
+		size_t rows;
+		double use;
+		bool rested;
+	} cases[] = { { 13, 50, true }, { 13, 51, false }, { 12, 50, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct machine m;
+
+		for (size_t r = 0; r < ROWS; r++) {
+			m.use[r] = r < cases[i].rows ? cases[i].use : 1 + (double)r;
+			if (r >= cases[i].rows && r < 100)
+				m.use[r] = 100;
+			m.watts[r] = 50 + 0.1 * m.use[r];
+		}
+		assert_int_equal(find(&m, ROWS).rested, cases[i].rested);
+	}
+}
+
+/* The ten lowest of 37 rows are 30 W to 39 W, in any order and at the highest usage. */
+static void the_lowest_power_is_an_interquartile_mean(void **state)
+{
+	(void)state;
+	for (size_t stride = 1; stride < 25; stride++) {
+		struct machine m;
+		struct tw_idle_power p;
+
+		if (stride % 5 == 0)
+			continue; /* does not meet all of 25 rows */
+		for (size_t r = 0; r < 37; r++) {
+			m.use[r] = (double)(r + 1);
+			m.watts[r] = r < 12 ? 100 : 30 + (double)((r - 12) * stride % 25);
+		}
+		p = find(&m, 37);
+		assert_false(p.by_use);
+		assert_float_equal(p.watts, 34.5, 1e-9);
+	}
+}
+
+/*
+ * Without one of three rows the means are 11.5 W, 11 W and 10.5 W. By the jackknife the
+ * standard error is sqrt(2 / 3 * 0.5) W; Student's t by two degrees of freedom is 4.303.
+ */
+static void the_interval_of_three_rows_is_that_of_pencil_and_paper(void **state)
+{
+	static const struct machine m = { { 0, 1, 2 }, { 12, 11, 10 } };
+	const struct tw_idle_power p = find(&m, 3);
+
+	(void)state;
+	assert_true(p.rested);
+	assert_float_equal(p.watts, 11, 1e-9);
+	assert_float_equal(p.low, 11 - 4.303 / sqrt(3), 1e-9);
+	assert_float_equal(p.high, 11 + 4.303 / sqrt(3), 1e-9);
+}
+
+/* The line is 50 W at zero usage; one row is 1 W below it. */
+static void without_rest_the_interval_ends_at_the_lowest_power(void **state)
+{
+	(void)state;
+	for (size_t low = 0; low < 3; low++) {
+		struct machine m;
+		struct tw_idle_power p;
+
+		for (size_t r = 0; r < ROWS; r++) {
+			m.use[r] = 500 + (double)r / 2;
+			m.watts[r] = 50 + 0.1 * m.use[r] - (r == low ? 1 : 0);
+		}
+		p = find(&m, ROWS);
+		assert_float_equal(p.watts, 50, 1e-6);
+		assert_float_equal(p.high, 99 + 0.05 * (double)low, 1e-9);
+	}
+}
+
 /* Of the first 50 rows a quarter draws more and a quarter less, in any order. */
 static void the_outer_quarters_do_not_count(void **state)
 {
@@ -189,7 +367,7 @@ static void the_outer_quarters_do_not_count(void **state)
 			m.watts[r] = 105;
 		}
 		for (size_t i = 0; i < 24; i++)
-			m.watts[i * stride % 50] = i % 2 == 0 ? 120 : 90;
+			m.watts[i * stride % 50] = i % 2 == 0 ? 120 : 80;
 		assert_true(find(&m, ROWS).watts == 105);
 	}
 }
@@ -308,6 +486,15 @@ int main(void)
 		cmocka_unit_test(a_curved_relation_does_not_bias_the_estimate),
 		cmocka_unit_test(outliers_do_not_bias_the_estimate),
 		cmocka_unit_test(without_a_slope_the_estimate_is_an_interquartile_mean),
+		cmocka_unit_test(the_slope_is_of_the_half_or_of_the_window),
+		cmocka_unit_test(the_flattest_of_equally_near_lines_counts),
+		cmocka_unit_test(the_slope_is_at_most_four_times_that_of_the_range),
+		cmocka_unit_test(power_within_three_deviations_is_noise),
+		cmocka_unit_test(of_equal_usage_the_lowest_power_counts),
+		cmocka_unit_test(a_machine_rests_if_one_row_of_80_has_next_to_no_usage),
+		cmocka_unit_test(the_lowest_power_is_an_interquartile_mean),
+		cmocka_unit_test(the_interval_of_three_rows_is_that_of_pencil_and_paper),
+		cmocka_unit_test(without_rest_the_interval_ends_at_the_lowest_power),
 		cmocka_unit_test(the_outer_quarters_do_not_count),
 		cmocka_unit_test(rows_beside_a_line_do_not_move_it),
 		cmocka_unit_test(the_lowest_power_is_used_if_it_is_below_the_noise),
