@@ -22,6 +22,8 @@ static void a_miss_costs_forty_times_its_distance(void **state)
 	assert_near(tw_winkler(6, 10, 3), 6 + 40 * 1);
 	assert_true(tw_interval_holds(13, 10, 3));
 	assert_false(tw_interval_holds(13.1, 10, 3));
+	assert_true(tw_interval_holds(7, 10, 3));
+	assert_false(tw_interval_holds(6.9, 10, 3));
 }
 
 static void an_interval_does_not_begin_below_zero(void **state)
@@ -30,6 +32,8 @@ static void an_interval_does_not_begin_below_zero(void **state)
 	assert_near(tw_winkler(1, 1, 5), 6);
 	assert_true(isnan(tw_winkler(1, 1, NAN)));
 	assert_false(tw_interval_holds(1, 1, NAN));
+	assert_true(tw_interval_holds(0, 1, 5));
+	assert_false(tw_interval_holds(-0.1, 1, 5));
 }
 
 static void the_conformal_rank_counts_the_next_error(void **state)
@@ -62,13 +66,52 @@ static void the_area_is_the_share_of_ordered_pairs(void **state)
 	assert_int_equal(tw_miss_auc(error, expected, 40, &area, &err), 0);
 	assert_near(area, (38.0 + 19.0) / (2 * 38));
 	for (size_t i = 0; i < 40; i++)
-		expected[i] = 7;
+		expected[i] = 0;
 	assert_int_equal(tw_miss_auc(error, expected, 40, &area, &err), 0);
 	assert_near(area, 0.5);
 	for (size_t i = 0; i < 40; i++)
 		error[i] = 7;
 	assert_int_equal(tw_miss_auc(error, expected, 40, &area, &err), 0);
 	assert_true(isnan(area));
+}
+
+/* The nearest rank is ceil(0.95 n); the rows above it are misses, and only they are
+ * expected. */
+static void misses_are_the_rows_above_the_nearest_rank(void **state)
+{
+	static const struct {
+		size_t rows, misses;
+	} cases[] = { { 20, 1 }, { 21, 1 }, { 41, 2 }, { 101, 5 }, { 400, 20 } };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		const size_t rows = cases[k].rows;
+		double error[400], expected[400], area;
+		struct tw_err err = { 0 };
+
+		for (size_t i = 0; i < rows; i++) {
+			error[i] = (double)(i * 7 % rows);
+			if (rows % 7 == 0)
+				error[i] = (double)i;
+			expected[i] = error[i] >= (double)(rows - cases[k].misses);
+		}
+		assert_int_equal(tw_miss_auc(error, expected, rows, &area, &err), 0);
+		assert_near(area, 1);
+	}
+}
+
+static void no_rows_have_no_scores(void **state)
+{
+	const struct tw_intervals i = { .constant_w = 1 };
+	struct tw_interval_score s;
+	struct tw_err err = { 0 };
+	double area = 0;
+
+	(void)state;
+	assert_int_equal(tw_miss_auc(NULL, NULL, 0, &area, &err), 0);
+	assert_true(isnan(area));
+	assert_int_equal(tw_interval_score(&i, &s, &err), 0);
+	assert_true(isnan(s.auc) && isnan(s.coverage) && isnan(s.block_coverage[4]));
 }
 
 static void a_recording_is_scored_in_blocks(void **state)
@@ -163,6 +206,8 @@ int main(void)
 		cmocka_unit_test(an_interval_does_not_begin_below_zero),
 		cmocka_unit_test(the_conformal_rank_counts_the_next_error),
 		cmocka_unit_test(the_area_is_the_share_of_ordered_pairs),
+		cmocka_unit_test(misses_are_the_rows_above_the_nearest_rank),
+		cmocka_unit_test(no_rows_have_no_scores),
 		cmocka_unit_test(a_recording_is_scored_in_blocks),
 		cmocka_unit_test(the_area_of_a_recording_is_of_its_errors),
 		cmocka_unit_test(lack_of_memory_is_reported),

@@ -65,26 +65,58 @@ static void the_first_row_counts(void **state)
 	assert_near(s.idle_bias, 0);
 }
 
+/*
+ * Errors are in some order and fall with load. 95 % and 5 % are rounded up: 95 and 5 of
+ * 100 rows, 20 of 21 and 2, 95 of 99 and 5, 238 of 250 and 13.
+ */
 static void percentiles_go_by_nearest_rank(void **state)
 {
-	double y[100] = { 0 }, p[100], load[100];
+	static const struct {
+		size_t rows, of; /* errors are i * 37 % of + 1 */
+		double p95, idle;
+	} cases[] = {
+		{ 100, 100, 95, 98 }, /* 96 to 100 */
+		{ 21, 100, 93, (97 + 93) / 2.0 },
+		{ 99, 100, 96, 98 },    /* all but 64 */
+		{ 250, 250, 238, 244 }, /* 238 to 250 */
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		double y[250] = { 0 }, p[250], load[250];
+		struct tw_score s;
+		struct tw_err err = { 0 };
+
+		for (size_t i = 0; i < cases[k].rows; i++) {
+			p[i] = (double)(i * 37 % cases[k].of + 1);
+			load[i] = 1000 - p[i];
+		}
+		assert_int_equal(tw_score(y, p, load, cases[k].rows, &s, &err), 0);
+		assert_near(s.p95, cases[k].p95);
+		assert_near(s.idle_bias, cases[k].idle);
+	}
+}
+
+/* Memory behind the rows is not read. */
+static void only_the_rows_count(void **state)
+{
+	static const double y[] = { 50, 100, NAN }, p[] = { 40, 100, NAN };
+	static const double load[] = { 3, 7, NAN };
 	struct tw_score s;
 	struct tw_err err = { 0 };
 
 	(void)state;
-	for (int i = 0; i < 100; i++) {
-		p[i] = (i * 37) % 100 + 1; /* 1 to 100 */
-		load[i] = 100 - p[i];
-	}
-	assert_int_equal(tw_score(y, p, load, 100, &s, &err), 0);
-	assert_near(s.p95, 95);
-	/* The five rows of the least load have errors 96 to 100. */
-	assert_near(s.idle_bias, 98);
-
-	assert_int_equal(tw_score(y, p, load, 21, &s, &err), 0);
-	/* 5 % of 21 rows is more than one, so two; 95 % of them is 19.95, so the 20th. */
-	assert_near(s.p95, 93);
-	assert_near(s.idle_bias, (97 + 93) / 2.0);
+	assert_int_equal(tw_score(y, p, load, 2, &s, &err), 0);
+	assert_near(s.mae, 5);
+	assert_near(s.r2, 1 - 100 / 1250.0);
+	assert_near(s.mape, 10);
+	assert_near(s.p95, 10);
+	assert_near(s.idle_bias, -10);
+	assert_int_equal(tw_score(y, p, NULL, 1, &s, &err), 0);
+	assert_near(s.mae, 10);
+	assert_near(s.mape, 20);
+	assert_near(s.mape_floor, 1);
+	assert_true(isnan(s.r2));
 }
 
 static void among_equal_loads_the_first_rows_are_at_rest(void **state)
@@ -134,32 +166,48 @@ static void json_figures_have_four_decimals(void **state)
 	json_decref(obj);
 }
 
+/* The mean of equal values is off by rounding: so is each value's distance from it. */
 static void constant_power_has_no_r2(void **state)
 {
-	double y[30], p[30];
-	struct tw_score s;
-	struct tw_err err = { 0 };
+	static const double watts[] = { 0.1, 1e12 + 0.1 };
 
 	(void)state;
-	for (int i = 0; i < 30; i++) {
-		y[i] = 0.1;
-		p[i] = 0.2;
+	for (size_t k = 0; k < sizeof(watts) / sizeof(watts[0]); k++) {
+		double y[30], p[30];
+		struct tw_score s;
+		struct tw_err err = { 0 };
+
+		for (int i = 0; i < 30; i++) {
+			y[i] = watts[k];
+			p[i] = 2 * watts[k];
+		}
+		assert_int_equal(tw_score(y, p, NULL, 30, &s, &err), 0);
+		assert_true(isnan(s.r2));
 	}
-	assert_int_equal(tw_score(y, p, NULL, 30, &s, &err), 0);
-	assert_true(isnan(s.r2));
 }
 
 static void a_malformed_number_is_rejected(void **state)
 {
-	static const double y[] = { 1, 2 }, p[] = { 1, NAN };
+	static const struct {
+		double y[2], p[2];
+		const char *error;
+	} cases[] = {
+		{ { 1, 2 }, { 1, NAN }, "row 1: measured 2, predicted nan" },
+		{ { NAN, 2 }, { 1, 2 }, "row 0: measured nan, predicted 1" },
+		{ { 1, 2 }, { INFINITY, 2 }, "row 0: measured 1, predicted inf" },
+	};
 	struct tw_score s = { .rows = 7 };
-	struct tw_err nan = { 0 }, none = { 0 };
+	struct tw_err none = { 0 };
 
 	(void)state;
-	assert_int_equal(tw_score(y, p, NULL, 2, &s, &nan), -1);
-	assert_int_equal(nan.code, TW_INVALID);
-	assert_string_equal(nan.text, "row 1: measured 2, predicted nan");
-	assert_int_equal(tw_score(y, p, NULL, 0, &s, &none), -1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_err err = { 0 };
+
+		assert_int_equal(tw_score(cases[i].y, cases[i].p, NULL, 2, &s, &err), -1);
+		assert_int_equal(err.code, TW_INVALID);
+		assert_string_equal(err.text, cases[i].error);
+	}
+	assert_int_equal(tw_score(cases[0].y, cases[0].p, NULL, 0, &s, &none), -1);
 	assert_string_equal(none.text, "no rows to score");
 	assert_int_equal(s.rows, 7);
 }
@@ -184,6 +232,7 @@ int main(void)
 		cmocka_unit_test(a_wide_range_raises_the_floor),
 		cmocka_unit_test(the_first_row_counts),
 		cmocka_unit_test(percentiles_go_by_nearest_rank),
+		cmocka_unit_test(only_the_rows_count),
 		cmocka_unit_test(among_equal_loads_the_first_rows_are_at_rest),
 		cmocka_unit_test(undefined_values_are_null_in_json),
 		cmocka_unit_test(json_figures_have_four_decimals),

@@ -117,7 +117,7 @@ int tw_interval_score(const struct tw_intervals *i, struct tw_interval_score *ou
 {
 	struct tw_interval_score s = { .auc = NAN };
 	double *error = calloc(i->rows + 1, sizeof(*error));
-	bool known = i->rows > 0;
+	bool known = true;
 	int rc = -1;
 
 	if (error == NULL) {
