@@ -161,6 +161,118 @@ static void one_workload_alone_cannot_be_left_out(void **state)
 	assert_null(f.of);
 }
 
+static void recordings_with_rows_are_numbered_in_order(void **state)
+{
+	static const char *const names[] = { "a.json", "b.json", "c.json" };
+	static const struct {
+		uint32_t recording[3];
+		size_t count;
+		uint32_t of[3];
+		const char *last;
+	} cases[] = {
+		{ { 2, 0, 0 }, 2, { 1, 0, 0 }, "c.json" },
+		{ { 0, 2, 2 }, 2, { 0, 1, 1 }, "c.json" },
+		{ { 2, 2, TW_FOLD_NONE }, 1, { 0, 0, TW_FOLD_NONE }, "c.json" },
+		{ { 2, 0, 1 }, 3, { 2, 0, 1 }, "c.json" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_folds f = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(
+			tw_folds_by_recording(cases[i].recording, names, 3, 3, &f, &err),
+			0);
+		assert_string_equal(f.scheme, "workload");
+		assert_int_equal(f.count, cases[i].count);
+		assert_int_equal(f.names.count, cases[i].count);
+		assert_string_equal(f.names.at[f.count - 1], cases[i].last);
+		assert_memory_equal(f.of, cases[i].of, sizeof(cases[i].of));
+		tw_folds_release(&f);
+	}
+}
+
+/* 100 of 600 by chance; the standard deviation is 9. */
+static void each_order_of_three_rows_is_as_likely(void **state)
+{
+	size_t count[6] = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 600; seed++) {
+		struct tw_folds f = { 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(tw_folds_shuffled(3, 7, seed, &f, &err), 0);
+		assert_int_equal(f.count, 3);
+		assert_int_equal(f.of[0] + f.of[1] + f.of[2], 3);
+		count[2 * f.of[0] + (f.of[1] > f.of[2])]++;
+		tw_folds_release(&f);
+	}
+	for (size_t i = 0; i < 6; i++)
+		assert_true(count[i] > 46 && count[i] < 154);
+}
+
+/*
+ * Rows outside fold 1 are at 0, 1 and 2 with 1, 1 and 4 W: the line of least squares is
+ * 1.5 x + 0.5. Rows of the fold draw other power, which the line does not know.
+ */
+static void a_fold_is_predicted_by_the_rows_outside(void **state)
+{
+	static const char *const features[] = { "bpf_cpu_time_ms" };
+	static const double x[] = { 3, 0, 1, 5, 2 }, y[] = { 99, 1, 1, 77, 4 };
+	static const double want[] = { 5, -7, -7, 8, -7 };
+	uint32_t of[] = { 1, 0, TW_FOLD_NONE, 1, 0, 0 };
+	const struct tw_folds f = { .of = of, .count = 2 };
+	const struct tw_samples s = {
+		.rows = 5, .cols = 1, .features = features, .x = x, .y = y
+	};
+	double predicted[] = { -7, -7, -7, -7, -7 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	if (tw_folds_validate(&f, 1, tw_trainer_find("LinearRegressionTrainer"), &s, 1,
+			      predicted, &err) < 0)
+		fail_msg("%s", err.text);
+	for (size_t r = 0; r < 5; r++)
+		assert_float_equal(predicted[r], want[r], 1e-6);
+}
+
+/* Two features: 1 + 2 a + 3 b. */
+static void each_row_keeps_its_features(void **state)
+{
+	enum { ROWS = 40 };
+	static const char *const features[] = { "bpf_cpu_time_ms", "cpu_cycles" };
+	double x[2 * ROWS], y[ROWS], predicted[ROWS];
+	const struct tw_samples s = {
+		.rows = ROWS,
+		.cols = 2,
+		.features = features,
+		.x = x,
+		.y = y,
+		.unconstrained = true, /* no limit of the constant at the power at rest */
+	};
+	struct tw_folds f = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++) {
+		x[2 * r] = (double)(r * 7 % 40);
+		x[2 * r + 1] = (double)(r * 11 % 40);
+		y[r] = 1 + 2 * x[2 * r] + 3 * x[2 * r + 1];
+	}
+	assert_int_equal(tw_folds_shuffled(ROWS, 4, 3, &f, &err), 0);
+	for (uint32_t k = 0; k < 4; k++)
+		assert_int_equal(
+			tw_folds_validate(&f, k,
+					  tw_trainer_find("LinearRegressionTrainer"), &s,
+					  1, predicted, &err),
+			0);
+	for (size_t r = 0; r < ROWS; r++)
+		assert_float_equal(predicted[r], y[r], 1e-6);
+	tw_folds_release(&f);
+}
+
 static void shuffled_folds_are_even_and_follow_from_the_seed(void **state)
 {
 	struct tw_folds a = { 0 }, again = { 0 }, other = { 0 };
@@ -381,6 +493,10 @@ int main(void)
 		cmocka_unit_test(rows_of_no_workload_are_in_no_fold),
 		cmocka_unit_test(overlap_of_neighbours_takes_no_rows_from_a_fold),
 		cmocka_unit_test(one_workload_alone_cannot_be_left_out),
+		cmocka_unit_test(recordings_with_rows_are_numbered_in_order),
+		cmocka_unit_test(each_order_of_three_rows_is_as_likely),
+		cmocka_unit_test(a_fold_is_predicted_by_the_rows_outside),
+		cmocka_unit_test(each_row_keeps_its_features),
 		cmocka_unit_test(shuffled_folds_are_even_and_follow_from_the_seed),
 		cmocka_unit_test(a_workload_that_was_left_out_is_judged_without_it),
 		cmocka_unit_test(other_folds_leave_the_model_as_it_is),
