@@ -122,6 +122,70 @@ static void packages_with_zero_minimums_share_equally(void **state)
 	tw_dataset_release(&d);
 }
 
+/* The least powers are 1, 2 and 3 W, in the first, second and last row: of 6 W so many.
+ */
+static void each_package_gives_its_part_in_each_row(void **state)
+{
+	const struct tw_energy_source *source = tw_energy_source_find("rapl-sysfs");
+	const struct tw_isolator it = { .apply = take_six };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv("timestamp,package_a_core_power,core_power,package_b_core_power,"
+		 "package_c_core_power\n"
+		 "1,1,30,9,9\n2,9,31,2,9\n3,9,32,9,9\n4,9,33,9,9\n5,9,34,9,9\n"
+		 "6,9,35,9,9\n7,9,36,9,3\n",
+		 &d);
+	assert_int_equal(tw_isolate_apply(&it, NULL, source, &d, &err), 0);
+	for (size_t r = 0; r < 7; r++) {
+		assert_true(tw_dataset_find(&d, "core_power")[r] == 24 + (double)r);
+		assert_float_equal(tw_dataset_find(&d, "package_a_core_power")[r],
+				   r == 0 ? 0 : 8, 1e-12);
+		assert_float_equal(tw_dataset_find(&d, "package_b_core_power")[r],
+				   r == 1 ? 0 : 7, 1e-12);
+		assert_float_equal(tw_dataset_find(&d, "package_c_core_power")[r],
+				   r == 6 ? 0 : 6, 1e-12);
+	}
+	tw_dataset_release(&d);
+}
+
+static void one_row_is_enough(void **state)
+{
+	const struct tw_energy_source *source = tw_energy_source_find("rapl-sysfs");
+	const struct tw_isolator it = { .apply = take_six };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv("timestamp,core_power,package_a_core_power\n10,9,9\n", &d);
+	assert_int_equal(tw_isolate_apply(&it, NULL, source, &d, &err), 0);
+	assert_float_equal(tw_dataset_find(&d, "package_a_core_power")[0], 3, 1e-12);
+	tw_dataset_release(&d);
+}
+
+static int refuse(const void *state, struct tw_dataset *d, struct tw_err *err)
+{
+	(void)state;
+	(void)d;
+	return tw_fail(err, TW_INVALID, "refused");
+}
+
+static void packages_stay_if_the_isolator_fails(void **state)
+{
+	const struct tw_energy_source *source = tw_energy_source_find("rapl-sysfs");
+	const struct tw_isolator it = { .apply = refuse };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv(idle_table, &d);
+	assert_int_equal(tw_isolate_apply(&it, NULL, source, &d, &err), -1);
+	assert_string_equal(err.text, "refused");
+	assert_true(tw_dataset_find(&d, "package_0_core_power")[0] == 5);
+	tw_dataset_release(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +193,9 @@ int main(void)
 		cmocka_unit_test(subtraction_is_distributed_by_minimum_power),
 		cmocka_unit_test(subtracting_nothing_changes_no_bit),
 		cmocka_unit_test(packages_with_zero_minimums_share_equally),
+		cmocka_unit_test(each_package_gives_its_part_in_each_row),
+		cmocka_unit_test(one_row_is_enough),
+		cmocka_unit_test(packages_stay_if_the_isolator_fails),
 	};
 
 	return cmocka_run_group_tests_name("isolate_packages", tests, NULL, NULL);

@@ -51,6 +51,60 @@ static void the_registry_is_sorted_complete_and_searchable(void **state)
 	assert_null(tw_isolator_find(""));
 }
 
+static void columns_of_the_node_are_known_by_name(void **state)
+{
+	static const struct {
+		const char *name;
+		bool share, of_node;
+	} cases[] = {
+		{ TW_RATIO_PREFIX, true, true },
+		{ TW_RATIO_PREFIX "0", true, true },
+		{ "packge_ratio-0", false, false },
+		{ "packge", false, false },
+		{ "node_type", false, true },
+		{ "node_types", false, false },
+		{ "a_power", false, true },
+		{ "_power", false, false },
+		{ "power", false, false },
+		{ "a_powers", false, false },
+		{ "", false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (tw_isolate_is_share(cases[i].name) != cases[i].share ||
+		    tw_isolate_is_of_node(cases[i].name) != cases[i].of_node)
+			fail_msg("%s", cases[i].name);
+	}
+}
+
+/* Meters differ within a time: the mean of 10, 20 and 60 W is 30 W, that of 1 and 3 W is
+ * 2 W. */
+static void the_mean_is_of_the_workloads_of_one_time(void **state)
+{
+	struct tw_dataset d = { 0 }, all = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv("timestamp,id,platform_power,x\n"
+		 "10,a,10,1\n10,b,20,2\n10,c,60,4\n13,a,1,8\n13,b,3,16\n16,a,7,32\n",
+		 &d);
+	assert_int_equal(tw_isolate_aggregate(&d, &all, &err), 0);
+	for (size_t r = 0; r < 3; r++) {
+		assert_int_equal(all.time_ms[r], 10000 + 3000 * (int)r);
+		assert_float_equal(tw_dataset_find(&all, "platform_power")[r],
+				   r == 0   ? 30
+				   : r == 1 ? 2
+					    : 7,
+				   1e-12);
+		assert_true(tw_dataset_find(&all, "x")[r] == (r == 0   ? 7
+							      : r == 1 ? 24
+								       : 32));
+	}
+	tw_dataset_release(&all);
+	tw_dataset_release(&d);
+}
+
 static void aggregation_sums_features_and_averages_power(void **state)
 {
 	struct tw_dataset d = { 0 }, all = { 0 };
@@ -82,6 +136,15 @@ static void shares_without_usage_are_averaged_without_weights(void **state)
 	for (size_t r = 0; r < 3; r++)
 		assert_float_equal(tw_dataset_find(&all, "packge_ratio_package")[r],
 				   r == 0 ? 0.35 : 0.3, 1e-12);
+	tw_dataset_release(&all);
+	tw_dataset_release(&d);
+	/* One time, and usage whose square is not a number. */
+	read_csv("timestamp,id,package_usage,packge_ratio_package\n"
+		 "1,a,1e308,0.2\n1,b,3e307,0.4\n",
+		 &d);
+	assert_int_equal(tw_isolate_aggregate(&d, &all, &err), 0);
+	assert_float_equal(tw_dataset_find(&all, "packge_ratio_package")[0], 0.32 / 1.3,
+			   1e-12);
 	tw_dataset_release(&all);
 	tw_dataset_release(&d);
 }
@@ -629,6 +692,79 @@ static void train_isolator_subtracts_the_backgrounds_power(void **state)
 	tw_dataset_release(&d);
 }
 
+/* The background b runs before, between and after the times of the target a. */
+static const char two_workloads[] =
+	"timestamp,id,x,platform_power,package_usage,packge_ratio_0\n"
+	"4,2/p/b/n,40,10,1,1\n"
+	"7,1/p/a/n,1,10,1,1\n"
+	"10,1/p/a/n,2,10,1,1\n"
+	"10,2/p/b/n,10,10,1,1\n"
+	"13,1/p/a/n,3,10,1,1\n"
+	"16,1/p/a/n,4,10,1,1\n"
+	"16,2/p/b/n,20,10,1,1\n"
+	"19,2/p/b/n,30,10,1,1\n"
+	"22,1/p/a/n,5,10,1,1\n"
+	"25,2/p/b/n,50,10,1,1\n";
+
+static void the_background_stands_beside_the_target_of_its_time(void **state)
+{
+	static const double want[] = { 0, 10, 0, 20, 0 };
+	struct tw_isolator_args args = { 0 };
+	struct tw_dataset d = { 0 }, all = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	read_csv(two_workloads, &d);
+	assert_int_equal(tw_strs_adds(&args.bg_hints, "b", &err), 0);
+	assert_int_equal(tw_isolate_prepare(tw_isolator_find("TrainIsolator"), &args, &d,
+					    &all, &err),
+			 0);
+	assert_int_equal(all.rows, 5);
+	for (size_t r = 0; r < 5; r++) {
+		assert_true(tw_dataset_find(&all, "x")[r] == (double)(r + 1));
+		assert_true(tw_dataset_find(&all, "background/x")[r] == want[r]);
+	}
+	tw_dataset_release(&all);
+	tw_strs_clear(&args.bg_hints);
+	tw_dataset_release(&d);
+	/* One row of a target is enough. */
+	read_csv("timestamp,id,x\n4,2/p/b/n,3\n4,1/p/a/n,2\n4,3/p/b/n,5\n", &d);
+	assert_int_equal(tw_strs_adds(&args.target_hints, "a", &err), 0);
+	assert_int_equal(tw_isolate_prepare(tw_isolator_find("TrainIsolator"), &args, &d,
+					    &all, &err),
+			 0);
+	assert_int_equal(all.rows, 1);
+	assert_true(tw_dataset_find(&all, "background/x")[0] == 8);
+	tw_dataset_release(&all);
+	tw_strs_clear(&args.target_hints);
+	tw_dataset_release(&d);
+}
+
+static void preparing_without_memory_is_an_error(void **state)
+{
+	struct tw_isolator_args args = { 0 };
+	struct tw_dataset d = { 0 };
+	struct tw_err setup = { 0 };
+
+	(void)state;
+	read_csv(two_workloads, &d);
+	assert_int_equal(tw_strs_adds(&args.bg_hints, "b", &setup), 0);
+	for (int n = 1;; n++) {
+		struct tw_dataset all = { 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_isolate_prepare(tw_isolator_find("TrainIsolator"), &args, &d,
+					&all, &err);
+		tw_dataset_release(&all);
+		if (!fail_alloc_told(rc, &err))
+			break;
+	}
+	tw_strs_clear(&args.bg_hints);
+	tw_dataset_release(&d);
+}
+
 static void target_hints_take_precedence_over_background_hints(void **state)
 {
 	const struct tw_isolator *it = tw_isolator_find("TrainIsolator");
@@ -688,6 +824,7 @@ static void profile_isolator_subtracts_the_mean_of_the_limits_at_rest(void **sta
 	assert_int_equal(tw_profile_add_background(&profile, 4, "b", &err), 0);
 	assert_int_equal(tw_isolate_prepare(it, &args, &d, &all, &err), 0);
 	assert_int_equal(all.rows, 3);
+	assert_null(tw_dataset_find(&all, "background/cpu_cycles"));
 	assert_int_equal(it->fit(&args, &all, acpi, &fitted, &none), -1);
 	assert_int_equal(none.code, TW_NOTFOUND);
 	assert_string_equal(none.text,
@@ -830,6 +967,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_registry_is_sorted_complete_and_searchable),
+		cmocka_unit_test(columns_of_the_node_are_known_by_name),
+		cmocka_unit_test(the_mean_is_of_the_workloads_of_one_time),
 		cmocka_unit_test(aggregation_sums_features_and_averages_power),
 		cmocka_unit_test(shares_without_usage_are_averaged_without_weights),
 		cmocka_unit_test(node_level_rows_are_aggregated_to_themselves),
@@ -849,6 +988,8 @@ int main(void)
 		cmocka_unit_test(the_none_isolator_changes_nothing),
 		cmocka_unit_test(a_workload_has_the_name_of_its_container),
 		cmocka_unit_test(train_isolator_subtracts_the_backgrounds_power),
+		cmocka_unit_test(the_background_stands_beside_the_target_of_its_time),
+		cmocka_unit_test(preparing_without_memory_is_an_error),
 		cmocka_unit_test(target_hints_take_precedence_over_background_hints),
 		cmocka_unit_test(
 			profile_isolator_subtracts_the_mean_of_the_limits_at_rest),
