@@ -111,6 +111,23 @@ out:
 	return rc;
 }
 
+/* The path of a pipeline's directory with one of the prefixes above. */
+static int join_hidden(char **out, const char *db, const char *prefix, const char *name,
+		       struct tw_err *err)
+{
+	char hidden[160];
+
+	snprintf(hidden, sizeof(hidden), "%s%s", prefix, name);
+	return tw_path_join(out, err, db, hidden, NULL);
+}
+
+static bool is_missing(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 && errno == ENOENT;
+}
+
 /* Exchange two directories in one step. */
 static int exchange(const char *fresh, const char *path, struct tw_err *err)
 {
@@ -146,13 +163,7 @@ static int put_in_place(const char *fresh, const char *path, struct tw_err *err)
  */
 static int keep_previous(const char *fresh, const char *old, struct tw_err *err)
 {
-	struct stat st;
-
-	if (lstat(fresh, &st) < 0)
-		return errno == ENOENT
-			       ? 0
-			       : tw_fail_errno(err, errno, "cannot stat '%s'", fresh);
-	return put_in_place(fresh, old, err);
+	return is_missing(fresh) ? 0 : put_in_place(fresh, old, err);
 }
 
 /* ---- versions ---- */
@@ -246,7 +257,7 @@ static int check_version(const struct tw_fileset_file *manifest, const char *nam
 {
 	struct tw_manifest_id id, there;
 	char *text = NULL;
-	size_t len = 0;
+	size_t len;
 	int rc = -1;
 
 	if (tw_manifest_read_id(manifest->data, manifest->len, &id, err) < 0)
@@ -396,7 +407,6 @@ int tw_pipeline_publish_with(const char *db, const char *name,
 {
 	struct tw_err ignored = { 0 };
 	struct places at = { .name = name };
-	char fresh_name[160], old_name[160];
 	int lock = -1, rc = -1;
 
 	if (tw_pipeline_name_check(name, strlen(name), err) < 0)
@@ -404,10 +414,8 @@ int tw_pipeline_publish_with(const char *db, const char *name,
 	if (pipeline->count == 0)
 		return tw_fail(err, TW_INVALID, "cannot publish '%s': it has no files",
 			       name);
-	snprintf(fresh_name, sizeof(fresh_name), NEW_PREFIX "%s", name);
-	snprintf(old_name, sizeof(old_name), OLD_PREFIX "%s", name);
-	if (tw_path_join(&at.fresh, err, db, fresh_name, NULL) < 0 ||
-	    tw_path_join(&at.old, err, db, old_name, NULL) < 0 ||
+	if (join_hidden(&at.fresh, db, NEW_PREFIX, name, err) < 0 ||
+	    join_hidden(&at.old, db, OLD_PREFIX, name, err) < 0 ||
 	    tw_path_join(&at.path, err, db, name, NULL) < 0 || tw_dir_make(db, err) < 0)
 		goto out;
 	if (lock_database(db, &lock, err) < 0 || remove_left_overs(db, err) < 0)
@@ -465,18 +473,16 @@ out:
 int tw_pipeline_rollback(const char *db, const char *name, tw_pipeline_check_fn *check,
 			 void *arg, struct tw_err *err)
 {
-	char old_name[160], *path = NULL, *old = NULL;
-	struct stat st;
+	char *path = NULL, *old = NULL;
 	int lock = -1, rc = -1;
 
 	if (tw_name_check("pipeline name", name, strlen(name), err) < 0)
 		return -1;
-	snprintf(old_name, sizeof(old_name), OLD_PREFIX "%s", name);
-	if (tw_path_join(&old, err, db, old_name, NULL) < 0 ||
+	if (join_hidden(&old, db, OLD_PREFIX, name, err) < 0 ||
 	    tw_path_join(&path, err, db, name, NULL) < 0 ||
 	    lock_database(db, &lock, err) < 0)
 		goto out;
-	if (lstat(old, &st) < 0 && errno == ENOENT) {
+	if (is_missing(old)) {
 		tw_fail(err, TW_NOTFOUND, "there is no previous version");
 		goto out;
 	}
@@ -499,14 +505,12 @@ int tw_pipeline_known(const char *db, const char *name, struct tw_node_types *ou
 		      struct tw_err *err)
 {
 	char *path = NULL;
-	struct stat st;
 	int rc = -1;
 
 	if (tw_name_check("pipeline name", name, strlen(name), err) < 0 ||
 	    tw_path_join(&path, err, db, name, "node_type_index.json", NULL) < 0)
 		goto out;
-	if ((lstat(path, &st) == 0 || errno != ENOENT) &&
-	    tw_node_types_read(path, out, err) < 0)
+	if (!is_missing(path) && tw_node_types_read(path, out, err) < 0)
 		goto out;
 
 	rc = 0;
@@ -520,7 +524,6 @@ int tw_pipeline_published_owner(const char *db, const char *name, bool *exists,
 {
 	struct tw_fileset files = { 0 };
 	char *path = NULL, *data = NULL;
-	struct stat st;
 	size_t len;
 	int rc = -1;
 
@@ -529,7 +532,7 @@ int tw_pipeline_published_owner(const char *db, const char *name, bool *exists,
 	if (tw_name_check("pipeline name", name, strlen(name), err) < 0 ||
 	    tw_path_join(&path, err, db, name, "metadata.json", NULL) < 0)
 		goto out;
-	if (lstat(path, &st) < 0 && errno == ENOENT) {
+	if (is_missing(path)) {
 		rc = 0;
 		goto out;
 	}
@@ -571,10 +574,9 @@ static int add_old(void *arg, const char *path, struct tw_err *err)
 {
 	const struct update *u = arg;
 	struct tw_fileset old = { 0 };
-	struct stat st;
 	int rc = -1;
 
-	if (lstat(path, &st) < 0 && errno == ENOENT)
+	if (is_missing(path))
 		return 0;
 	if (tw_fileset_read_dir(&old, path, &tw_zip_pipeline_limits, err) < 0 ||
 	    check_old(u, &old, err) < 0 ||

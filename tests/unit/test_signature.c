@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #if TW_SODIUM
 #include <sodium.h>
 #endif
@@ -447,6 +448,46 @@ static void a_signer_signs_and_adds_only_to_its_own(void **state)
 	scratch_free(db);
 }
 
+/* A set that can be merged with its like. */
+static int update_models(const char *db, const struct tw_signer *signer,
+			 struct tw_err *err)
+{
+	struct tw_fileset s = { 0 };
+	int rc;
+
+	assert_int_equal(tw_fileset_add(&s, "metadata.json", "{}", 2, err), 0);
+	assert_int_equal(tw_fileset_add(&s, "node_type_index.json", "{}", 2, err), 0);
+	rc = tw_pipeline_update(db, "p", &s, signer, err);
+	tw_fileset_clear(&s);
+	return rc;
+}
+
+static void a_signer_adds_to_what_it_has_signed(void **state)
+{
+	struct tw_signer mine = { 0 };
+	char *db = scratch_new(),
+	     *signature = scratch_path(db, "p/manifest.json.minisig");
+	struct tw_err err = { 0 };
+	long long version;
+
+	(void)state;
+	need_sodium();
+	make_signer(1, &mine);
+	if (update_models(db, &mine, &err) < 0)
+		fail_msg("%s", err.text);
+	version = check_published(db, &mine);
+	if (update_models(db, &mine, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(check_published(db, &mine) > version);
+	assert_int_equal(access(signature, F_OK), 0);
+	/* A trainer without a key adds to it, and leaves no signature. */
+	assert_int_equal(update_models(db, NULL, &err), 0);
+	assert_int_equal(access(signature, F_OK), -1);
+	free(signature);
+	tw_signer_release(&mine);
+	scratch_free(db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -457,6 +498,7 @@ int main(void)
 		cmocka_unit_test(a_signature_file_has_a_limit),
 		cmocka_unit_test(a_key_with_a_password_needs_it),
 		cmocka_unit_test(a_signer_signs_and_adds_only_to_its_own),
+		cmocka_unit_test(a_signer_adds_to_what_it_has_signed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
