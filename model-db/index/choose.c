@@ -60,7 +60,7 @@ static struct fit fit_of(const struct tw_matcher *m,
 	struct fit f = { .node_type = w->node_type >= 0 &&
 				      w->node_type == machine->node_type };
 
-	if (f.node_type || best->node_type || !m->spec_known)
+	if (f.node_type || best->node_type)
 		return f;
 	f.similarity = tw_matcher_similarity(m, machine);
 	if (f.similarity >= TW_SIMILAR_ENOUGH)
@@ -177,14 +177,13 @@ static struct best search_named(struct tw_matcher *m)
 	const struct best named = search(m);
 	struct best linear;
 
-	if (!tw_wanted_means_linear(m->wanted) ||
-	    (named.entry != NULL && match_of(&named.fit) >= TW_MATCH_SPEC))
+	/* Without a model the match is TW_MATCH_ANY. */
+	if (!tw_wanted_means_linear(m->wanted) || match_of(&named.fit) >= TW_MATCH_SPEC)
 		return named;
 	m->any_linear = true;
 	linear = search(m);
 	m->any_linear = false;
-	return linear.entry != NULL && (named.entry == NULL ||
-					match_of(&linear.fit) > match_of(&named.fit))
+	return named.entry == NULL || match_of(&linear.fit) > match_of(&named.fit)
 		       ? linear
 		       : named;
 }
