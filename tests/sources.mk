@@ -19,7 +19,7 @@ test-wrap-test_publish_killed := open openat mkdir write fsync rename renameat2 
 test-wrap-test_attribute := tw_workloads_slices
 # A file system that exchanges nothing.
 test-wrap-test_publish := renameat2
-test-wrap-test_publish_faults := flock readdir rename renameat2
+test-wrap-test_publish_faults := flock fsync readdir rename renameat2
 # Registers that are not in files.
 test-wrap-test_meter_msr := pread
 test-wrap-test_meter_msr_faults := pread

@@ -419,11 +419,12 @@ static void the_lock_is_readable_but_not_writable_by_others(void **state)
 static void every_failed_allocation_leaves_the_old_version(void **state)
 {
 	struct tw_fileset files = { 0 };
-	char *db = scratch_new(), left_over[512];
+	char *db = scratch_new(), left_over[512], second[512];
 	int failures = 0;
 
 	(void)state;
 	snprintf(left_over, sizeof(left_over), "%s/.new-q", db);
+	snprintf(second, sizeof(second), "%s/.new-r", db);
 	version_must_publish(db, 1);
 	version_make(2, &files);
 	for (int n = 1;; n++, failures++) {
@@ -431,6 +432,7 @@ static void every_failed_allocation_leaves_the_old_version(void **state)
 		int rc;
 
 		assert_true(mkdir(left_over, 0755) == 0 || errno == EEXIST);
+		assert_true(mkdir(second, 0755) == 0 || errno == EEXIST);
 		fail_alloc_at(n);
 		rc = tw_pipeline_publish(db, "p", &files, &err);
 		if (!fail_alloc_hit()) {

@@ -31,6 +31,9 @@
 
 enum call { CALL_FLOCK, CALL_READDIR, CALL_RENAME, CALL_EXCHANGE, CALL_COUNT };
 
+/* The fsync() that fails, counting down; 0: all succeed. */
+static int failing_fsync;
+
 /* The errno of the next call of each kind; 0: it succeeds. */
 static int fault[CALL_COUNT];
 
@@ -47,6 +50,8 @@ int __real_flock(int fd, int how);
 int __wrap_flock(int fd, int how);
 struct dirent *__real_readdir(DIR *d);
 struct dirent *__wrap_readdir(DIR *d);
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
 int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);
 int __real_renameat2(int from_dir, const char *from, int to_dir, const char *to,
@@ -62,6 +67,15 @@ int __wrap_flock(int fd, int how)
 struct dirent *__wrap_readdir(DIR *d)
 {
 	return fails(CALL_READDIR) ? NULL : __real_readdir(d);
+}
+
+int __wrap_fsync(int fd)
+{
+	if (failing_fsync > 0 && --failing_fsync == 0) {
+		errno = EIO;
+		return -1;
+	}
+	return __real_fsync(fd);
 }
 
 int __wrap_rename(const char *from, const char *to)
@@ -129,6 +143,33 @@ static void a_failed_call_publishes_nothing(void **state)
 		version_must_publish(db, 2);
 		scratch_free(db);
 	}
+}
+
+/* Files, the directories that they are in, and the database are synced, in any order. */
+static void each_failed_fsync_is_an_error(void **state)
+{
+	char *db = scratch_new();
+	struct tw_err err = { 0 };
+	int n;
+
+	(void)state;
+	for (n = 1;; n++) {
+		err = (struct tw_err){ 0 };
+		failing_fsync = n;
+		if (version_publish(db, "p", 1 + n % 2, &err) == 0)
+			break;
+		assert_int_equal(err.code, TW_IO);
+		assert_int_equal(version_count_others(db), 0);
+	}
+	/* It would be the next one. */
+	assert_int_equal(failing_fsync, 1);
+	/* Three files and the manifest, acpi/, .new-p twice, and the database. */
+	assert_int_equal(n, 9);
+	failing_fsync = 1;
+	assert_int_equal(tw_pipeline_rollback(db, "p", NULL, NULL, &err), -1);
+	assert_int_equal(err.code, TW_IO);
+	assert_int_equal(failing_fsync, 0);
+	scratch_free(db);
 }
 
 /* The new version is published then, but the previous one is lost. */
@@ -565,7 +606,56 @@ static void each_failed_allocation_of_an_update_is_reported(void **state)
 	scratch_free(db);
 }
 
+/* The first owner stays, though the new training does not name him. */
+static void an_update_merges_with_the_published_version(void **state)
+{
+	char *db = new_database(), *owner = NULL;
+	struct tw_fileset s = { 0 };
+	struct tw_err err = { 0 };
+	bool exists;
+
+	(void)state;
+	assert_int_equal(tw_fileset_add(&s, "metadata.json", "{}", 2, &err), 0);
+	assert_int_equal(tw_fileset_add(&s, "node_type_index.json", "{}", 2, &err), 0);
+	assert_int_equal(tw_pipeline_update(db, "p", &s, NULL, &err), 0);
+	assert_int_equal(tw_pipeline_published_owner(db, "p", &exists, &owner, &err), 0);
+	assert_string_equal(owner, "alice");
+	free(owner);
+	tw_fileset_clear(&s);
+	scratch_free(db);
+}
+
 /* ---- what a caller checks ---- */
+
+/* A second lock on the database's file is not given. */
+static int meet_locked(void *arg, const char *path, struct tw_err *err)
+{
+	char *lock = scratch_path(arg, ".lock");
+	const int fd = open(lock, O_RDWR | O_CLOEXEC);
+
+	(void)err;
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1);
+	assert_int_equal(errno, EWOULDBLOCK);
+	assert_int_equal(access(path, F_OK), -1);
+	close(fd);
+	free(lock);
+	return 0;
+}
+
+static void the_lock_is_held_while_a_version_is_replaced(void **state)
+{
+	char *db = scratch_new();
+	const struct tw_publish_terms terms = { .meet = meet_locked, .arg = db };
+	struct tw_fileset s = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	version_make(1, &s);
+	assert_int_equal(tw_pipeline_publish_with(db, "p", &s, &terms, &err), 0);
+	tw_fileset_clear(&s);
+	scratch_free(db);
+}
 
 struct visit {
 	int calls;
@@ -639,6 +729,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_failed_call_publishes_nothing),
+		cmocka_unit_test(each_failed_fsync_is_an_error),
+		cmocka_unit_test(an_update_merges_with_the_published_version),
+		cmocka_unit_test(the_lock_is_held_while_a_version_is_replaced),
 		cmocka_unit_test(a_previous_version_that_cannot_be_kept_is_an_error),
 		cmocka_unit_test(an_interrupted_wait_for_the_lock_goes_on),
 		cmocka_unit_test(a_lock_that_fails_is_closed_without_standard_input_too),

@@ -11,6 +11,7 @@
 #include "model-db/publish.h"
 #include "model-db/signature.h"
 #include "model-db/signer.h"
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/versions.h"
 
@@ -488,6 +489,35 @@ static void a_signer_adds_to_what_it_has_signed(void **state)
 	scratch_free(db);
 }
 
+static void a_signature_that_cannot_be_made_publishes_nothing(void **state)
+{
+	struct tw_publish_terms signing = { 0 };
+	struct tw_signer mine = { 0 };
+	char *db = scratch_new();
+	struct tw_fileset s = { 0 };
+
+	(void)state;
+	need_sodium();
+	make_signer(1, &mine);
+	signing.signer = &mine;
+	version_make(1, &s);
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_pipeline_publish_with(db, "p", &s, &signing, &err);
+		if (!fail_alloc_hit())
+			break;
+		/* Tidying up afterwards may fail without harm. */
+		assert_int_equal(err.code, rc < 0 ? TW_NOMEM : TW_OK);
+	}
+	check_published(db, &mine);
+	tw_fileset_clear(&s);
+	tw_signer_release(&mine);
+	scratch_free(db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -499,6 +529,7 @@ int main(void)
 		cmocka_unit_test(a_key_with_a_password_needs_it),
 		cmocka_unit_test(a_signer_signs_and_adds_only_to_its_own),
 		cmocka_unit_test(a_signer_adds_to_what_it_has_signed),
+		cmocka_unit_test(a_signature_that_cannot_be_made_publishes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
