@@ -165,8 +165,8 @@ static int check_path(const char *name, struct tw_err *err)
 	return 0;
 }
 
-/* Read the file type and the packing method. */
-static int read_type(const char *entry, struct tw_zip_member *m, struct tw_err *err)
+/* Read all fields of the entry but its name. */
+static int read_fields(const char *entry, struct tw_zip_member *m, struct tw_err *err)
 {
 	const mode_t mode = (mode_t)read_u16(entry + ENTRY_ATTRIBUTES_AT + 2) & S_IFMT;
 	const uint32_t method = read_u16(entry + ENTRY_METHOD_AT);
@@ -183,6 +183,9 @@ static int read_type(const char *entry, struct tw_zip_member *m, struct tw_err *
 			       "archive member '%s': packing method %u is not supported",
 			       m->name, method);
 	m->method = (enum tw_zip_method)method;
+	m->crc = read_u32(entry + ENTRY_CRC_AT);
+	m->packed_len = read_u32(entry + ENTRY_PACKED_AT);
+	m->len = read_u32(entry + ENTRY_LEN_AT);
 	return 0;
 }
 
@@ -265,12 +268,8 @@ static int read_entry(struct reader *r, size_t *at, struct tw_zip_member *m,
 		read_u16(entry + ENTRY_COMMENT_AT);
 	if (r->end - *at < size)
 		return tw_fail(err, TW_PARSE, "archive: the directory is cut short");
-	if (copy_name(entry, m, err) < 0 || read_type(entry, m, err) < 0)
-		return -1;
-	m->crc = read_u32(entry + ENTRY_CRC_AT);
-	m->packed_len = read_u32(entry + ENTRY_PACKED_AT);
-	m->len = read_u32(entry + ENTRY_LEN_AT);
-	if (check_size(r, m, err) < 0 || read_local(r, entry, m, err) < 0)
+	if (copy_name(entry, m, err) < 0 || read_fields(entry, m, err) < 0 ||
+	    check_size(r, m, err) < 0 || read_local(r, entry, m, err) < 0)
 		return -1;
 	*at += size;
 	return 0;

@@ -57,8 +57,11 @@ static void an_empty_set_is_an_empty_archive(void **state)
 	(void)state;
 	assert_int_equal(b.len, 22);
 	assert_int_equal(b.data[22], '\0');
-	assert_int_equal(tw_zip_read(b.data, b.len, &tw_zip_model_limits, &out, &err), 0);
-	assert_int_equal(out.count, 0);
+	for (int at_end = 0; at_end < 2; at_end++) {
+		assert_int_equal(
+			zip_read_fenced(&b, at_end, &tw_zip_model_limits, &out, &err), 0);
+		assert_int_equal(out.count, 0);
+	}
 	free(b.data);
 }
 

@@ -38,25 +38,6 @@ static void a_repeated_name_is_rejected(void **state)
 	free(b.data);
 }
 
-static void ten_thousand_members_are_rejected_by_their_count(void **state)
-{
-	struct tw_fileset in = { 0 };
-	struct zip_bytes b;
-
-	(void)state;
-	for (unsigned i = 0; i < 10000; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "f%u", i);
-		zip_add_to(&in, name, "", 0);
-	}
-	b = zip_write_set(&in);
-	zip_refuses(&b, &tw_zip_model_limits, TW_INVALID,
-		    "archive: 10000 members, limit is 64");
-	free(b.data);
-	tw_fileset_clear(&in);
-}
-
 static struct zip_bytes pack_zeros(size_t files, size_t size)
 {
 	struct tw_fileset in = { 0 };
@@ -212,8 +193,9 @@ static void every_truncation_is_rejected(void **state)
 		struct tw_fileset out = { 0 };
 		struct tw_err err = { 0 };
 
-		assert_int_equal(
-			tw_zip_read(b.data, len, &tw_zip_model_limits, &out, &err), -1);
+		assert_int_equal(zip_read_fenced(&(struct zip_bytes){ b.data, len }, true,
+						 &tw_zip_model_limits, &out, &err),
+				 -1);
 		assert_int_equal(err.code, TW_PARSE);
 		assert_null(out.at);
 	}
@@ -233,10 +215,20 @@ static void a_directory_that_differs_from_the_headers_is_rejected(void **state)
 	(void)state;
 	assert_non_null(entry);
 	assert_non_null(end);
-	b.data[30] = 'x';
+	/* Method, CRC and both sizes, length of the name, name (4.3.7). */
+	for (size_t i = 8; i <= 30; i += i == 8 ? 6 : i == 26 ? 4 : 1) {
+		b.data[i] ^= 1;
+		zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+			    "archive member 'm': header and directory differ");
+		b.data[i] ^= 1;
+	}
+	/* Only flag 8 says that the header has no sizes. */
+	b.data[6] = ~8;
+	b.data[22] ^= 1;
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
 		    "archive member 'm': header and directory differ");
-	b.data[30] = 'm';
+	b.data[6] = 0;
+	b.data[22] ^= 1;
 	entry[42] = 1; /* offset of the local header */
 	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
 		    "archive member 'm': no header where the directory says");
@@ -270,6 +262,9 @@ static void two_end_records_and_zip64_are_rejected(void **state)
 	b.len = 42;
 	zip_refuses(&b, &tw_zip_model_limits, TW_UNSUPPORTED,
 		    "archive: zip64 is not supported");
+	b.data[4] = 1; /* its end record is on another disk */
+	zip_refuses(&b, &tw_zip_model_limits, TW_UNSUPPORTED,
+		    "archive: zip64 is not supported");
 	memcpy(b.data, end, 22);
 	memcpy(b.data + 22, end, 22);
 	b.data[20] = 22; /* the second end record is the comment of the first */
@@ -283,7 +278,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_repeated_name_is_rejected),
-		cmocka_unit_test(ten_thousand_members_are_rejected_by_their_count),
 		cmocka_unit_test(a_ratio_of_a_thousand_is_rejected),
 		cmocka_unit_test(members_that_overlap_are_rejected),
 		cmocka_unit_test(the_ratio_has_its_limit),

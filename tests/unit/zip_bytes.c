@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <zip.h>
 
 struct zip_bytes zip_pack(const struct zip_member *m, size_t count)
@@ -66,15 +68,36 @@ void zip_add_to(struct tw_fileset *s, const char *name, const char *data, size_t
 	assert_int_equal(tw_fileset_add(s, name, data, len, &err), 0);
 }
 
+int zip_read_fenced(const struct zip_bytes *b, bool at_end,
+		    const struct tw_fileset_limits *limits, struct tw_fileset *out,
+		    struct tw_err *err)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const size_t room = (b->len / page + 1) * page;
+	char *fence = mmap(NULL, room + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+	char *data = fence + page + (at_end ? room - b->len : 0);
+	int rc;
+
+	assert_ptr_not_equal(fence, MAP_FAILED);
+	assert_int_equal(mprotect(fence + page, room, PROT_READ | PROT_WRITE), 0);
+	memcpy(data, b->data, b->len);
+	rc = tw_zip_read(data, b->len, limits, out, err);
+	munmap(fence, room + 2 * page);
+	return rc;
+}
+
 void zip_refuses(const struct zip_bytes *b, const struct tw_fileset_limits *limits,
 		 enum tw_code code, const char *text)
 {
-	struct tw_fileset out = { 0 };
-	struct tw_err err = { 0 };
+	for (int at_end = 0; at_end < 2; at_end++) {
+		struct tw_fileset out = { 0 };
+		struct tw_err err = { 0 };
 
-	assert_int_equal(tw_zip_read(b->data, b->len, limits, &out, &err), -1);
-	assert_string_equal(err.text, text);
-	assert_int_equal(err.code, code);
-	assert_int_equal(out.count, 0);
-	assert_null(out.at);
+		assert_int_equal(zip_read_fenced(b, at_end, limits, &out, &err), -1);
+		assert_string_equal(err.text, text);
+		assert_int_equal(err.code, code);
+		assert_int_equal(out.count, 0);
+		assert_null(out.at);
+	}
 }

@@ -6,6 +6,7 @@
 
 #include "lib/core/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <zip.h>
@@ -33,7 +34,15 @@ struct zip_bytes zip_write_set(const struct tw_fileset *s);
 
 void zip_add_to(struct tw_fileset *s, const char *name, const char *data, size_t len);
 
-/* Assert that tw_zip_read() rejects the bytes with this code and text. */
+/*
+ * tw_zip_read() of a copy whose last byte (at_end) or first byte borders on memory that
+ * cannot be read: a read beyond the archive crashes.
+ */
+int zip_read_fenced(const struct zip_bytes *b, bool at_end,
+		    const struct tw_fileset_limits *limits, struct tw_fileset *out,
+		    struct tw_err *err);
+
+/* Assert that tw_zip_read() rejects the bytes, fenced, with this code and text. */
 void zip_refuses(const struct zip_bytes *b, const struct tw_fileset_limits *limits,
 		 enum tw_code code, const char *text);
 
