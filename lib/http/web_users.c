@@ -133,13 +133,13 @@ static bool same_text(const char *a, const char *b)
 	return differ == 0;
 }
 
-/* NULL: the pair is not in the cache. The caller has the lock. */
+/* NULL: the pair, which is not "", is not in the cache. The caller has the lock. */
 static struct cached *find_cached(struct tw_web_users *u, const char *pair)
 {
 	struct cached *found = NULL;
 
 	for (size_t i = 0; i < CACHE_SIZE; i++)
-		if (u->cache[i].pair[0] != '\0' && same_text(u->cache[i].pair, pair))
+		if (same_text(u->cache[i].pair, pair))
 			found = &u->cache[i];
 	return found;
 }

@@ -7,7 +7,9 @@
 #include "lib/core/strs.h"
 #include "lib/core/base64.h"
 #include "lib/http/web_users.h"
+#include "tests/unit/fail_alloc.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +118,198 @@ static void guesses_do_not_evict_a_user(void **state)
 	tw_web_users_free(u);
 }
 
+/* Half of the cache is for the newest guesses, and half for the newest right passwords.
+ */
+#define REMEMBERED 32
+
+static void the_newest_guesses_are_remembered(void **state)
+{
+	static const char *const name = "alice";
+	struct tw_web_users *u = make(&name, 1);
+	char pair[32];
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		snprintf(pair, sizeof(pair), "alice:%d", i);
+		assert_int_equal(tw_web_users_known(u, header(pair)), TW_WEB_UNCHECKED);
+	}
+	for (int i = 200 - REMEMBERED; i < 200; i++) {
+		snprintf(pair, sizeof(pair), "alice:%d", i);
+		assert_int_equal(tw_web_users_known(u, header(pair)), TW_WEB_CHECKING);
+	}
+	snprintf(pair, sizeof(pair), "alice:%d", 199 - REMEMBERED);
+	assert_int_equal(tw_web_users_known(u, header(pair)), TW_WEB_UNCHECKED);
+	tw_web_users_free(u);
+}
+
+static void the_newest_users_are_remembered(void **state)
+{
+	char text[REMEMBERED + 1][8], pair[32];
+	const char *names[REMEMBERED + 1];
+	struct tw_web_users *u;
+
+	(void)state;
+	for (int i = 0; i <= REMEMBERED; i++) {
+		snprintf(text[i], sizeof(text[i]), "u%d", i);
+		names[i] = text[i];
+	}
+	u = make(names, REMEMBERED + 1);
+	for (int i = 0; i <= REMEMBERED; i++) {
+		snprintf(pair, sizeof(pair), "u%d:secret", i);
+		assert_int_equal(tw_web_users_check(u, header(pair)), TW_WEB_ALLOWED);
+		/* The first of 33 makes room for the last. */
+		for (int j = i < REMEMBERED ? 0 : 1; j <= i; j++) {
+			snprintf(pair, sizeof(pair), "u%d:secret", j);
+			assert_int_equal(tw_web_users_known(u, header(pair)),
+					 TW_WEB_ALLOWED);
+		}
+	}
+	assert_int_equal(tw_web_users_known(u, header("u0:secret")), TW_WEB_UNCHECKED);
+	tw_web_users_free(u);
+}
+
+/* The check that began is behind the place of its result, or in front of it. */
+static void a_result_replaces_the_check_that_began(void **state)
+{
+	static const char *const name = "alice";
+	static const struct {
+		const char *pair;
+		enum tw_web_access access;
+	} cases[] = { { "alice:secret", TW_WEB_ALLOWED }, { ":x", TW_WEB_UNKNOWN } };
+
+	(void)state;
+	for (int guesses = 0; guesses < REMEMBERED; guesses += REMEMBERED - 1)
+		for (size_t i = 0; i < 2; i++) {
+			struct tw_web_users *u = make(&name, 1);
+
+			for (int n = 0; n < guesses; n++) {
+				char pair[32];
+
+				snprintf(pair, sizeof(pair), "alice:%d", n);
+				tw_web_users_known(u, header(pair));
+			}
+			answers(u, cases[i].pair, TW_WEB_UNCHECKED, cases[i].access);
+			answers(u, cases[i].pair, cases[i].access, cases[i].access);
+			/* Of a pair that was replaced nothing stays. */
+			assert_int_equal(tw_web_users_known(u, header(":")),
+					 TW_WEB_UNCHECKED);
+			tw_web_users_free(u);
+		}
+}
+
+/* A counter follows the cache. After 58 pairs its bytes read ":". */
+static void the_cache_ends_after_its_last_pair(void **state)
+{
+	static const char *const name = "alice";
+	struct tw_web_users *u = make(&name, 1);
+
+	(void)state;
+	for (int i = 0; i < ':'; i++) {
+		char pair[32];
+
+		snprintf(pair, sizeof(pair), "alice:%d", i);
+		assert_int_equal(tw_web_users_known(u, header(pair)), TW_WEB_UNCHECKED);
+	}
+	assert_int_equal(tw_web_users_known(u, header(":")), TW_WEB_UNCHECKED);
+	tw_web_users_free(u);
+}
+
+static void only_the_skipped_check_is_forgotten(void **state)
+{
+	static const char *const name = "alice";
+	static const char *const pairs[] = { "alice:1", "alice:2", "alice:3" };
+
+	(void)state;
+	for (size_t skipped = 0; skipped < 3; skipped++) {
+		struct tw_web_users *u = make(&name, 1);
+
+		for (size_t i = 0; i < 3; i++)
+			assert_int_equal(tw_web_users_known(u, header(pairs[i])),
+					 TW_WEB_UNCHECKED);
+		tw_web_users_skip(u, header(pairs[skipped]));
+		for (size_t i = 0; i < 3; i++)
+			assert_int_equal(tw_web_users_known(u, header(pairs[i])),
+					 i == skipped ? TW_WEB_UNCHECKED
+						      : TW_WEB_CHECKING);
+		tw_web_users_free(u);
+	}
+}
+
+/* Bytes that malloc() gave out; 0 with sanitizers, which look for leaks themselves. */
+static size_t bytes_in_use(void)
+{
+	const struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/* The passwords in the cache are erased then, too. */
+static void the_last_reference_frees_the_users(void **state)
+{
+	static const char *const name = "alice";
+	size_t before = 0;
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		struct tw_web_users *u = make(&name, 1);
+
+		tw_web_users_ref(u);
+		tw_web_users_free(u);
+		tw_web_users_free(u);
+		/* malloc() keeps some of the first blocks for the next ones. */
+		if (i < 2)
+			before = bytes_in_use();
+		assert_int_equal(bytes_in_use(), before);
+	}
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	struct tw_strs pairs = { 0 };
+	struct tw_err none = { 0 };
+	int failures = 0;
+
+	(void)state;
+	assert_int_equal(tw_strs_adds(&pairs, "alice", &none), 0);
+	assert_int_equal(tw_strs_adds(&pairs, HASH, &none), 0);
+	for (int n = 1;; n++, failures++) {
+		struct tw_web_users *u = NULL;
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_web_users_new(&pairs, &u, &err);
+		if (!fail_alloc_told(rc, &err)) {
+			tw_web_users_free(u);
+			break;
+		}
+		assert_null(u);
+	}
+	assert_true(failures >= 3);
+	tw_strs_clear(&pairs);
+}
+
+/* crypt() answers such texts with "*0", or with "*1" if it was given "*0". */
+static void a_broken_hash_is_of_no_password(void **state)
+{
+	static const char *const hashes[] = { "", "*0", "*1", "!", "$2b$04$", "secret" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hashes) / sizeof(hashes[0]); i++) {
+		struct tw_strs pairs = { 0 };
+		struct tw_web_users *u;
+		struct tw_err err = { 0 };
+
+		assert_int_equal(tw_strs_adds(&pairs, "alice", &err), 0);
+		assert_int_equal(tw_strs_adds(&pairs, hashes[i], &err), 0);
+		assert_int_equal(tw_web_users_new(&pairs, &u, &err), 0);
+		answers(u, "alice:secret", TW_WEB_UNCHECKED, TW_WEB_UNKNOWN);
+		answers(u, "alice:", TW_WEB_UNCHECKED, TW_WEB_UNKNOWN);
+		tw_strs_clear(&pairs);
+		tw_web_users_free(u);
+	}
+}
+
 static void malformed_headers_are_unknown(void **state)
 {
 	static const char *const texts[] = {
@@ -188,6 +382,14 @@ int main(void)
 		cmocka_unit_test(a_password_is_checked_once),
 		cmocka_unit_test(a_check_that_has_begun_is_not_begun_again),
 		cmocka_unit_test(guesses_do_not_evict_a_user),
+		cmocka_unit_test(the_newest_guesses_are_remembered),
+		cmocka_unit_test(the_newest_users_are_remembered),
+		cmocka_unit_test(a_result_replaces_the_check_that_began),
+		cmocka_unit_test(the_cache_ends_after_its_last_pair),
+		cmocka_unit_test(only_the_skipped_check_is_forgotten),
+		cmocka_unit_test(the_last_reference_frees_the_users),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+		cmocka_unit_test(a_broken_hash_is_of_no_password),
 		cmocka_unit_test(malformed_headers_are_unknown),
 		cmocka_unit_test(a_long_header_is_unknown),
 		cmocka_unit_test(a_name_is_known_only_with_users),
