@@ -405,7 +405,6 @@ static int read_stream(struct parser *p, struct tw_err *err)
 		return 0; /* an empty file */
 	if (next_event(p, err) < 0 || read_root(p, err) < 0)
 		return -1;
-	p->key[0] = '\0';
 	if (next_event(p, err) < 0 || next_event(p, err) < 0)
 		return -1;
 	if (p->event.type != YAML_STREAM_END_EVENT)

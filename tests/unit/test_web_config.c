@@ -12,7 +12,9 @@
 #include "tests/unit/scratch.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* "secret", at bcrypt's lowest cost. */
 #define HASH_END "abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
@@ -143,6 +145,8 @@ static void an_error_names_the_line_and_the_key(void **state)
 		  "line 4: cipher_suites: 'A' twice" },
 		{ "tls_server_config:\n  cipher_suites:\n - A\n",
 		  "line 3: did not find expected key while parsing a block mapping" },
+		{ "tls_server_config:\n  cipher_suites:\n  - @\n",
+		  "line 3: found character that cannot start any token" },
 		{ "tls_server_config:\n  cipher_suites:\n  - - A\n",
 		  "line 3: cipher_suites: want a text" },
 		{ "tls_server_config:\n  cipher_suites:\n  - A: B\n",
@@ -165,10 +169,20 @@ static void an_error_names_the_line_and_the_key(void **state)
 		  "tls_server_config: cert_file and key_file go together" },
 		{ "tls_server_config:\n  cert_file:\n  key_file: b\n",
 		  "line 2: cert_file: no value" },
+		{ "tls_server_config:\n  cert_file: \"\"\n",
+		  "line 2: cert_file: no value" },
+		{ "tls_server_config:\n  min_version:\n",
+		  "line 2: min_version: no value" },
+		{ "tls_server_config:\n  client_auth_type:\n",
+		  "line 2: client_auth_type: no value" },
+		{ "tls_server_config:\n  prefer_server_cipher_suites:\n",
+		  "line 2: prefer_server_cipher_suites: no value" },
 		{ "tls_server_config:\n  cert_file: [a]\n",
 		  "line 2: cert_file: want a text" },
 		{ "tls_server_config:\n  cert_file: a\n  cert_file: b\n",
 		  "line 3: cert_file: the key is there twice" },
+		{ "tls_server_config:\n  cert_file: a\n  key_file: b\n  cert_file: c\n",
+		  "line 4: cert_file: the key is there twice" },
 		{ "tls_server_config:\ntls_server_config:\n",
 		  "line 2: tls_server_config: the key is there twice" },
 		{ "tls_server_config:\n  cert_file: a\n  key_file: b\n  client_ca_file: "
@@ -199,8 +213,12 @@ static void an_error_names_the_line_and_the_key(void **state)
 		  "line 3: did not find expected key" },
 		{ "http_server_config:\n  http2: maybe\n",
 		  "line 2: http2: want true or false, not 'maybe'" },
+		{ "http_server_config:\n  headers: x\n",
+		  "line 2: headers: want 'key: value' lines" },
 		{ "http_server_config:\n  headers:\n    A: 1\n    A: 2\n",
 		  "line 4: A: the key is there twice" },
+		{ "http_server_config:\n  headers:\n    A: 1\n    B: 2\n    B: 3\n",
+		  "line 5: B: the key is there twice" },
 		{ "http_server_config:\n  headers:\n    A: {b: c}\n",
 		  "line 3: A: want a text" },
 		{ "http_server_config:\n  headers:\n    ? [A]\n    : b\n",
@@ -217,8 +235,10 @@ static void an_error_names_the_line_and_the_key(void **state)
 		{ "--- {}\n--- {}\n", "line 2: a second document" },
 		{ "http_server_config:\n  http2: false\n--- {}\n",
 		  "line 3: a second document" },
+		{ "{\n}\n@\n", "line 3: found character that cannot start any token" },
 		{ "{}\nx: y\n", "line 2: did not find expected <document start>" },
 		{ "\xff\n", "line 1: invalid leading UTF-8 octet" },
+		{ "\xff\xfe", "line 1: invalid leading UTF-8 octet" }, /* UTF-16 */
 		{ "\n\n#\x01\n", "line 3: control characters are not allowed" },
 	};
 
@@ -232,6 +252,39 @@ static void an_error_names_the_line_and_the_key(void **state)
 			fail_msg("'%s': %s", cases[i].text, err.text);
 		assert_null(c.cert_file);
 	}
+}
+
+static void each_version_of_tls_has_a_name(void **state)
+{
+	static const char *const names[] = { "TLS10", "TLS11", "TLS12", "TLS13" };
+
+	(void)state;
+	for (int i = TW_TLS_1_0; i <= TW_TLS_1_3; i++) {
+		struct tw_web_config c = { 0 };
+		struct tw_err err = { 0 };
+		char text[128];
+
+		snprintf(text, sizeof(text),
+			 "tls_server_config:\n  min_version: %s\n  max_version: %s\n",
+			 names[i], names[i]);
+		assert_int_equal(parse(text, &c, &err), 0);
+		assert_int_equal(c.min, i);
+		assert_int_equal(c.max, i);
+		tw_web_config_release(&c);
+	}
+}
+
+static void clients_may_come_without_a_certificate(void **state)
+{
+	struct tw_web_config c = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		parse("tls_server_config:\n  client_auth_type: NoClientCert\n", &c, &err),
+		0);
+	assert_false(c.client_auth);
+	tw_web_config_release(&c);
 }
 
 /* A line break in a header would start another header. */
@@ -270,6 +323,19 @@ static void anchors_aliases_and_tags_are_refused(void **state)
 		  "line 2: cert_file: aliases are not supported" },
 		{ "http_server_config:\n  headers:\n    A: b\n    *a : b\n",
 		  "line 4: aliases are not supported" },
+		{ "tls_server_config:\n  cipher_suites:\n  - *a\n",
+		  "line 3: cipher_suites: aliases are not supported" },
+		{ "&a\ntls_server_config:\n", "line 1: anchors are not supported" },
+		{ "http_server_config:\n  headers:\n    A: &a b\n",
+		  "line 3: A: anchors are not supported" },
+		{ "http_server_config:\n  headers:\n    &a A: b\n",
+		  "line 3: anchors are not supported" },
+		{ "basic_auth_users:\n  a: &a " HASH "\n",
+		  "line 2: a: anchors are not supported" },
+		{ "basic_auth_users:\n  &a a: " HASH "\n",
+		  "line 2: anchors are not supported" },
+		{ "tls_server_config:\n  cipher_suites: !!seq [A]\n",
+		  "line 2: cipher_suites: tags are not supported" },
 		{ "tls_server_config: !!map\n  cert_file: b\n",
 		  "line 1: tls_server_config: tags are not supported" },
 		{ "tls_server_config:\n  cert_file: !!str b\n",
@@ -287,23 +353,65 @@ static void anchors_aliases_and_tags_are_refused(void **state)
 	}
 }
 
+static void write_text(const char *path, const char *text)
+{
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_file_replace(path, text, strlen(text), &err), 0);
+}
+
+#define PATHS                                      \
+	"tls_server_config:\n  cert_file: a.crt\n" \
+	"  client_auth_type: RequireAndVerifyClientCert\n"
+
 static void relative_paths_begin_at_the_file(void **state)
 {
-	static const char text[] = "tls_server_config:\n"
-				   "  cert_file: a.crt\n  key_file: /b.key\n";
+	static const char *const texts[] = {
+		PATHS "  key_file: /b.key\n  client_ca_file: /d/../c.crt\n",
+		PATHS "  key_file: b.key\n  client_ca_file: d/../c.crt\n",
+	};
 	char *dir = scratch_new(), path[512], want[512];
-	struct tw_web_config c = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/web.yml", dir);
-	snprintf(want, sizeof(want), "%s/a.crt", dir);
-	assert_int_equal(tw_file_create(path, text, strlen(text), &err), 0);
-	if (tw_web_config_read(path, &c, &err) < 0)
-		fail_msg("%s", err.text);
-	assert_string_equal(c.cert_file, want);
-	assert_string_equal(c.key_file, "/b.key");
+	for (size_t i = 0; i < 2; i++) {
+		const char *rest = i == 0 ? "" : dir;
+		struct tw_web_config c = { 0 };
+
+		write_text(path, texts[i]);
+		if (tw_web_config_read(path, &c, &err) < 0)
+			fail_msg("%s", err.text);
+		snprintf(want, sizeof(want), "%s/a.crt", dir);
+		assert_string_equal(c.cert_file, want);
+		snprintf(want, sizeof(want), "%s/b.key", rest);
+		assert_string_equal(c.key_file, want);
+		snprintf(want, sizeof(want), "%s/d/../c.crt", rest);
+		assert_string_equal(c.client_ca_file, want);
+		tw_web_config_release(&c);
+	}
+	scratch_free(dir);
+}
+
+static void a_file_without_a_directory_is_in_the_current_one(void **state)
+{
+	char *dir = scratch_new(), *back = getcwd(NULL, 0);
+	struct tw_web_config c = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_non_null(back);
+	assert_int_equal(chdir(dir), 0);
+	write_text("web.yml", "tls_server_config:\n  cert_file: a\n  key_file: d/b\n");
+	assert_int_equal(tw_web_config_read("web.yml", &c, &err), 0);
+	assert_string_equal(c.cert_file, "a");
+	assert_string_equal(c.key_file, "d/b");
 	tw_web_config_release(&c);
+	write_text("web.yml", "tls:\n");
+	assert_int_equal(tw_web_config_read("web.yml", &c, &err), -1);
+	assert_string_equal(err.text, "web.yml: line 1: tls: unknown key");
+	assert_int_equal(chdir(back), 0);
+	free(back);
 	scratch_free(dir);
 }
 
@@ -330,7 +438,14 @@ static void assert_too_large(const char *head, const char *format, int count,
 
 static void size_depth_and_counts_are_limited(void **state)
 {
+	static char largest[TW_WEB_CONFIG_BYTES_MAX];
+	struct tw_web_config c = { 0 };
+	struct tw_err err = { 0 };
+
 	(void)state;
+	memset(largest, '#', sizeof(largest));
+	assert_int_equal(tw_web_config_parse(largest, sizeof(largest), &c, &err), 0);
+	tw_web_config_release(&c);
 	assert_too_large("", "# a comment\n", 30000, "", "the file is over 262144 bytes");
 	assert_too_large("tls_server_config:\n  cert_file: ", "a", 1024, "\n",
 			 "line 2: cert_file: a text of more than 1023 bytes");
@@ -403,22 +518,26 @@ static void suites_and_curves_become_a_priority_string(void **state)
 
 static void every_failed_allocation_is_reported(void **state)
 {
+	char *dir = scratch_new(), path[512];
 	int failures = 0;
 
 	(void)state;
+	snprintf(path, sizeof(path), "%s/web.yml", dir);
+	write_text(path, whole);
 	for (int n = 1;; n++, failures++) {
 		struct tw_web_config c = { 0 };
 		struct tw_err err = { 0 };
 		int rc;
 
 		fail_alloc_at(n);
-		rc = parse(whole, &c, &err);
+		rc = tw_web_config_read(path, &c, &err);
 		if (!fail_alloc_told(rc, &err)) {
 			tw_web_config_release(&c);
 			break;
 		}
 	}
 	assert_true(failures > 5);
+	scratch_free(dir);
 }
 
 int main(void)
@@ -428,9 +547,12 @@ int main(void)
 		cmocka_unit_test(flow_style_and_escapes_are_read),
 		cmocka_unit_test(an_empty_section_is_no_section),
 		cmocka_unit_test(an_error_names_the_line_and_the_key),
+		cmocka_unit_test(each_version_of_tls_has_a_name),
+		cmocka_unit_test(clients_may_come_without_a_certificate),
 		cmocka_unit_test(control_characters_are_refused_however_they_are_written),
 		cmocka_unit_test(anchors_aliases_and_tags_are_refused),
 		cmocka_unit_test(relative_paths_begin_at_the_file),
+		cmocka_unit_test(a_file_without_a_directory_is_in_the_current_one),
 		cmocka_unit_test(size_depth_and_counts_are_limited),
 		cmocka_unit_test(suites_and_curves_become_a_priority_string),
 		cmocka_unit_test(every_failed_allocation_is_reported),
