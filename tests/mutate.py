@@ -38,7 +38,7 @@ TIMEOUT_MIN_S = 10
 CPU_MIN_S = 2
 RELEASES = re.compile(r"^(free|close|closedir|fclose|json_decref|explicit_bzero|\w*memzero|"
                       r"tw_\w+_(free|release|clear|close|unref)|pthread_\w*(lock|destroy)|"
-                      r"zip_\w+_(free|fini)|zip_discard|yaml_\w+_delete|"
+                      r"zip_\w+_(free|fini)|zip_discard|yaml_\w+_delete|inflateEnd|"
                       r"tw_log_\w+|release\w*|free_\w+|assert)$")
 # (what, pattern, replacements). Groups stay around the middle one, which is replaced.
 OPERATORS = (

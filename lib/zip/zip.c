@@ -285,8 +285,7 @@ static int by_name(const void *a, const void *b)
 /* Sort by name, so that repeated names are neighbours. */
 static int check_names(struct tw_zip_list *d, struct tw_err *err)
 {
-	if (d->count > 1)
-		qsort(d->at, d->count, sizeof(d->at[0]), by_name);
+	qsort(d->at, d->count, sizeof(d->at[0]), by_name);
 	for (size_t i = 1; i < d->count; i++)
 		if (strcmp(d->at[i - 1].name, d->at[i].name) == 0)
 			return tw_fail(err, TW_INVALID,

@@ -209,15 +209,24 @@ static void a_member_may_be_packed_in_a_200th(void **state)
 static void a_comment_has_at_most_65535_bytes(void **state)
 {
 	static const size_t lengths[] = { 1, 65534, 65535 };
+	static const char none[] = "archive: no end record: not a zip, or cut short";
+	struct archive a = { 0 };
+	struct zip_bytes b;
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		struct archive a = { 0 };
-
 		add_member(&a, 100, 100);
 		listed(finish(&a, lengths[i]), &tw_zip_model_limits, NULL);
-		listed(finish(&a, lengths[i]), &tw_zip_model_limits, NULL);
 	}
+	/* An end record in a comment reaches to its end; this one ends before. */
+	add_member(&a, 1, 1);
+	b = finish(&a, 30);
+	memcpy(b.data + b.len - 30, "PK\5\6", 4);
+	listed(b, &tw_zip_model_limits, NULL);
+	add_member(&a, 1, 1);
+	b = finish(&a, 30);
+	b.len--;
+	listed(b, &tw_zip_model_limits, none);
 }
 
 /* What follows an end record's first four bytes is the number of its disk. */
@@ -276,7 +285,8 @@ static void a_member_may_not_reach_into_the_directory(void **state)
 		const size_t packed = cases[i].packed;
 		struct archive a = { 0 };
 
-		add_entry(&a, "m", packed, packed, 0);
+		add_entry(&a, "m", packed, packed, 10);
+		add_zeros(&a.body, 10);
 		add_header(&a.body, "m", packed, packed, cases[i].extra);
 		add_zeros(&a.body, cases[i].room);
 		listed(finish(&a, 0), &tw_zip_model_limits,
@@ -361,19 +371,24 @@ static void a_name_may_not_come_back_later(void **state)
 	       "archive: two members have the same name");
 }
 
+static uint64_t sum_of_list(struct zip_bytes b, struct tw_zip_list *list)
+{
+	struct tw_err err = { 0 };
+
+	assert_int_equal(
+		tw_zip_list_read(b.data, b.len, &tw_zip_model_limits, list, &err), 0);
+	return tw_zip_list_sum(list);
+}
+
 static uint64_t sum_of(const struct zip_member *m, size_t count)
 {
 	struct zip_bytes b = zip_pack(m, count);
 	struct tw_zip_list list = { 0 };
-	struct tw_err err = { 0 };
-	uint64_t sum;
+	const uint64_t sum = sum_of_list(b, &list);
 
-	assert_int_equal(
-		tw_zip_list_read(b.data, b.len, &tw_zip_model_limits, &list, &err), 0);
 	for (size_t i = 0; i < count; i++)
 		assert_string_equal(tw_zip_list_find(&list, m[i].name)->name, m[i].name);
 	assert_null(tw_zip_list_find(&list, "none"));
-	sum = tw_zip_list_sum(&list);
 	tw_zip_list_release(&list);
 	free(b.data);
 	return sum;
@@ -391,15 +406,36 @@ static void the_sum_is_of_names_and_bytes(void **state)
 	const struct zip_member other[][2] = {
 		{ { .name = "a", .text = text }, { .name = "c", .text = "2" } },
 		{ { .name = "a", .text = text }, { .name = "b", .text = "3" } },
+		{ { .name = "a", .text = "3" }, { .name = "b", .text = "2" } },
 		{ { .name = "a", .text = "2" }, { .name = "b", .text = text } },
 	};
 	const uint64_t sum = sum_of(first, 2);
 
 	(void)state;
 	assert_int_equal(sum_of(same, 2), sum);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 4; i++)
 		assert_int_not_equal(sum_of(other[i], 2), sum);
 	assert_int_not_equal(sum_of(first, 1), sum);
+}
+
+/* Both have the same CRC in their directories. */
+static void the_sum_is_of_lengths(void **state)
+{
+	uint64_t sums[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct tw_zip_list list = { 0 };
+		struct archive a = { 0 };
+		struct zip_bytes b;
+
+		add_member(&a, 10, 10 + i);
+		b = finish(&a, 0);
+		sums[i] = sum_of_list(b, &list);
+		tw_zip_list_release(&list);
+		free(b.data);
+	}
+	assert_int_not_equal(sums[0], sums[1]);
 }
 
 static void path_refused(const char *path, size_t max, const char *text)
@@ -458,6 +494,7 @@ int main(void)
 		cmocka_unit_test(a_name_is_neither_empty_nor_has_a_nul),
 		cmocka_unit_test(a_name_may_not_come_back_later),
 		cmocka_unit_test(the_sum_is_of_names_and_bytes),
+		cmocka_unit_test(the_sum_is_of_lengths),
 		cmocka_unit_test(a_path_is_of_an_archive_or_a_directory),
 	};
 

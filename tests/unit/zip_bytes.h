@@ -34,10 +34,7 @@ struct zip_bytes zip_write_set(const struct tw_fileset *s);
 
 void zip_add_to(struct tw_fileset *s, const char *name, const char *data, size_t len);
 
-/*
- * tw_zip_read() of a copy whose last byte (at_end) or first byte borders on memory that
- * cannot be read: a read beyond the archive crashes.
- */
+/* tw_zip_read() of a copy as fenced_copy() makes it. */
 int zip_read_fenced(const struct zip_bytes *b, bool at_end,
 		    const struct tw_fileset_limits *limits, struct tw_fileset *out,
 		    struct tw_err *err);
