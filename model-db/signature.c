@@ -19,21 +19,17 @@ struct line {
 	size_t len;
 };
 
-/* Take the next line, without its end. False at the end of the text. */
-static bool next_line(const char **text, size_t *len, struct line *out)
+/* Take the next line, without its end. It is empty at the end of the text. */
+static struct line next_line(const char **text, size_t *len)
 {
-	const char *end;
+	const char *end = memchr(*text, '\n', *len);
+	struct line l = { *text, end != NULL ? (size_t)(end - *text) : *len };
 
-	if (*len == 0)
-		return false;
-	end = memchr(*text, '\n', *len);
-	out->at = *text;
-	out->len = end != NULL ? (size_t)(end - *text) : *len;
-	*len -= out->len + (end != NULL);
-	*text += out->len + (end != NULL);
-	if (out->len > 0 && out->at[out->len - 1] == '\r')
-		out->len--;
-	return true;
+	*len -= l.len + (end != NULL);
+	*text += l.len + (end != NULL);
+	if (l.len > 0 && l.at[l.len - 1] == '\r')
+		l.len--;
+	return l;
 }
 
 static bool skip_prefix(struct line *l, const char *prefix)
@@ -84,8 +80,9 @@ int tw_minisign_key(const char *what, const char *text, size_t len, unsigned cha
 
 	if (check_size(what, len, err) < 0)
 		return -1;
-	if (!next_line(&text, &len, &comment) ||
-	    !skip_prefix(&comment, "untrusted comment:") || !next_line(&text, &len, &key))
+	comment = next_line(&text, &len);
+	key = next_line(&text, &len);
+	if (!skip_prefix(&comment, "untrusted comment:") || key.len == 0)
 		return tw_fail(
 			err, TW_PARSE,
 			"%s: want a line 'untrusted comment: ..' and one of base64",
@@ -101,11 +98,12 @@ int tw_minisign_signature(const char *text, size_t len, struct tw_minisig *out,
 
 	if (check_size("signature", len, err) < 0)
 		return -1;
-	if (!next_line(&text, &len, &untrusted) ||
-	    !skip_prefix(&untrusted, "untrusted comment:") ||
-	    !next_line(&text, &len, &signature) || !next_line(&text, &len, &trusted) ||
-	    !skip_prefix(&trusted, "trusted comment: ") ||
-	    !next_line(&text, &len, &global))
+	untrusted = next_line(&text, &len);
+	signature = next_line(&text, &len);
+	trusted = next_line(&text, &len);
+	global = next_line(&text, &len);
+	if (!skip_prefix(&untrusted, "untrusted comment:") ||
+	    !skip_prefix(&trusted, "trusted comment: ") || global.len == 0)
 		return tw_fail(err, TW_PARSE, "signature: want minisign's four lines");
 	if (tw_minisign_bytes("signature", signature.at, signature.len, s.signature,
 			      sizeof(s.signature), err) < 0 ||

@@ -74,8 +74,8 @@ static int read_secret(const char *text, size_t len, const char *password,
 	unsigned char check[crypto_generichash_BYTES];
 	crypto_generichash_state h;
 
-	if (tw_minisign_key("secret key", text, len, (unsigned char *)s, sizeof(*s),
-			    err) < 0)
+	if (start(err) < 0 || tw_minisign_key("secret key", text, len, (unsigned char *)s,
+					      sizeof(*s), err) < 0)
 		return -1;
 	if (memcmp(s->kind, "Ed", 2) != 0 || memcmp(s->sum, "B2", 2) != 0)
 		return tw_fail(err, TW_UNSUPPORTED,
@@ -134,7 +134,7 @@ int tw_signature_make(const char *key_text, size_t key_len, const char *password
 	struct secret s = { 0 };
 	int rc = -1;
 
-	if (start(err) < 0 || read_secret(key_text, key_len, password, &s, err) < 0)
+	if (read_secret(key_text, key_len, password, &s, err) < 0)
 		goto out;
 	hash(data, len, digest);
 	memcpy(signature + KIND, s.id, sizeof(s.id));
@@ -165,7 +165,7 @@ int tw_signature_public(const char *key_text, size_t key_len, const char *passwo
 	struct secret s = { 0 };
 	int rc = -1;
 
-	if (start(err) < 0 || read_secret(key_text, key_len, password, &s, err) < 0)
+	if (read_secret(key_text, key_len, password, &s, err) < 0)
 		goto out;
 	memcpy(bytes + KIND, s.id, sizeof(s.id));
 	crypto_sign_ed25519_sk_to_pk(bytes + REST, s.key);

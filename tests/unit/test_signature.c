@@ -12,6 +12,7 @@
 #include "model-db/signature.h"
 #include "model-db/signer.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/fenced.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/versions.h"
 
@@ -25,6 +26,7 @@
 
 static void need_sodium(void)
 {
+	assert_int_equal(tw_signature_available(), TW_SODIUM);
 	if (tw_signature_available())
 		return;
 	printf("SKIPPED: test_signature: built without libsodium\n");
@@ -124,6 +126,8 @@ static void a_signature_is_of_a_name_and_a_version(void **state)
 	assert_int_equal(tw_signature_check_pipeline(&s, "p", &other.keys, false, &err),
 			 -1);
 	err = (struct tw_err){ 0 };
+	/* Without any keys no signature is known. */
+	assert_int_equal(tw_signature_check_pipeline(&s, "p", &no_keys, false, &err), 0);
 	tw_fileset_clear(&s);
 	version_make(1, &s);
 	refused(&s, "p", &mine.keys, "not signed: there is no manifest.json.minisig");
@@ -151,6 +155,34 @@ static void a_signature_is_of_a_name_and_a_version(void **state)
 	tw_fileset_clear(&s);
 	tw_signer_release(&mine);
 	tw_signer_release(&other);
+}
+
+static void a_manifest_counts_without_a_signature(void **state)
+{
+	const struct tw_manifest_id id = { "p", 3 };
+	const struct tw_strs keys = { 0 };
+	struct tw_fileset s = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	version_make(1, &s);
+	assert_int_equal(tw_manifest_add(&s, &id, &err), 0);
+	assert_int_equal(tw_signature_check_pipeline(&s, "p", &keys, false, &err), 0);
+	assert_int_equal(tw_signature_check_pipeline(&s, "q", &keys, false, &err), -1);
+	assert_int_equal(err.code, TW_DENIED);
+	err = (struct tw_err){ 0 };
+	/* A file that the manifest does not list. */
+	assert_int_equal(tw_fileset_add(&s, "more", "x", 1, &err), 0);
+	assert_int_equal(tw_signature_check_pipeline(&s, "p", &keys, false, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	err = (struct tw_err){ 0 };
+	tw_fileset_clear(&s);
+	/* A signature of no manifest. */
+	version_make(1, &s);
+	assert_int_equal(tw_fileset_add(&s, TW_MANIFEST_SIGNATURE, "x", 1, &err), 0);
+	assert_int_equal(tw_signature_check_pipeline(&s, "p", &keys, false, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	tw_fileset_clear(&s);
 }
 
 /* Change one character of a line of the signature file, by its number. */
@@ -251,6 +283,190 @@ static void key_files_and_texts_are_read(void **state)
 	scratch_free(dir);
 }
 
+/* Both are in the current directory: one begins as a key, one is as long. */
+static void a_file_may_look_like_a_key(void **state)
+{
+	static const char *const names[] = {
+		"RW.pub", "x234567890123456789012345678901234567890123456789012.pub"
+	};
+	char *dir = scratch_new(), *back = getcwd(NULL, 0);
+	struct tw_signer mine = { 0 };
+	struct tw_strs keys = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	need_sodium();
+	make_signer(1, &mine);
+	assert_int_equal(strlen(names[1]), strlen(mine.keys.at[0]));
+	assert_int_equal(chdir(dir), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(tw_file_create(names[i], mine.keys.at[0],
+						strlen(mine.keys.at[0]), &err),
+				 0);
+		if (tw_signature_read_key(names[i], &keys, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_string_equal(keys.at[i], mine.keys.at[0]);
+	}
+	assert_int_equal(chdir(back), 0);
+	free(back);
+	tw_strs_clear(&keys);
+	tw_signer_release(&mine);
+	scratch_free(dir);
+}
+
+#define TWO_LINES "secret key: want a line 'untrusted comment: ..' and one of base64"
+
+static void a_key_file_has_two_lines(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{ UNTRUSTED "\nAAAA\n", "" },
+		{ UNTRUSTED "\r\nAAAA\r\nmore", "" },
+		{ "untrusted comment:\nAAAA", "" },
+		{ "", TWO_LINES },
+		{ "\n", TWO_LINES },
+		{ "\r\n", TWO_LINES },
+		{ "untrusted", TWO_LINES },
+		{ UNTRUSTED, TWO_LINES },
+		{ UNTRUSTED "\n", TWO_LINES },
+		{ UNTRUSTED "\n\nAAAA\n", TWO_LINES },
+		{ UNTRUSTED "\n\r\nAAAA\n", TWO_LINES },
+		{ "comment: key\nAAAA\n", TWO_LINES },
+		{ "AAAA\nAAAA\n", TWO_LINES },
+		{ UNTRUSTED "\nA", "secret key: base64 of 1 characters" },
+		{ UNTRUSTED "\nAA==\n", "secret key: 1 bytes, want 3" },
+		{ UNTRUSTED "\nAAAAAAAA\n", "secret key: 6 bytes, want 3" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *text = cases[i / 2].text, *want = cases[i / 2].want;
+		struct fenced f = fenced_copy(text, strlen(text), i % 2);
+		unsigned char out[] = "xxx";
+		struct tw_err err = { 0 };
+
+		if (*want == '\0') {
+			assert_int_equal(tw_minisign_key("secret key", f.data,
+							 strlen(text), out, 3, &err),
+					 0);
+			assert_memory_equal(out, "\0\0\0", 4);
+		} else {
+			assert_int_equal(tw_minisign_key("secret key", f.data,
+							 strlen(text), out, 3, &err),
+					 -1);
+			assert_memory_equal(err.text, want, strlen(want));
+			assert_int_equal(err.code, TW_PARSE);
+			assert_memory_equal(out, "xxx", 4);
+		}
+		fenced_free(&f);
+	}
+}
+
+static void a_key_file_has_a_limit(void **state)
+{
+	static char text[TW_MINISIGN_TEXT_MAX + 1];
+	unsigned char out[3];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	memcpy(text, UNTRUSTED, strlen(UNTRUSTED));
+	memcpy(text + sizeof(text) - 7, "\nAAAA\n", 6);
+	for (size_t more = 0; more < 2; more++) {
+		struct tw_err err = { 0 };
+
+		assert_int_equal(tw_minisign_key("secret key", text,
+						 sizeof(text) - 1 + more, out, 3, &err),
+				 more == 0 ? 0 : -1);
+		assert_string_equal(err.text,
+				    more == 0 ? ""
+					      : "secret key: 4097 bytes, limit is 4096");
+	}
+}
+
+#if TW_SODIUM
+static int use_key(const char *key, size_t len, struct tw_buf *out, struct tw_strs *keys,
+		   struct tw_err *err)
+{
+	if (tw_signature_make(key, len, NULL, "c", "data", 4, out, err) < 0 ||
+	    tw_signature_public(key, len, NULL, keys, err) < 0)
+		return -1;
+	return tw_signature_check(out->data, out->len, keys, "data", 4, err);
+}
+#endif
+
+static void secret_keys_of_another_format_are_rejected(void **state)
+{
+	(void)state;
+	need_sodium();
+#if TW_SODIUM
+	static const char *const kinds[] = { "ed\0\0B2",
+					     "EdXX"
+					     "B2",
+					     "Ed\0\0B1" };
+
+	for (size_t i = 0; i < 4; i++) {
+		unsigned char file[TW_MINISIGN_SECRET] = { 0 };
+		struct tw_buf b = { 0 }, out = { 0 };
+		struct tw_strs keys = { 0 };
+
+		if (i < 3)
+			memcpy(file, kinds[i], 6);
+		tw_buf_adds(&b, UNTRUSTED "\n");
+		tw_buf_add_base64(&b, file, sizeof(file) - (i == 3));
+		for (int j = 0; j < 2; j++) {
+			struct tw_err err = { 0 };
+
+			assert_int_equal(j == 0 ? tw_signature_make(b.data, b.len, NULL,
+								    "", "", 0, &out, &err)
+						: tw_signature_public(b.data, b.len, NULL,
+								      &keys, &err),
+					 -1);
+			assert_string_equal(err.text,
+					    i < 3 ? "secret key: not in minisign's format"
+						  : "secret key: 157 bytes, want 158");
+		}
+		assert_int_equal(out.len + keys.count, 0);
+		tw_buf_clear(&b);
+	}
+#endif
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	(void)state;
+	need_sodium();
+#if TW_SODIUM
+	struct tw_signer mine = { 0 };
+	int failures = 0;
+
+	make_signer(1, &mine);
+	for (int n = 1;; n++, failures++) {
+		struct tw_buf out = { 0 };
+		struct tw_strs keys = { 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = use_key(mine.key, mine.key_len, &out, &keys, &err);
+		if (!fail_alloc_told(rc, &err)) {
+			/* Each of the four lines is whole. */
+			for (size_t i = 0, lines = 0; i < out.len; i++) {
+				lines += out.data[i] == '\n';
+				assert_int_equal(lines == 4, i == out.len - 1);
+			}
+			tw_buf_clear(&out);
+			tw_strs_clear(&keys);
+			break;
+		}
+		tw_buf_clear(&out);
+		tw_strs_clear(&keys);
+	}
+	assert_true(failures > 5);
+	tw_signer_release(&mine);
+#endif
+}
+
 static void a_signature_file_has_four_lines(void **state)
 {
 	static const char zero64[] = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
@@ -327,6 +543,7 @@ static void a_key_with_a_password_needs_it(void **state)
 
 	(void)state;
 	crypto_sign_seed_keypair(public, file + 62, seed);
+	file[6] = 1;                /* salt */
 	memcpy(file + 38, &ops, 8); /* little endian, as this machine */
 	memcpy(file + 46, &mem, 8);
 	crypto_generichash_init(&h, NULL, 0, 32);
@@ -370,6 +587,41 @@ static void a_key_with_a_password_needs_it(void **state)
 #else
 	(void)state;
 	need_sodium();
+#endif
+}
+
+static void scrypt_has_limits(void **state)
+{
+	(void)state;
+	need_sodium();
+#if TW_SODIUM
+	static const struct {
+		uint64_t ops, mem;
+		const char *text;
+	} cases[] = {
+		/* So few operations need 1 MiB only. */
+		{ 1 << 15, (uint64_t)2 << 30, "secret key: wrong password" },
+		{ 1 << 15, ((uint64_t)2 << 30) + 1,
+		  "secret key: its scrypt parameters exceed our limits" },
+		{ (1 << 27) + 1, 1 << 24,
+		  "secret key: its scrypt parameters exceed our limits" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned char file[TW_MINISIGN_SECRET] = "EdScB2";
+		struct tw_buf b = { 0 };
+		struct tw_strs keys = { 0 };
+		struct tw_err err = { 0 };
+
+		memcpy(file + 38, &cases[i].ops, 8);
+		memcpy(file + 46, &cases[i].mem, 8);
+		tw_buf_adds(&b, UNTRUSTED "\n");
+		tw_buf_add_base64(&b, file, sizeof(file));
+		assert_int_equal(tw_signature_public(b.data, b.len, "pass", &keys, &err),
+				 -1);
+		assert_string_equal(err.text, cases[i].text);
+		tw_buf_clear(&b);
+	}
 #endif
 }
 
@@ -522,11 +774,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_signature_is_of_a_name_and_a_version),
+		cmocka_unit_test(a_manifest_counts_without_a_signature),
 		cmocka_unit_test(each_part_of_a_signature_is_checked),
 		cmocka_unit_test(key_files_and_texts_are_read),
+		cmocka_unit_test(a_file_may_look_like_a_key),
+		cmocka_unit_test(a_key_file_has_two_lines),
+		cmocka_unit_test(a_key_file_has_a_limit),
+		cmocka_unit_test(secret_keys_of_another_format_are_rejected),
+		cmocka_unit_test(every_failed_allocation_is_reported),
 		cmocka_unit_test(a_signature_file_has_four_lines),
 		cmocka_unit_test(a_signature_file_has_a_limit),
 		cmocka_unit_test(a_key_with_a_password_needs_it),
+		cmocka_unit_test(scrypt_has_limits),
 		cmocka_unit_test(a_signer_signs_and_adds_only_to_its_own),
 		cmocka_unit_test(a_signer_adds_to_what_it_has_signed),
 		cmocka_unit_test(a_signature_that_cannot_be_made_publishes_nothing),
