@@ -502,6 +502,9 @@ static void a_signature_file_has_four_lines(void **state)
 		} else {
 			assert_true(i >= 2 && i != 7);
 			assert_int_equal(err.code, TW_PARSE);
+			if (i != 3)
+				assert_string_equal(err.text, "signature: want "
+							      "minisign's four lines");
 		}
 	}
 }
