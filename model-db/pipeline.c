@@ -9,7 +9,6 @@
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
 #include "model-db/model_files.h"
-#include "model-db/prior/prior_file.h"
 #include "model-db/summary.h"
 #include "model-db/weights.h"
 #include "profiler/node_types.h"
@@ -25,10 +24,9 @@ int tw_pipeline_name_check(const char *name, size_t len, struct tw_err *err)
 {
 	if (tw_name_check("pipeline name", name, len, err) < 0)
 		return -1;
-	if (len == strlen(TW_PRIOR_DIRECTORY) &&
-	    memcmp(name, TW_PRIOR_DIRECTORY, len) == 0)
+	if (len == strlen(TW_PIPELINE_PRIOR) && memcmp(name, TW_PIPELINE_PRIOR, len) == 0)
 		return tw_fail(err, TW_INVALID,
-			       "pipeline name '" TW_PRIOR_DIRECTORY
+			       "pipeline name '" TW_PIPELINE_PRIOR
 			       "': a database has its prior there; take another name");
 	return 0;
 }

@@ -29,10 +29,10 @@ struct tw_profile;
 /* The directory for files of other programs, which are only downloaded. */
 #define TW_PIPELINE_FOREIGN "foreign"
 
-/*
- * Check the name of a pipeline that is to be published: tw_name_check(), and not that of
- * the directory of the prior of machines (model-db/prior/prior_file.h).
- */
+/* The directory of a database's prior of machines (prior/prior_file.h). */
+#define TW_PIPELINE_PRIOR "machines"
+
+/* Check the name of a pipeline to publish: tw_name_check(), and not TW_PIPELINE_PRIOR. */
 int tw_pipeline_name_check(const char *name, size_t len, struct tw_err *err);
 
 /*

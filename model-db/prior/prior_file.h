@@ -7,6 +7,8 @@
  * it is executed. It is untrusted input.
  */
 
+#include "model-db/pipeline.h"
+
 #include <stddef.h>
 
 struct tw_buf;
@@ -14,7 +16,7 @@ struct tw_err;
 struct tw_prior;
 
 /* Directory of a database, and the file in it. */
-#define TW_PRIOR_DIRECTORY "machines"
+#define TW_PRIOR_DIRECTORY TW_PIPELINE_PRIOR
 #define TW_PRIOR_FILE "prior.json"
 
 void tw_prior_write(const struct tw_prior *p, struct tw_buf *out);
