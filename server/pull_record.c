@@ -122,9 +122,12 @@ out:
 
 bool tw_pull_record_fits(struct tw_pull_record *r, const char *digest)
 {
+	/* What was pulled has a manifest. */
+	if (digest[0] == '\0')
+		return false;
 	if (strcmp(r->manifest, digest) == 0)
 		return true;
-	if (digest[0] == '\0' || strcmp(r->next, digest) != 0)
+	if (strcmp(r->next, digest) != 0)
 		return false;
 	memcpy(r->manifest, r->next, sizeof(r->manifest));
 	r->etag[0] = '\0';

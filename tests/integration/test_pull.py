@@ -225,6 +225,16 @@ class Pulling(PullCase):
         self.wait_state(server, "local")
         self.assertEqual(content(self.path("db/p")), self.good)
 
+    def test_a_directory_after_a_pull_that_failed_is_left_alone(self):
+        os.mkdir(self.path("db/.lock"))
+        server = self.pull(self.offer())
+        self.line(server, "cannot pull a pipeline", ".lock")
+        os.rmdir(self.path("db/.lock"))
+        mine = shutil.copytree(os.path.join(MODELS, "nx12-acpi"), self.path("db/p"))
+        server.proc.send_signal(signal.SIGHUP)
+        self.wait_state(server, "local")
+        self.assertEqual(tree(mine), tree(os.path.join(MODELS, "nx12-acpi")))
+
     # ---- cut off ----
 
     def test_a_download_that_was_cut_off_is_gone_on_with(self):

@@ -163,8 +163,12 @@ static void a_record_is_of_its_url(void **state)
 static void a_pipeline_in_place_is_ours_by_its_digest(void **state)
 {
 	struct tw_pull_record r = { .etag = "\"a\"", .manifest = "one", .next = "two" };
+	/* Of a first pull that was not published; a directory has no manifest. */
+	struct tw_pull_record none = { .etag = "", .manifest = "", .next = "one" };
 
 	(void)state;
+	assert_false(tw_pull_record_fits(&none, ""));
+	assert_true(tw_pull_record_fits(&none, "one"));
 	assert_false(tw_pull_record_fits(&r, "three"));
 	assert_false(tw_pull_record_fits(&r, ""));
 	assert_true(tw_pull_record_fits(&r, "one"));
