@@ -30,6 +30,7 @@ test-wrap-test_fileset := fsync
 # Their clock.
 test-wrap-test_httpd_guard := tw_now_ms
 test-wrap-test_httpd_deadline := tw_now_ms
+test-wrap-test_web_changed := tw_now_ms tw_web_config_read
 # The controller of tests/unit/test_ipmi.c.
 ifeq ($(FREEIPMI),1)
 test-wrap-test_ipmi := ipmi_ctx_open_inband ipmi_cmd_raw

@@ -175,12 +175,15 @@ static int load(struct tw_web *w, struct tw_err *err)
 	struct tw_web_config c = { 0 };
 	struct tw_web_users *users = NULL;
 	struct identity *identity = NULL;
+	/* Before the reading, so that a change during it is seen at the next check. */
+	const struct stamp own = stamp_of(w->path);
 	struct stamp stamp[FILES];
 	int rc = -1;
 
 	if (tw_web_config_read(w->path, &c, err) < 0)
 		goto out;
 	stamp_all(w, &c, stamp);
+	stamp[0] = own;
 	if (c.cert_file != NULL && read_identity(&c, &identity, err) < 0)
 		goto out;
 	if (tw_web_users_new(&c.users, &users, err) < 0)
