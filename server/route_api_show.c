@@ -198,7 +198,7 @@ static void get_file(void *app, const struct tw_http_request *q, struct tw_http_
 		e = tw_show_find(x, q, name, &err);
 	if (e != NULL)
 		tw_show_entry(s, x, e, q, r, fn);
-	else if (fn == NULL || !tw_send_foreign(s, q, r))
+	else if (fn == NULL || !tw_send_foreign(s, x, q, r))
 		tw_http_reply_error(r, &err);
 	tw_index_unref(x);
 }

@@ -5,9 +5,11 @@
 #include "lib/core/file.h"
 #include "lib/http/http_range.h"
 #include "lib/http/httpd.h"
+#include "model-db/index/index.h"
 #include "model-db/pipeline.h"
 #include "server/send_zip.h"
 #include "server/service.h"
+#include "server/uploads.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -78,12 +80,20 @@ static void send_file(int fd, const struct stat *st, const struct tw_http_reques
 		r->content_type = "application/zip";
 }
 
-bool tw_send_foreign(const struct tw_service *s, const struct tw_http_request *q,
-		     struct tw_http_reply *r)
+/* The index has only pipelines whose signature was checked, if they need one. */
+static bool may_serve(const struct tw_service *s, const struct tw_index *x,
+		      const struct tw_http_request *q)
+{
+	return s->uploads == NULL || !tw_uploads_require_signature(s->uploads) ||
+	       tw_index_pipeline_find(x, tw_http_param(q, "pipeline")) != NULL;
+}
+
+bool tw_send_foreign(const struct tw_service *s, const struct tw_index *x,
+		     const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	struct tw_err err = { 0 };
 	struct stat st;
-	int fd = open_file(s, q);
+	int fd = may_serve(s, x, q) ? open_file(s, q) : -1;
 
 	if (fd < 0)
 		return false;

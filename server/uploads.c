@@ -182,6 +182,11 @@ bool tw_uploads_allow_downgrade(const struct tw_uploads *u)
 	return u->allow_downgrade;
 }
 
+bool tw_uploads_require_signature(const struct tw_uploads *u)
+{
+	return u->require_signature;
+}
+
 static int check_signed(const struct tw_uploads *u, const char *name,
 			struct tw_fileset *pipeline, struct tw_err *err)
 {

@@ -47,6 +47,9 @@ int tw_uploads_take(const struct tw_uploads *u, const char *name, const char *zi
 /* Whether an older version may replace a newer one. */
 bool tw_uploads_allow_downgrade(const struct tw_uploads *u);
 
+/* Whether only signed pipelines may be served. */
+bool tw_uploads_require_signature(const struct tw_uploads *u);
+
 /*
  * Whether the pipeline in the directory path may be served under the name: where a
  * signature is required, all its files are read and checked. A tw_index_enter_fn; uploads

@@ -4,11 +4,13 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import unittest
 import zipfile
 
-from harness import ROOT, Case, call, content, tree, wait_until
+from harness import ROOT, Case, call, content, need, tree, wait_until
 from test_import import zip_bytes
+from test_publish import has_sodium
 
 MODELS = os.path.join(ROOT, "model-db/models")
 BASE = "rapl-sysfs/AbsPower/BPFOnly/"
@@ -132,6 +134,22 @@ class Foreign(Case):
         for path in (f"/models/old/{BASE}Link_0.zip", "/models/old/rapl/db/old/secret.zip",
                      "/models/old/..%2f../db/old/secret.zip", "/models/old/a/b/c/%2e%2e.zip"):
             self.assertIn(self.get(server, path).status, (400, 404), path)
+
+    def test_foreign_files_of_an_unsigned_pipeline_are_not_sent_where_a_signature_is_needed(self):
+        need("sodium", has_sodium())
+        need("minisign", shutil.which("minisign"))
+        subprocess.run(["minisign", "-G", "-W", "-p", self.path("k.pub"), "-s",
+                        self.path("k.key")], check=True, stdout=subprocess.DEVNULL)
+        needed = ("--serve-foreign", "--require-signature", "--public-key", self.path("k.pub"))
+        path = f"/models/old/{BASE}KNeighborsRegressorTrainer_0.zip"
+        self.tallywatt("publish", os.path.join(MODELS, "nx12-acpi"), "--to", self.path("db"),
+                       "--sign", self.path("k.key"))
+        server = self.serve(*needed)
+        self.assertEqual(self.get(server, path).status, 404)
+        server.stop()
+        self.tallywatt("publish", self.path("db/old"), "--to", self.path("signed"), "--sign",
+                       self.path("k.key"))
+        self.assertEqual(self.get(self.serve(*needed, db="signed"), path).body, PICKLE)
 
     def pulled_from(self, source, db, *args):
         server = self.serve("--pull-from", f"http://{source.address}/models", "--pull", "old",
