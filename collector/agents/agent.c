@@ -25,7 +25,7 @@ struct energy {
 	const char *source;
 	uint64_t dynamic_uj, idle_uj;
 	double watts;
-	bool told; /* in the last answer; else its values are those before */
+	bool told; /* the last answer has its watts */
 };
 
 struct tw_counter {
@@ -269,7 +269,7 @@ static void take_energy(struct tw_agent *a, struct tw_sums *s, struct tw_counter
 	find_kind(e->zone, &p.kind);
 	p.source = tw_sums_source(s, e->source);
 	*out = (struct energy){ p.kind,     p.source, e->dynamic_uj,
-				e->idle_uj, e->watts, true };
+				e->idle_uj, e->watts, e->powered != 0 };
 	if (p.source == NULL)
 		return;
 	growth(reading_of_kind(how, c, before), before, e, &p.dynamic_uj, &p.idle_uj);
@@ -352,6 +352,7 @@ static void drop_ended(struct tw_agent *a, struct tw_sums *s, enum reading how,
 	}
 }
 
+/* Zones without watts have stopped, or wait for a reading. */
 static bool is_passed_on(const struct tw_answer_rows *rows)
 {
 	bool any = false;
@@ -359,7 +360,8 @@ static bool is_passed_on(const struct tw_answer_rows *rows)
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct tw_ask_row *r = &rows->at[i];
 
-		if (strcmp(r->level, "node") != 0 || r->energies == 0)
+		if (strcmp(r->level, "node") != 0 || r->energies == 0 ||
+		    r->energy[0].powered == 0)
 			continue;
 		if (strcmp(r->energy[0].source, PASSED_ON) != 0)
 			return false;

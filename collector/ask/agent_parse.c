@@ -114,6 +114,7 @@ static int take_zone_value(struct parser *p, const struct tw_jsax_event *e,
 		if (read_number(e, WATTS_MAX, "power in watts", &watts, err) < 0)
 			return -1;
 		p->energy.watts += watts;
+		p->energy.powered = 1;
 	} else if (strcmp(key, "zone") == 0 && text) {
 		return copy_id(p->energy.zone, sizeof(p->energy.zone), key, e, err);
 	} else if (strcmp(key, "source") == 0 && text) {

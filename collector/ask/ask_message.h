@@ -61,6 +61,7 @@ struct tw_ask_energy {
 	char zone[TW_ASK_WORD], source[TW_ASK_WORD];
 	uint64_t dynamic_uj, idle_uj; /* since the agent started */
 	double watts;                 /* in its last tick */
+	uint32_t powered;             /* not 0: watts are known */
 };
 
 /* A pod, container, VM, or one zone of the node (id: its path and name). */

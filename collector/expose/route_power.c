@@ -125,11 +125,14 @@ static void add_node_zone(struct tw_buf *b, const struct tw_exposure *x,
 		add_text(b, "origin_model", z->zone->origin.model);
 		tw_buf_adds(b, ",");
 	}
-	if (z->told) {
+	/* The last growth of a zone that another meter has taken over is in no other. */
+	if (z->told || (z->superseded && z->dynamic_uj + z->idle_uj > 0)) {
 		add_joules(b, "dynamic_joules", z->dynamic_uj);
 		tw_buf_adds(b, ",");
 		add_joules(b, "idle_joules", z->idle_uj);
 		tw_buf_adds(b, ",");
+	}
+	if (z->told) {
 		add_number(b, "watts", z->power_w);
 		if (z->idle_w > 0) {
 			tw_buf_adds(b, ",");

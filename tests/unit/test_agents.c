@@ -102,6 +102,25 @@ static void each_zone_of_the_node_is_a_row(void **state)
 	tw_agent_rows_release(&r);
 }
 
+/* Its meter has taken over: its last growth counts, and it has no power. */
+static void a_superseded_zone_has_energy_and_no_watts(void **state)
+{
+	struct tw_agent_rows r = { 0 };
+
+	(void)state;
+	parse(ANSWER("{\"level\":\"node\",\"zones\":[{\"zone\":\"package\",\"source\":"
+		     "\"model\",\"used\":true,\"dynamic_joules\":9,\"idle_joules\":1,"
+		     "\"missing\":\"rapl-sysfs has taken over\"}," ZONE("package",
+									"2") "]}"),
+	      &r);
+	assert_int_equal(r.count, 2);
+	assert_int_equal(r.at[0].energies, 1);
+	assert_int_equal(r.at[0].energy[0].dynamic_uj, 9000000);
+	assert_int_equal(r.at[0].energy[0].powered, 0);
+	assert_int_equal(r.at[1].energy[0].powered, 1);
+	tw_agent_rows_release(&r);
+}
+
 static void a_hostile_answer_is_refused_with_a_reason(void **state)
 {
 	static const struct {
@@ -233,6 +252,7 @@ static void add_row(struct fixture *f, const char *level, const char *id,
 	strcpy(r->energy[0].source, source);
 	r->energy[0].dynamic_uj = uj;
 	r->energy[0].watts = 5;
+	r->energy[0].powered = 1;
 }
 
 /* An answer of one zone of the node, by an instance with that uptime. */
@@ -555,6 +575,14 @@ static void watts_are_those_of_the_last_answer(void **state)
 	assert_false(all->part[0].powered);
 	assert_false(find(f, TW_SUM_POD, "u1")->part[0].powered);
 	assert_int_equal(all->part[0].dynamic_uj, 1000);
+	/* Nor one that has stopped: its energy counts, and it has no power. */
+	node_answers(f, "i1", 21, 1500);
+	f->row[0].energy[0].watts = f->row[0].energy[0].powered = 0;
+	take(f, 10);
+	tw_sums_power_begin(f->sums);
+	tw_agent_add_power(&f->agent, f->sums, BOTH);
+	assert_int_equal(all->part[0].dynamic_uj, 1500);
+	assert_false(all->part[0].powered);
 }
 
 int main(void)
@@ -562,6 +590,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(energy_is_exact_to_the_microjoule),
 		cmocka_unit_test(each_zone_of_the_node_is_a_row),
+		cmocka_unit_test(a_superseded_zone_has_energy_and_no_watts),
 		cmocka_unit_test(a_hostile_answer_is_refused_with_a_reason),
 		cmocka_unit_test(too_many_workloads_are_refused),
 		cmocka_unit_test(names_of_agents_are_checked),
