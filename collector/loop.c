@@ -4,6 +4,7 @@
 #include "collector/agents/agents.h"
 #include "collector/collector.h"
 #include "collector/power/estimates.h"
+#include "collector/power/power.h"
 #include "collector/texts.h"
 #include "collector/workloads/pods.h"
 #include "collector/workloads/workload.h"
@@ -27,6 +28,7 @@ struct tw_loop {
 	struct tw_collector *collector;
 	struct tw_httpd *httpd;
 	int epoll, timer, signals;
+	int watch_timer; /* -1: ticks are near enough */
 	uint64_t due_ns; /* CLOCK_MONOTONIC of the next tick */
 	uint64_t interval_ns;
 };
@@ -34,6 +36,7 @@ struct tw_loop {
 /* The kinds of descriptors that epoll watches. */
 enum kind {
 	KIND_TIMER,
+	KIND_WATCH,
 	KIND_SIGNALS,
 	KIND_HTTP,
 	KIND_EVENTS,
@@ -73,6 +76,20 @@ static int start_timer(struct tw_loop *l, struct tw_err *err)
 	return 0;
 }
 
+/* Counters may wrap around more than once between two ticks that are far apart. */
+static int start_watch(struct tw_loop *l, struct tw_err *err)
+{
+	const struct itimerspec every = { .it_interval = timespec_of(TW_POWER_WATCH_NS),
+					  .it_value = timespec_of(TW_POWER_WATCH_NS) };
+
+	if (l->collector->power == NULL || l->interval_ns <= TW_POWER_WATCH_NS)
+		return 0;
+	l->watch_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l->watch_timer < 0 || timerfd_settime(l->watch_timer, 0, &every, NULL) < 0)
+		return tw_fail_errno(err, errno, "cannot start a timer");
+	return 0;
+}
+
 int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,
 		 struct tw_loop **out, struct tw_err *err)
 {
@@ -80,14 +97,17 @@ int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,
 
 	if (l == NULL)
 		return tw_fail(err, TW_NOMEM, "loop");
-	*l = (struct tw_loop){
-		.collector = c, .httpd = httpd, .timer = -1, .signals = signal_fd
-	};
+	*l = (struct tw_loop){ .collector = c,
+			       .httpd = httpd,
+			       .timer = -1,
+			       .watch_timer = -1,
+			       .signals = signal_fd };
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll < 0)
 		tw_fail_errno(err, errno, "epoll");
-	if (l->epoll < 0 || start_timer(l, err) < 0 ||
+	if (l->epoll < 0 || start_timer(l, err) < 0 || start_watch(l, err) < 0 ||
 	    watch(l, l->timer, KIND_TIMER, err) < 0 ||
+	    watch(l, l->watch_timer, KIND_WATCH, err) < 0 ||
 	    watch(l, signal_fd, KIND_SIGNALS, err) < 0 ||
 	    watch(l, tw_httpd_fd(httpd), KIND_HTTP, err) < 0 ||
 	    watch(l, c->workloads != NULL ? tw_workloads_fd(c->workloads) : -1,
@@ -112,6 +132,8 @@ void tw_loop_close(struct tw_loop *l)
 		return;
 	if (l->timer >= 0)
 		close(l->timer);
+	if (l->watch_timer >= 0)
+		close(l->watch_timer);
 	if (l->epoll >= 0)
 		close(l->epoll);
 	free(l);
@@ -132,6 +154,14 @@ static void run_timer(struct tw_loop *l, void (*failed)(const struct tw_err *why
 	if (l->collector->texts != NULL)
 		tw_texts_tidy(l->collector->texts,
 			      tw_collector_tick_number(l->collector));
+}
+
+static void run_watch(const struct tw_loop *l)
+{
+	uint64_t count;
+
+	if (read(l->watch_timer, &count, sizeof(count)) == (ssize_t)sizeof(count))
+		tw_power_watch(l->collector->power, tw_boot_ns());
 }
 
 /* Return false on a stop signal; any other signal reloads the models. */
@@ -161,6 +191,8 @@ int tw_loop_run(struct tw_loop *l, void (*failed)(const struct tw_err *why),
 		for (int i = 0; i < n; i++) {
 			if (ev[i].data.u32 == KIND_TIMER)
 				run_timer(l, failed);
+			else if (ev[i].data.u32 == KIND_WATCH)
+				run_watch(l);
 			else if (ev[i].data.u32 == KIND_EVENTS)
 				tw_workloads_drain(l->collector->workloads);
 			else if (ev[i].data.u32 == KIND_FINDER)

@@ -110,6 +110,8 @@ struct tw_meter {
 	bool only_by_name;   /* used only if named with --meters */
 	bool late;           /* open() may be tried again at any time: it starts no
 				program and takes less than a millisecond */
+	bool wraps; /* its counters wrap around within minutes: they may be read between
+		       two ticks */
 	const char *same_counters_as; /* a more trusted meter that reads the same
 					 counters; or NULL */
 	/*

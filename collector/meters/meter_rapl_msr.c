@@ -358,6 +358,7 @@ static void read_msr(void *state, struct tw_reading *out)
 const struct tw_meter tw_meter_rapl_msr = {
 	.name = "rapl-msr",
 	.summary = "RAPL energy counters, by the processor's registers",
+	.wraps = true,
 	.same_counters_as = "rapl-sysfs",
 	.open = open_msr,
 	.zones = zones_of_msr,

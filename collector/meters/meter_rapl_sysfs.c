@@ -340,6 +340,7 @@ const struct tw_meter tw_meter_rapl_sysfs = {
 	.name = "rapl-sysfs",
 	.summary = "RAPL energy counters, by Linux' powercap",
 	.late = true,
+	.wraps = true,
 	.open = open_rapl,
 	.zones = tw_zone_list_zones,
 	.read = tw_zone_list_read,

@@ -599,6 +599,22 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 	take_over(p);
 }
 
+void tw_power_watch(struct tw_power *p, uint64_t now_ns)
+{
+	for (size_t m = 0; m < p->meters; m++) {
+		const struct open_meter *o = &p->meter[m];
+
+		if (!o->meter->wraps || o->growing)
+			continue;
+		o->meter->read(o->state, p->reading);
+		for (size_t i = 0; i < o->count; i++) {
+			struct tw_power_zone *z = &p->zone[o->first + i];
+
+			tw_track_watch(&z->track, z->zone, &p->reading[i], now_ns);
+		}
+	}
+}
+
 const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count)
 {
 	*count = p->zones;

@@ -35,6 +35,7 @@ struct tw_strs;
 struct tw_power; /* opaque */
 
 #define TW_POWER_SEARCH_NS UINT64_C(30000000000)
+#define TW_POWER_WATCH_NS UINT64_C(20000000000)
 
 struct tw_power_zone {
 	const struct tw_zone *zone;
@@ -75,6 +76,12 @@ void tw_power_close(struct tw_power *p); /* NULL is fine */
  * long suspend. Allocates only if a meter finds more zones, and at a search.
  */
 void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load);
+
+/*
+ * Read counters that wrap around within minutes, at now_ns, between two ticks. Call it
+ * every TW_POWER_WATCH_NS where ticks are further apart.
+ */
+void tw_power_watch(struct tw_power *p, uint64_t now_ns);
 
 /* Energy of the last tick by process: a part of the energy of its kind. */
 const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count);

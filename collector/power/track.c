@@ -60,7 +60,9 @@ static uint64_t clock_of(const struct tw_track *t, const struct tw_zone *z,
 static void begin(struct tw_track *t, uint64_t energy_uj, uint64_t at_ns)
 {
 	t->based = true;
-	t->before_uj = energy_uj;
+	t->before_uj = t->watched_uj = energy_uj;
+	t->ahead_uj = 0;
+	t->broken = false;
 	t->read_ns = t->since_ns = at_ns;
 }
 
@@ -78,6 +80,18 @@ static bool is_possible(const struct tw_zone *z, uint64_t energy_uj, uint64_t ov
 	return (double)energy_uj * 1e3 / (double)ns < limits_w[z->kind];
 }
 
+/* The growth since watched_uj. False: the counter was reset, or set to another value. */
+static bool add_growth(const struct tw_track *t, const struct tw_zone *z, uint64_t now_uj,
+		       uint64_t *sum_uj, bool *wrapped)
+{
+	*wrapped = now_uj < t->watched_uj;
+	if (*wrapped && (z->range_uj == 0 || t->watched_uj > z->range_uj))
+		return false;
+	*sum_uj += *wrapped ? z->range_uj - t->watched_uj + now_uj + 1
+			    : now_uj - t->watched_uj;
+	return true;
+}
+
 /*
  * Compute the growth since before_uj. False: the counter was reset, or set to another
  * value.
@@ -85,11 +99,9 @@ static bool is_possible(const struct tw_zone *z, uint64_t energy_uj, uint64_t ov
 static bool grown(const struct tw_track *t, const struct tw_zone *z, uint64_t now_uj,
 		  uint64_t over_ns, uint64_t *out, bool *wrapped)
 {
-	*wrapped = now_uj < t->before_uj;
-	if (*wrapped && (z->range_uj == 0 || t->before_uj > z->range_uj))
-		return false;
-	*out = *wrapped ? z->range_uj - t->before_uj + now_uj + 1 : now_uj - t->before_uj;
-	return is_possible(z, *out, over_ns);
+	*out = t->ahead_uj;
+	return !t->broken && add_growth(t, z, now_uj, out, wrapped) &&
+	       is_possible(z, *out, over_ns);
 }
 
 /*
@@ -134,7 +146,7 @@ static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 		t->refused++;
 		return no_span("its counter is above its range");
 	}
-	t->booted_ns = now_ns;
+	t->booted_ns = t->watched_ns = now_ns;
 	if (!t->based) {
 		begin(t, now_uj, at_ns);
 		return lost_span("read once only");
@@ -144,7 +156,7 @@ static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 		t->resets++;
 		return lost_span("its readings were gone for too long");
 	}
-	if (now_uj == t->before_uj)
+	if (now_uj == t->watched_uj && t->ahead_uj == 0 && !t->broken)
 		return stands_still(t, z, at_ns, over_ns);
 	if (!grown(t, z, now_uj, of_ns, &energy_uj, &wrapped)) {
 		begin(t, now_uj, at_ns);
@@ -237,4 +249,22 @@ struct tw_span tw_track_take(struct tw_track *t, const struct tw_zone *z,
 	s.gap = s.told && !s.lost && t->gap_ns > 0;
 	t->gap_ns = s.told ? 0 : t->gap_ns + tick_ns;
 	return s;
+}
+
+void tw_track_watch(struct tw_track *t, const struct tw_zone *z,
+		    const struct tw_reading *r, uint64_t now_ns)
+{
+	uint64_t growth_uj = 0;
+	bool wrapped = false;
+
+	if (!r->there || !t->based || z->tells_power || z->range_uj == 0 ||
+	    r->energy_uj > z->range_uj)
+		return;
+	if (!add_growth(t, z, r->energy_uj, &growth_uj, &wrapped) ||
+	    !is_possible(z, growth_uj, now_ns - t->watched_ns))
+		t->broken = true;
+	t->ahead_uj += growth_uj;
+	t->wraps += wrapped;
+	t->watched_uj = r->energy_uj;
+	t->watched_ns = now_ns;
 }

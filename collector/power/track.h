@@ -24,6 +24,9 @@ struct tw_track {
 	bool doubted; /* the last power was rejected; it was of doubted_sample */
 	uint64_t doubted_sample;
 	uint64_t before_uj;
+	/* Between two ticks: the last value seen, its time, and the growth until then. */
+	uint64_t watched_uj, watched_ns, ahead_uj;
+	bool broken;        /* the counter was set to another value since */
 	uint64_t booted_ns; /* time of the last reading, suspend included */
 	/* The times below are of the zone's clock: clock_of(). */
 	uint64_t awake_ns; /* time awake since the first reading */
@@ -61,5 +64,12 @@ struct tw_span {
 struct tw_span tw_track_take(struct tw_track *t, const struct tw_zone *z,
 			     const struct tw_reading *r, uint64_t now_ns,
 			     uint64_t tick_ns);
+
+/*
+ * Look at a counter between two ticks that are far apart, at now_ns: it may wrap around
+ * more than once until the next one.
+ */
+void tw_track_watch(struct tw_track *t, const struct tw_zone *z,
+		    const struct tw_reading *r, uint64_t now_ns);
 
 #endif /* TW_COLLECTOR_TRACK_H */

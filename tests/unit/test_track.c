@@ -182,6 +182,47 @@ static void a_counter_says_where_its_energy_is_lost(void **state)
 	assert_string_equal(s.why, "its readings were gone for too long");
 }
 
+static void watch(struct tracked *t, uint64_t energy_uj, uint64_t after_ns)
+{
+	const struct tw_reading r = { .there = true, .energy_uj = energy_uj };
+
+	t->now_ns += after_ns;
+	tw_track_watch(&t->track, &t->zone, &r, t->now_ns);
+}
+
+/* 300 W and ticks of ten minutes: the counter of 65.5 kJ wraps around nearly thrice. */
+static void a_counter_that_wraps_more_than_once_is_watched(void **state)
+{
+	const uint64_t range_uj = 65532610987;
+	struct tracked t = { .zone = { .kind = TW_ZONE_PACKAGE, .range_uj = range_uj } };
+	uint64_t uj = 1000 * J, resets;
+	struct tw_span s;
+
+	(void)state;
+	take_energy(&t, uj, 0);
+	for (int tick = 0; tick < 3; tick++) {
+		for (int i = 0; i < 29; i++)
+			watch(&t, (uj += 6000 * J) % (range_uj + 1), 20 * S);
+		t.now_ns -= 580 * S; /* take_energy() adds the whole tick */
+		s = take_energy(&t, (uj += 6000 * J) % (range_uj + 1), 600 * S);
+		assert_true(s.told && !s.lost && !s.gap);
+		assert_int_equal(s.energy_uj, 180000 * J);
+		assert_int_equal(s.of_ns, 600 * S);
+	}
+	assert_int_equal(t.track.wraps, uj / (range_uj + 1));
+	/* A counter that was set back between is no wrap-around. */
+	resets = t.track.resets;
+	watch(&t, 0, 20 * S);
+	watch(&t, 6000 * J, 20 * S);
+	t.now_ns -= 40 * S;
+	s = take_energy(&t, 12000 * J, 600 * S);
+	assert_true(!s.told && s.lost);
+	assert_int_equal(t.track.resets, resets + 1);
+	s = take_energy(&t, 18000 * J, 20 * S);
+	assert_true(s.told);
+	assert_int_equal(s.energy_uj, 6000 * J);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +234,7 @@ int main(void)
 		cmocka_unit_test(power_in_a_long_gap_is_unknown),
 		cmocka_unit_test(a_suspend_is_no_gap),
 		cmocka_unit_test(a_counter_says_where_its_energy_is_lost),
+		cmocka_unit_test(a_counter_that_wraps_more_than_once_is_watched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
