@@ -37,8 +37,9 @@ static int fail_zip(struct tw_err *err, zip_error_t *e, const char *what)
 		code == ZIP_ER_OK || code == ZIP_ER_MEMORY ||
 		(code == ZIP_ER_ZLIB && zip_error_code_system(e) == ZLIB_MEM_ERROR);
 
-	return tw_fail(err, no_memory ? TW_NOMEM : TW_IO, "%s: %s", what,
-		       zip_error_strerror(e));
+	tw_fail(err, no_memory ? TW_NOMEM : TW_IO, "%s: %s", what, zip_error_strerror(e));
+	zip_error_fini(e); /* the text: zip_source_free() forgets that of its own error */
+	return -1;
 }
 
 static int add_member(zip_t *z, const struct tw_fileset_file *f, struct tw_err *err)
@@ -186,6 +187,5 @@ out:
 		zip_discard(z);
 	if (src != NULL)
 		zip_source_free(src);
-	zip_error_fini(&e);
 	return rc;
 }
