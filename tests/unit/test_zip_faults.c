@@ -137,8 +137,9 @@ void zip_discard(zip_t *z)
 int zip_source_stat(zip_source_t *src, zip_stat_t *st)
 {
 	REAL(zip_source_stat);
+	const int status = real(src, st);
 
-	return fails_for_archive("zip_source_stat", src) ? -1 : real(src, st);
+	return fails_for_archive("zip_source_stat", src) ? -1 : status;
 }
 
 int zip_source_open(zip_source_t *src)
