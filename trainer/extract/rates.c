@@ -355,17 +355,15 @@ static void add_rate(struct tw_rates *r, struct target *to, int64_t t, double va
 }
 
 /*
- * The first row that ends after a time of the exporter's clock. last is the row of the
- * previous search: increments follow each other, so it is that one or the next.
+ * The first row that ends after a time of the exporter's clock, or one shortly before it.
+ * last is a row that the previous increment meets: increments follow each other.
  */
 static size_t find_row(const struct tw_rates *r, double at_ms, size_t last)
 {
 	size_t low = r->first, high = r->end;
 
 	if (last > low && r->to[last - 1] <= at_ms)
-		low = last;
-	if (low + 1 < high && r->to[low + 1] > at_ms)
-		high = low + 1;
+		return last;
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
@@ -384,10 +382,10 @@ static void add_span(struct tw_rates *r, struct target *to, const struct tw_incr
 	const double from = tw_clock_at(r->clock, s->from_ms, place);
 	const double end = tw_clock_at(r->clock, s->to_ms, place);
 
-	to->k = find_row(r, from, to->k);
-	for (size_t k = to->k; k < r->end && r->from[k] < end; k++) {
+	for (size_t k = find_row(r, from, to->k); k < r->end && r->from[k] < end; k++) {
 		const double shared = fmin(end, r->to[k]) - fmax(from, r->from[k]);
 
+		to->k = k;
 		if (shared > 0)
 			add_to_row(r, to, k,
 				   s->amount * factor * 1e3 / (r->to[k] - r->from[k]) *
