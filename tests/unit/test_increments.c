@@ -94,8 +94,16 @@ static void series_of_a_process_that_overlap_both_count(void **state)
 		{ JOULES },
 	};
 
+	static const struct sampled later[] = {
+		{ INIT },
+		{ CPU, "'pid':'2','comm':'sh'", "100,3 103,3.3 106,3.6 109,3.9 112,4.2" },
+		{ CPU, "'pid':'2','comm':'ls'", "109,0.3 112,1.2" },
+		{ JOULES },
+	};
+
 	(void)state;
 	EXPECT(series, 100 + 100, 100 + 300, 100, 100);
+	EXPECT(later, 100, 100, 100 + 100, 100 + 300);
 }
 
 /* The collector's answer of 106 has the meter alone: process 2 began after it. */
