@@ -661,6 +661,10 @@ static const struct read_case {
 	  .first_ms = 100,
 	  .want = { { 100, 103, 3 }, { 103, 106, 3 }, { 106, 109, 2 } },
 	  .counts = { .carried = 1 } },
+	{ .line = { { "a0", "100,3 103,6 106,6" }, STEADY("b0") },
+	  .of_node = true,
+	  .first_ms = 100,
+	  .want = { { 100, 103, 3 }, { 103, 106, 0 } } },
 	/* Restarts: the last rate, here 0, goes on. */
 	{ .line = { { "a0", "100,9 103,9.5 106,9.5 109,1" } },
 	  .first_ms = 100,
@@ -670,6 +674,13 @@ static const struct read_case {
 	  .first_ms = 100,
 	  .want = { { 100, 103, 0 } },
 	  .counts = { .carried = 1 } },
+	/* A fall alone has no rate that could go on at the restart after it. */
+	{ .line = { { "a0", "100,6 103,2 106,1" },
+		    { "b0", "100,3 103,3 106,1" },
+		    { "c0", "100,3 103,3 106,1" } },
+	  .first_ms = 100,
+	  .want = { { 100, 103, 2 }, { 103, 106, 0 } },
+	  .counts = { .carried = 1, .reused = 1 } },
 	/* Back to the first series after a pause, in which another went on. */
 	{ .line = { { "a0", "100,1 109,4" }, { "a0", "103,2 106,3" } },
 	  .first_ms = 100,
