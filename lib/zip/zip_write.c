@@ -16,8 +16,8 @@
 /* The end record. An empty archive consists of it alone. */
 #define EMPTY_BYTES 22
 
-/* 1980-01-01 in MS-DOS format, independent of the time zone. */
-#define DOS_DATE ((1980 - 1980) << 9 | 1 << 5 | 1)
+/* 1980-01-01 in MS-DOS format, independent of the time zone: year 0, month 1, day 1. */
+#define DOS_DATE (1 << 5 | 1)
 #define DOS_TIME 0
 
 /* libzip's default, 9, takes four times as long and saves 6 % of the bytes. */
