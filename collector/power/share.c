@@ -56,8 +56,7 @@ bool tw_share_out(uint64_t total_uj, const uint64_t *weight, size_t count,
 			(struct tw_remainder){ .rest = (uint64_t)(whole % sum), .at = i };
 		left -= out_uj[i];
 	}
-	if (left > 0)
-		select_first(room, (ptrdiff_t)count, (ptrdiff_t)left);
+	select_first(room, (ptrdiff_t)count, (ptrdiff_t)left);
 	for (uint64_t i = 0; i < left; i++)
 		out_uj[room[i].at]++;
 	return true;

@@ -12,6 +12,7 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/scripted_tasks.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,8 @@ static void what_is_left_goes_to_the_largest_remainders(void **state)
 		{ 1, { 1, 2, 0 }, { 0, 1, 0 } },
 		{ 2, { 1, 3, 3 }, { 0, 1, 1 } },
 		{ 2, { 3, 3, 1 }, { 1, 1, 0 } },
+		{ 7, { 0, 1, 0 }, { 0, 7, 0 } },
+		{ 10, { UINT64_MAX - 1, 1, 0 }, { 10, 0, 0 } },
 	};
 	struct tw_remainder room[3];
 	uint64_t out[3];
@@ -75,6 +78,39 @@ static void without_weights_nothing_is_shared(void **state)
 	assert_false(tw_share_out(10, weight, 0, out, room));
 	assert_false(tw_share_out(10, (const uint64_t[]){ UINT64_MAX, 1 }, 2, out, room));
 	assert_int_equal(out[0], 7);
+}
+
+__extension__ typedef unsigned __int128 u128;
+
+/* Parts are rounded up for the largest remainders; of equal ones, for those that come
+ * first. */
+static void check_rounding(uint64_t total, const uint64_t *weight, size_t count,
+			   const uint64_t *out)
+{
+	uint64_t least_up = UINT64_MAX, most_down = 0;
+	size_t last_up = 0, first_down = count;
+	u128 sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += weight[i];
+	for (size_t i = 0; i < count; i++) {
+		const u128 owed = (u128)total * weight[i];
+		const uint64_t rest = (uint64_t)(owed % sum);
+		const bool up = out[i] == (uint64_t)(owed / sum) + 1;
+
+		if (!up && out[i] != (uint64_t)(owed / sum))
+			fail_msg("part %zu is %" PRIu64, i, out[i]);
+		if (up && rest <= least_up) {
+			least_up = rest;
+			last_up = i;
+		}
+		if (!up && (first_down == count || rest > most_down)) {
+			most_down = rest;
+			first_down = i;
+		}
+	}
+	assert_true(least_up > most_down ||
+		    (least_up == most_down && last_up < first_down));
 }
 
 /* Each part is within 1 of what it is owed, and all of them are the whole. */
@@ -110,6 +146,7 @@ static void shares_of_any_weights_add_up(void **state)
 			sum += out[i];
 		}
 		assert_int_equal(sum, total);
+		check_rounding(total, weight, count, out);
 	}
 }
 
@@ -213,8 +250,13 @@ static void dynamic_goes_by_cpu_time(void **state)
 	say(ALIVE, 7, LATER, 3, 4 * S);
 	say(ALIVE, 8, LATER, 4, 1 * S);
 	energy.dynamic_uj[TW_ZONE_PACKAGE] = 1;
+	energy.idle_uj[TW_ZONE_DRAM] = 0;
 	tick(f, &energy);
 	assert_int_equal(process(f, 7)->charged.dynamic_uj[TW_ZONE_PACKAGE], 751);
+	/* The energy of a tick is charged once. */
+	assert_int_equal(process(f, 8)->charged.dynamic_uj[TW_ZONE_PACKAGE], 250);
+	assert_int_equal(process(f, 7)->charged.idle_uj[TW_ZONE_DRAM], 75);
+	assert_int_equal(process(f, 8)->charged.idle_uj[TW_ZONE_DRAM], 25);
 	assert_int_equal(tw_attribution_stats(f->a)->given.dynamic_uj[TW_ZONE_PACKAGE],
 			 1001);
 	assert_int_equal(tw_attribution_stats(f->a)->errors, 0);
@@ -294,6 +336,9 @@ static void many_cgroups_have_their_own_shares(void **state)
 /* Counts of processes by their pid, which no BPF program makes here. */
 static uint64_t counts_of[10][TW_COUNTER_COUNT];
 
+/* GPU energy of processes by their pid, which no GPU measures here. */
+static uint64_t gpu_dynamic_uj_of[10], gpu_idle_uj_of[10];
+
 /* The process whose slices have counts only. */
 static uint32_t without_cpu_time;
 
@@ -315,9 +360,12 @@ const struct tw_slice *__wrap_tw_workloads_slices(const struct tw_workloads *t,
 		slice[i] = real[i];
 		if (tgid == without_cpu_time)
 			slice[i].used.cpu_ns = 0;
-		if (tgid < 10)
+		if (tgid < 10) {
 			memcpy(slice[i].used.counter, counts_of[tgid],
 			       sizeof(counts_of[tgid]));
+			slice[i].gpu_dynamic_uj = gpu_dynamic_uj_of[tgid];
+			slice[i].gpu_idle_uj = gpu_idle_uj_of[tgid];
+		}
 	}
 	return slice;
 }
@@ -338,6 +386,95 @@ static void a_cgroup_without_cpu_time_has_no_share(void **state)
 	without_cpu_time = 0;
 	assert_int_equal(process(f, 7)->charged.idle_uj[TW_ZONE_PACKAGE], 1000);
 	assert_int_equal(process(f, 8)->charged.idle_uj[TW_ZONE_PACKAGE], 0);
+}
+
+static void energy_waits_for_cpu_time(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_charge none = { { 0 }, { 0 } };
+	struct tw_charge energy = { { 0 }, { 0 } };
+
+	open_all(f, TW_IDLE_BY_USE);
+	tick(f, &none);
+	say(ALIVE, 7, LATER, 3, S);
+	energy.dynamic_uj[TW_ZONE_CORE] = 10;
+	tick(f, &energy);
+	say(ALIVE, 7, LATER, 3, 2 * S);
+	without_cpu_time = 7;
+	tick(f, &energy);
+	without_cpu_time = 0;
+	assert_int_equal(process(f, 7)->charged.dynamic_uj[TW_ZONE_CORE], 10);
+	assert_int_equal(tw_attribution_stats(f->a)->waiting.dynamic_uj[TW_ZONE_CORE],
+			 10);
+	say(ALIVE, 7, LATER, 3, 3 * S);
+	tick(f, &none);
+	assert_int_equal(process(f, 7)->charged.dynamic_uj[TW_ZONE_CORE], 20);
+}
+
+static void run_three(struct fixture *f, uint64_t cpu_ns, const struct tw_charge *energy)
+{
+	say(ALIVE, 7, LATER, 3, cpu_ns);
+	say(ALIVE, 8, LATER, 4, cpu_ns);
+	say(ALIVE, 9, LATER, 4, cpu_ns);
+	tick(f, energy);
+}
+
+static void gpu_energy_goes_to_its_processes_up_to_what_waits(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_charge none = { { 0 }, { 0 } };
+	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_attribution_stats *stats;
+
+	open_all(f, TW_IDLE_BY_USE);
+	stats = tw_attribution_stats(f->a);
+	tick(f, &none);
+	for (uint32_t tgid = 7; tgid <= 9; tgid++) {
+		gpu_dynamic_uj_of[tgid] = 10 * (tgid - 6);
+		gpu_idle_uj_of[tgid] = tgid - 6;
+	}
+	energy.dynamic_uj[TW_ZONE_GPU] = 65;
+	energy.idle_uj[TW_ZONE_GPU] = 6;
+	run_three(f, S, &energy);
+	run_three(f, 2 * S, &energy);
+	for (uint32_t tgid = 7; tgid <= 9; tgid++) {
+		const struct tw_charge *c = &process(f, tgid)->charged;
+
+		assert_int_equal(c->dynamic_uj[TW_ZONE_GPU], 20 * (tgid - 6));
+		assert_int_equal(c->idle_uj[TW_ZONE_GPU], 2 * (tgid - 6));
+	}
+	assert_int_equal(stats->given.dynamic_uj[TW_ZONE_GPU], 120);
+	assert_int_equal(stats->waiting.dynamic_uj[TW_ZONE_GPU], 10);
+	assert_int_equal(stats->given.idle_uj[TW_ZONE_GPU], 12);
+	assert_int_equal(stats->waiting.idle_uj[TW_ZONE_GPU], 0);
+	assert_int_equal(stats->errors, 0);
+	/* More than waits, of either kind: an error each, and none is charged. */
+	run_three(f, 3 * S, &none);
+	run_three(f, 4 * S, &none);
+	memset(gpu_dynamic_uj_of, 0, sizeof(gpu_dynamic_uj_of));
+	memset(gpu_idle_uj_of, 0, sizeof(gpu_idle_uj_of));
+	assert_int_equal(stats->errors, 4);
+	assert_int_equal(stats->given.dynamic_uj[TW_ZONE_GPU], 120);
+	assert_int_equal(charged(f, TW_LEVEL_PROCESS).idle_uj[TW_ZONE_GPU], 12);
+}
+
+/* A process without misses has no part in DRAM while another has, wherever its slice
+ * stands. */
+static void misses_of_one_process_take_all_of_the_dram(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_charge none = { { 0 }, { 0 } };
+	struct tw_charge energy = { { 0 }, { 0 } };
+
+	open_all(f, TW_IDLE_BY_USE);
+	tick(f, &none);
+	energy.dynamic_uj[TW_ZONE_DRAM] = 100;
+	for (uint32_t tgid = 7; tgid <= 9; tgid++) {
+		counts_of[tgid][TW_COUNTER_CACHE_MISSES] = 1;
+		run_three(f, tgid * S, &energy);
+		counts_of[tgid][TW_COUNTER_CACHE_MISSES] = 0;
+		assert_int_equal(process(f, tgid)->charged.dynamic_uj[TW_ZONE_DRAM], 100);
+	}
 }
 
 /* Work, misses and CPU time divide energy in three different ratios. */
@@ -566,6 +703,9 @@ int main(void)
 		TEST(idle_goes_by_requested_share_where_that_is_wanted),
 		TEST(many_cgroups_have_their_own_shares),
 		TEST(a_cgroup_without_cpu_time_has_no_share),
+		TEST(energy_waits_for_cpu_time),
+		TEST(gpu_energy_goes_to_its_processes_up_to_what_waits),
+		TEST(misses_of_one_process_take_all_of_the_dram),
 		TEST(each_kind_goes_by_the_usage_that_drives_it),
 		TEST(shares_are_those_of_the_container_else_of_the_cgroup),
 		TEST(energy_is_conserved_over_all_time),
