@@ -150,6 +150,25 @@ static void absent_and_nan_features_count_as_zero(void **state)
 	tw_predictor_find("linear")->free(model);
 }
 
+/* 10 + 0.02 a - 1.5 b; a third column is of no feature, and memory behind is not written.
+ */
+static void each_row_has_its_prediction(void **state)
+{
+	static const double x[] = { 1000, 0, 7, 0, 4, 7, 500, 2, 7 };
+	static const double want[] = { 30, 4, 17, -7 };
+	double watts[] = { -7, -7, -7, -7 };
+	struct tw_err err = { 0 };
+	void *model = NULL;
+
+	(void)state;
+	assert_int_equal(load(TEXT("10", A "," B), &model, &err), 0);
+	tw_predictor_find("linear")->predict(
+		model, &(struct tw_rows){ .x = x, .rows = 3, .stride = 3 }, watts);
+	for (size_t r = 0; r < 4; r++)
+		assert_float_equal(watts[r], want[r], 1e-12);
+	tw_predictor_find("linear")->free(model);
+}
+
 static void a_scale_of_zero_and_a_bias_of_null_count_as_zero(void **state)
 {
 	static const double x[] = { 5, 4 };
@@ -181,7 +200,11 @@ static void errors_of_invalid_models_name_the_place(void **state)
 	(void)state;
 	refuse("", TW_PARSE, "");
 	refuse("[]", TW_PARSE, "");
-	refuse("{}", TW_PARSE, "All_Weights");
+	refuse("{}", TW_PARSE, "All_Weights: missing");
+	refuse("{\"All_Weights\":{\"Bias_Weight\":1,\"Categorical_Variables\":{}}}",
+	       TW_PARSE, "All_Weights.Numerical_Variables: missing");
+	refuse(TEXT("1", A ",\"b\":{\"weight\":1}"), TW_PARSE,
+	       "Numerical_Variables.b.scale: missing");
 	refuse(TEXT("[1]", A "," B), TW_PARSE, "All_Weights.Bias_Weight");
 	refuse(TEXT("1", A), TW_PARSE, "All_Weights.Numerical_Variables.b");
 	refuse(TEXT("1", A "," B ",\"c\":{\"scale\":1,\"weight\":1}"), TW_INVALID,
@@ -220,6 +243,7 @@ int main(void)
 		cmocka_unit_test(many_features_have_each_its_weight),
 		cmocka_unit_test(categories_add_the_weight_of_their_value),
 		cmocka_unit_test(absent_and_nan_features_count_as_zero),
+		cmocka_unit_test(each_row_has_its_prediction),
 		cmocka_unit_test(a_scale_of_zero_and_a_bias_of_null_count_as_zero),
 		cmocka_unit_test(errors_of_invalid_models_name_the_place),
 		cmocka_unit_test(running_out_of_memory_is_reported),
