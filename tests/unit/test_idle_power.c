@@ -122,7 +122,7 @@ static void the_estimate_is_exact_without_noise(void **state)
 	for (size_t r = 0; r < ROWS; r++)
 		m.watts[r] = 7;
 	p = find(&m, ROWS);
-	assert_true(p.watts == 7 && p.low == 7 && p.high == 7);
+	assert_true(p.by_use && p.watts == 7 && p.low == 7 && p.high == 7);
 }
 
 /* The first half of the load draws twice the power of the second. */

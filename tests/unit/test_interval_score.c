@@ -90,9 +90,9 @@ static void misses_are_the_rows_above_the_nearest_rank(void **state)
 		struct tw_err err = { 0 };
 
 		for (size_t i = 0; i < rows; i++) {
-			error[i] = (double)(i * 7 % rows);
+			error[i] = (double)((i * 7 + rows - 1) % rows);
 			if (rows % 7 == 0)
-				error[i] = (double)i;
+				error[i] = (double)(rows - 1 - i);
 			expected[i] = error[i] >= (double)(rows - cases[k].misses);
 		}
 		assert_int_equal(tw_miss_auc(error, expected, rows, &area, &err), 0);

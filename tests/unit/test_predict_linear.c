@@ -154,7 +154,7 @@ static void absent_and_nan_features_count_as_zero(void **state)
  */
 static void each_row_has_its_prediction(void **state)
 {
-	static const double x[] = { 1000, 0, 7, 0, 4, 7, 500, 2, 7 };
+	static const double x[] = { 1000, 0, INFINITY, 0, 4, INFINITY, 500, 2, INFINITY };
 	static const double want[] = { 30, 4, 17, -7 };
 	double watts[] = { -7, -7, -7, -7 };
 	struct tw_err err = { 0 };
@@ -207,6 +207,8 @@ static void errors_of_invalid_models_name_the_place(void **state)
 	       "Numerical_Variables.b.scale: missing");
 	refuse(TEXT("[1]", A "," B), TW_PARSE, "All_Weights.Bias_Weight");
 	refuse(TEXT("1", A), TW_PARSE, "All_Weights.Numerical_Variables.b");
+	refuse(TEXT("1", A ",\"c\":{\"scale\":1,\"weight\":1}"), TW_PARSE,
+	       "All_Weights.Numerical_Variables.b");
 	refuse(TEXT("1", A "," B ",\"c\":{\"scale\":1,\"weight\":1}"), TW_INVALID,
 	       "All_Weights.Numerical_Variables: 3 features, the model has 2");
 	refuse(TEXT("1", A ",\"b\":{\"scale\":\"1\",\"weight\":1}"), TW_PARSE,
