@@ -236,28 +236,34 @@ static void the_slope_is_at_most_four_times_that_of_the_range(void **state)
 }
 
 /*
- * Of 1, 5, 8, 8 and 11 W the middle is 7 W and the median deviation 2 W: 1 W is in the
- * noise. Of 0, 9, 11 and 15 W they are 10 W and 1 W, the lower of two medians: 0 W is
- * below the noise.
+ * The middle is the mean of the inner half; noise reaches 3 * 1.4826 times the (lower)
+ * median deviation below it.
  */
 static void power_within_three_deviations_is_noise(void **state)
 {
-	static const struct machine five = { { 1, 2, 3, 4, 5 }, { 11, 8, 8, 5, 1 } };
-	static const struct machine four = { { 1, 2, 3, 4 }, { 15, 11, 9, 0 } };
-	static const struct machine six = { { 1, 2, 3, 4, 5, 6 },
-					    { 0, 10, 10, 10, 10, 10 } };
-	struct tw_idle_power p = find(&five, 5);
+	static const struct {
+		size_t rows;
+		struct machine m;
+		double middle;
+		bool by_use;
+	} cases[] = {
+		/* Deviations of 6, 2, 1, 1, 4: noise begins at -1.9 W. */
+		{ 5, { { 1, 2, 3, 4, 5 }, { 11, 8, 8, 5, 1 } }, 7, true },
+		/* 9, 1, 1, 2, 6: at 7.1 W. */
+		{ 5, { { 1, 2, 3, 4, 5 }, { 22, 18, 15, 15, 7 } }, 16, false },
+		/* 10, 1, 1, 5: at 5.6 W. */
+		{ 4, { { 1, 2, 3, 4 }, { 15, 11, 9, 0 } }, 10, false },
+		/* The row of the least usage counts, too. */
+		{ 6, { { 1, 2, 3, 4, 5, 6 }, { 0, 10, 10, 10, 10, 10 } }, 10, false },
+	};
 
 	(void)state;
-	assert_true(p.by_use);
-	assert_float_equal(p.watts, 7, 1e-9);
-	p = find(&four, 4);
-	assert_false(p.by_use);
-	assert_float_equal(p.watts, 10, 1e-9);
-	/* The row of the least usage counts, too. */
-	p = find(&six, 6);
-	assert_false(p.by_use);
-	assert_float_equal(p.watts, 10, 1e-9);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct tw_idle_power p = find(&cases[i].m, cases[i].rows);
+
+		assert_int_equal(p.by_use, cases[i].by_use);
+		assert_float_equal(p.watts, cases[i].middle, 1e-9);
+	}
 }
 
 /* The window has the lower ten of 20 rows, 1 W to 10 W, in any order. */
