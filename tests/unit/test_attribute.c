@@ -690,6 +690,31 @@ static void without_memory_energy_waits(void **state)
 	}
 }
 
+/* Room for one process is left for room for 300, which there is not. */
+static void attribution_goes_on_after_it_could_not_grow(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_charge none = { { 0 }, { 0 } };
+	struct tw_charge energy = { { 0 }, { 0 } };
+	struct tw_err err = { 0 };
+
+	open_all(f, TW_IDLE_BY_USE);
+	tick(f, &none);
+	energy.dynamic_uj[TW_ZONE_CORE] = 10;
+	say(ALIVE, 7, LATER, 3, S);
+	tick(f, &energy);
+	f->now_ns += S;
+	for (uint32_t i = 0; i < 300; i++)
+		say(ALIVE, 100 + i, LATER, 3, S);
+	assert_int_equal(tw_workloads_tick(f->t, f->now_ns, &err), 0);
+	fail_alloc_at(1);
+	assert_int_equal(tw_attribute(f->a, f->t, &energy, &err), -1);
+	assert_true(fail_alloc_hit());
+	say(ALIVE, 7, LATER, 3, 2 * S);
+	tick(f, &none);
+	assert_int_equal(process(f, 7)->charged.dynamic_uj[TW_ZONE_CORE], 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -710,6 +735,7 @@ int main(void)
 		TEST(shares_are_those_of_the_container_else_of_the_cgroup),
 		TEST(energy_is_conserved_over_all_time),
 		TEST(without_memory_energy_waits),
+		TEST(attribution_goes_on_after_it_could_not_grow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
