@@ -350,7 +350,7 @@ const struct tw_slice *__wrap_tw_workloads_slices(const struct tw_workloads *t,
 const struct tw_slice *__wrap_tw_workloads_slices(const struct tw_workloads *t,
 						  size_t *count)
 {
-	static struct tw_slice slice[2000];
+	static struct tw_slice slice[2001];
 	const struct tw_slice *real = __real_tw_workloads_slices(t, count);
 
 	assert_true(*count <= 2000);
@@ -366,6 +366,13 @@ const struct tw_slice *__wrap_tw_workloads_slices(const struct tw_workloads *t,
 			slice[i].gpu_dynamic_uj = gpu_dynamic_uj_of[tgid];
 			slice[i].gpu_idle_uj = gpu_idle_uj_of[tgid];
 		}
+	}
+	/* Nothing may count that stands behind the slices. */
+	if (*count > 0) {
+		slice[*count] = slice[0];
+		slice[*count].gpu_dynamic_uj = slice[*count].gpu_idle_uj = 1000000;
+		for (int c = 0; c < TW_COUNTER_COUNT; c++)
+			slice[*count].used.counter[c] = 1;
 	}
 	return slice;
 }
@@ -449,8 +456,10 @@ static void gpu_energy_goes_to_its_processes_up_to_what_waits(void **state)
 	assert_int_equal(stats->waiting.idle_uj[TW_ZONE_GPU], 0);
 	assert_int_equal(stats->errors, 0);
 	/* More than waits, of either kind: an error each, and none is charged. */
-	run_three(f, 3 * S, &none);
-	run_three(f, 4 * S, &none);
+	energy = none;
+	energy.dynamic_uj[TW_ZONE_PACKAGE] = 3;
+	run_three(f, 3 * S, &energy);
+	run_three(f, 4 * S, &energy);
 	memset(gpu_dynamic_uj_of, 0, sizeof(gpu_dynamic_uj_of));
 	memset(gpu_idle_uj_of, 0, sizeof(gpu_idle_uj_of));
 	assert_int_equal(stats->errors, 4);
@@ -703,6 +712,13 @@ static void attribution_goes_on_after_it_could_not_grow(void **state)
 	energy.dynamic_uj[TW_ZONE_CORE] = 10;
 	say(ALIVE, 7, LATER, 3, S);
 	tick(f, &energy);
+	/* As many as before need no memory. */
+	f->now_ns += S;
+	say(ALIVE, 7, LATER, 3, 2 * S);
+	assert_int_equal(tw_workloads_tick(f->t, f->now_ns, &err), 0);
+	fail_alloc_at(1);
+	assert_int_equal(tw_attribute(f->a, f->t, &energy, &err), 0);
+	assert_false(fail_alloc_hit());
 	f->now_ns += S;
 	for (uint32_t i = 0; i < 300; i++)
 		say(ALIVE, 100 + i, LATER, 3, S);
@@ -710,9 +726,9 @@ static void attribution_goes_on_after_it_could_not_grow(void **state)
 	fail_alloc_at(1);
 	assert_int_equal(tw_attribute(f->a, f->t, &energy, &err), -1);
 	assert_true(fail_alloc_hit());
-	say(ALIVE, 7, LATER, 3, 2 * S);
+	say(ALIVE, 7, LATER, 3, 3 * S);
 	tick(f, &none);
-	assert_int_equal(process(f, 7)->charged.dynamic_uj[TW_ZONE_CORE], 20);
+	assert_int_equal(process(f, 7)->charged.dynamic_uj[TW_ZONE_CORE], 30);
 }
 
 int main(void)
