@@ -287,14 +287,6 @@ static double find_least(const double *v, size_t rows)
 	return least;
 }
 
-static bool has_packages(const struct tw_dataset *d, enum tw_component c)
-{
-	for (size_t i = 0; i < d->cols; i++)
-		if (tw_is_package_power(d->col[i].name, c))
-			return true;
-	return false;
-}
-
 /* Subtract from the packages what was subtracted from their component; before[] is the
  * component's power until then. */
 static void subtract_from_packages(struct tw_dataset *d, enum tw_component c,
@@ -328,10 +320,10 @@ int tw_isolate_apply(const struct tw_isolator *it, const void *state,
 	int rc = -1;
 
 	for (size_t k = 0; k < source->count && d->rows > 0; k++) {
-		const enum tw_component c = source->components[k];
-		const double *watts = tw_dataset_find(d, tw_power_column(c));
+		const double *watts =
+			tw_dataset_find(d, tw_power_column(source->components[k]));
 
-		if (watts == NULL || !has_packages(d, c))
+		if (watts == NULL)
 			continue;
 		before[k] = malloc(d->rows * sizeof(*watts));
 		if (before[k] == NULL) {

@@ -158,7 +158,7 @@ static void one_row_is_enough(void **state)
 	struct tw_err err = { 0 };
 
 	(void)state;
-	read_csv("timestamp,core_power,package_a_core_power\n10,9,9\n", &d);
+	read_csv("timestamp,package_a_core_power,core_power\n10,9,9\n", &d);
 	assert_int_equal(tw_isolate_apply(&it, NULL, source, &d, &err), 0);
 	assert_float_equal(tw_dataset_find(&d, "package_a_core_power")[0], 3, 1e-12);
 	tw_dataset_release(&d);

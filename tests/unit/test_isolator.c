@@ -129,11 +129,12 @@ static void shares_without_usage_are_averaged_without_weights(void **state)
 
 	(void)state;
 	read_csv("timestamp,id,package_usage,packge_ratio_package\n"
-		 "1,a,1,0.2\n1,b,3,0.4\n4,a,0,0.2\n4,b,0,0.4\n7,a,-1,0.2\n7,b,-3,0.4\n",
+		 "1,a,1,0.2\n1,b,3,0.4\n4,a,0,0.2\n4,b,0,0.4\n7,a,-1,0.2\n7,b,-3,0.4\n"
+		 "10,a,1,0.2\n10,b,-3,0.4\n13,a,-1,0.2\n13,b,-3,0.4\n",
 		 &d);
 	assert_int_equal(tw_isolate_aggregate(&d, &all, &err), 0);
-	assert_int_equal(all.rows, 3);
-	for (size_t r = 0; r < 3; r++)
+	assert_int_equal(all.rows, 5);
+	for (size_t r = 0; r < 5; r++)
 		assert_float_equal(tw_dataset_find(&all, "packge_ratio_package")[r],
 				   r == 0 ? 0.35 : 0.3, 1e-12);
 	tw_dataset_release(&all);
@@ -145,6 +146,14 @@ static void shares_without_usage_are_averaged_without_weights(void **state)
 	assert_int_equal(tw_isolate_aggregate(&d, &all, &err), 0);
 	assert_float_equal(tw_dataset_find(&all, "packge_ratio_package")[0], 0.32 / 1.3,
 			   1e-12);
+	tw_dataset_release(&all);
+	tw_dataset_release(&d);
+	/* Usage whose sum is not a number weighs nothing. */
+	read_csv("timestamp,id,package_usage,packge_ratio_package\n"
+		 "1,a,1.7e308,1\n1,b,1.7e308,1\n",
+		 &d);
+	assert_int_equal(tw_isolate_aggregate(&d, &all, &err), 0);
+	assert_true(tw_dataset_find(&all, "packge_ratio_package")[0] == 1);
 	tw_dataset_release(&all);
 	tw_dataset_release(&d);
 }
