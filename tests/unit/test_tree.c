@@ -293,6 +293,27 @@ static void pruned_nodes_need_no_parent_and_are_left_out(void **state)
 	tw_trees_release(&t);
 }
 
+/* Neither a leaf nor a split. */
+static void a_node_with_one_child_is_refused(void **state)
+{
+	(void)state;
+	for (int right = 0; right < 2; right++) {
+		struct arrays a = { .nodes = 1 };
+		struct tw_tree_arrays v;
+		struct tw_trees t = { 0 };
+		struct tw_err err = { 0 };
+
+		put_leaf(&a, 1, 1);
+		put_leaf(&a, 2, 2);
+		split(&a, 0, 0, 5, true);
+		(right ? a.left : a.right)[0] = -1;
+		v = view(&a);
+		assert_int_equal(tw_trees_add(&t, &v, 1, &err), -1);
+		assert_string_equal(err.text, "node 0: child -1 of 3 nodes");
+		tw_trees_release(&t);
+	}
+}
+
 #define TOO_MANY "more than 4194304 nodes or 10000 trees"
 
 /* All nodes but the root are pruned. */
@@ -382,6 +403,7 @@ int main(void)
 		cmocka_unit_test(a_tree_has_at_most_the_deepest_level),
 		cmocka_unit_test(the_last_feature_has_its_own_keys),
 		cmocka_unit_test(pruned_nodes_need_no_parent_and_are_left_out),
+		cmocka_unit_test(a_node_with_one_child_is_refused),
 		cmocka_unit_test(an_ensemble_has_a_limit_of_nodes),
 		cmocka_unit_test(an_ensemble_has_a_limit_of_trees),
 		cmocka_unit_test(each_failed_allocation_adds_no_tree),
