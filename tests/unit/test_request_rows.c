@@ -24,20 +24,20 @@
 	"\"Bias_Weight\":0,\"Numerical_Variables\":{\"" feature "\":{\"scale\":1," \
 	"\"weight\":1}}}}}]}"
 
-/* It uses the two rows before a row. */
-static struct tw_power_model *new_looking_back(void)
+#define ENSEMBLE(columns, feature)                                   \
+	"{\"ensemble\":{\"floor\":0,\"ceiling\":9,\"step_ms\":3000," \
+	"\"alone\":" FORM("[0,0,0]",                                 \
+			  "bpf_cpu_time_ms") ",\"series\":" FORM(columns, feature) "}}"
+
+/* It uses one or two rows before a row. */
+static struct tw_power_model *new_looking_back(size_t back)
 {
-	static const struct sample sample = {
+	const struct sample sample = {
 		.group = "BPFOnly",
 		.trainer = "AutoTrainer",
 		.predictor = "ensemble",
-		.text = "{\"ensemble\":{\"floor\":0,\"ceiling\":9,\"step_ms\":3000,"
-			"\"alone\":" FORM(
-				"[0,0,0]",
-				"bpf_cpu_time_ms") ","
-						   "\"series\":" FORM(
-							   "[0,2,2]",
-							   "bpf_cpu_time_ms@2") "}}"
+		.text = back == 1 ? ENSEMBLE("[0,1,1]", "bpf_cpu_time_ms@1")
+				  : ENSEMBLE("[0,2,2]", "bpf_cpu_time_ms@2")
 	};
 	struct tw_power_model *p = NULL;
 	struct tw_model m = { 0 };
@@ -50,7 +50,8 @@ static struct tw_power_model *new_looking_back(void)
 }
 
 static char a[] = "a", b[] = "b", c[] = "c", s[] = "s", t[] = "t";
-static char *ab[] = { a, b }, *ba[] = { b, a }, *abc[] = { a, b, c }, *st[] = { s, t };
+static char *ab[] = { a, b }, *ba[] = { b, a }, *cb[] = { c, b }, *abc[] = { a, b, c },
+	    *st[] = { s, t };
 
 /* A request of version 1 with columns a and b, as a client's node sends it. */
 static struct tw_request make_request(double *x, size_t rows)
@@ -140,13 +141,33 @@ static void the_memory_of_a_batch_grows_with_its_columns(void **state)
 	tw_request_rows_release(&rows);
 }
 
+static void system_features_follow_all_columns_of_a_row(void **state)
+{
+	static double x[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	static const double system[] = { 9 };
+	const struct tw_series_scope none = { 0 };
+	struct tw_request r = make_request(x, 4);
+	struct tw_request_rows rows = { 0 };
+	struct tw_rows out;
+
+	(void)state;
+	r.metrics = (struct tw_strs){ .at = abc, .count = 3 };
+	r.system = system;
+	r.systems = 1;
+	begin(&rows, &r, NULL, &none);
+	out = get(&rows, 2, 2);
+	assert_int_equal(out.stride, 3);
+	assert_memory_equal(out.x, ((double[]){ 5, 6, 9, 7, 8, 9 }), 6 * sizeof(double));
+	tw_request_rows_release(&rows);
+}
+
 /* Only a node's own row of Kepler continues a series without times. */
 static void a_row_of_a_node_is_told_from_others(void **state)
 {
 	static double used[] = { 0, 5, 1, 2 }, idle[] = { 0, 0 };
 	static const int64_t times[] = { 1, 2 };
 	static const struct tw_strs unnamed = { 0 };
-	struct tw_power_model *back = new_looking_back();
+	struct tw_power_model *back = new_looking_back(2);
 	struct tw_node_series *nodes = NULL;
 	struct tw_series_scope scope = { .now_ms = 1000 };
 	struct tw_request_rows rows = { 0 };
@@ -198,7 +219,7 @@ static size_t ask_at(struct tw_request_rows *rows, const struct tw_request *r,
 static void a_series_of_a_node_is_of_one_question(void **state)
 {
 	static double x[] = { 1, 5 };
-	struct tw_power_model *back = new_looking_back();
+	struct tw_power_model *back = new_looking_back(2);
 	struct tw_series_scope scope = { .client = { .process = 1 } };
 	struct tw_request_rows rows = { 0 };
 	struct tw_err err = { 0 };
@@ -227,12 +248,35 @@ static void a_series_of_a_node_is_of_one_question(void **state)
 	tw_power_model_free(back);
 }
 
+/* Bytes behind a text are no part of the question. */
+static void the_texts_of_a_question_are_compared_and_not_their_memory(void **state)
+{
+	static const char texts[][4] = { "T\0x", "T\0y", "T\0z" };
+	static double x[] = { 1, 5 };
+	struct tw_power_model *back = new_looking_back(2);
+	struct tw_series_scope scope = { .client = { .process = 1 } };
+	struct tw_request_rows rows = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_node_series_new(&scope.nodes, &err), 0);
+	for (size_t i = 0; i < TW_COUNT(texts); i++) {
+		struct tw_request r = make_request(x, 1);
+
+		r.trainer = r.filter = texts[i];
+		assert_int_equal(ask_at(&rows, &r, back, &scope, 100000 + i * STEP_MS),
+				 i < 2 ? 0 : 2);
+	}
+	tw_request_rows_release(&rows);
+	tw_node_series_free(scope.nodes);
+	tw_power_model_free(back);
+}
+
 static void rows_without_a_name_are_a_series_of_their_request(void **state)
 {
 	static double x[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 	static const int64_t times[] = { 10, 20, 30, 40 };
 	static const struct tw_strs unnamed = { 0 };
-	struct tw_power_model *back = new_looking_back();
 	const struct tw_series_scope none = { 0 };
 	struct tw_request r = make_request(x, 4);
 	struct tw_request_rows rows = { 0 };
@@ -241,32 +285,36 @@ static void rows_without_a_name_are_a_series_of_their_request(void **state)
 	r.version = 2;
 	r.time_ms = times;
 	r.series = &unnamed;
-	for (int round = 0; round < 2; round++) {
-		begin(&rows, &r, back, &none);
+	for (size_t back = 1; back <= 2; back++) {
+		struct tw_power_model *model = new_looking_back(back);
+
+		begin(&rows, &r, model, &none);
 		for (size_t i = 0; i < 4; i++) {
 			const struct tw_rows out = get(&rows, i, 4 - i);
 
 			assert_int_equal(out.rows, 1);
-			assert_int_equal(out.before, i < 2 ? i : 2);
+			assert_int_equal(out.before, i < back ? i : back);
 			assert_int_equal(out.time_ms[0], times[i]);
 			assert_true(out.x[0] == x[2 * i] && out.x[1] == x[2 * i + 1]);
 		}
+		tw_power_model_free(model);
 	}
 	tw_request_rows_release(&rows);
-	tw_power_model_free(back);
 }
 
 /* A name is of a user and of columns in their order. */
 static void rows_with_a_name_continue_its_series(void **state)
 {
 	static double x[] = { 1, 2, 3, 4 };
-	static const int64_t times[] = { 10, 20 };
+	static const int64_t times[] = { 10, 20 }, later[] = { 30, 40 };
+	static char **const others[] = { ba, cb };
 	const struct tw_strs one = { .at = st, .count = 1 },
 			     both = { .at = st, .count = 2 };
-	struct tw_power_model *back = new_looking_back();
+	struct tw_power_model *back = new_looking_back(1);
 	struct tw_series_scope scope = { .user = 1 };
 	struct tw_request r = make_request(x, 2);
 	struct tw_request_rows rows = { 0 };
+	struct tw_rows out;
 	struct tw_err err = { 0 };
 
 	(void)state;
@@ -278,21 +326,27 @@ static void rows_with_a_name_continue_its_series(void **state)
 	assert_int_equal(get(&rows, 0, 1).before, 0);
 	assert_int_equal(get(&rows, 1, 1).before, 0);
 	assert_int_equal(tw_history_count(scope.history), 2);
-	/* Both rows are of the first series now, which has a row of the first time. */
+	/* Both rows are of the first series now, which has the first row. */
+	r.time_ms = later;
 	r.series = &one;
 	begin(&rows, &r, back, &scope);
-	assert_int_equal(get(&rows, 0, 1).before, 0);
+	out = get(&rows, 0, 2);
+	assert_int_equal(out.before, 1);
+	assert_true(out.x[-2] == 1 && out.x[-1] == 2 && out.x[0] == 1);
+	assert_int_equal(out.time_ms[-1], 10);
 	assert_int_equal(get(&rows, 1, 1).before, 1);
 	assert_int_equal(tw_history_count(scope.history), 2);
-	r.metrics.at = ba;
-	begin(&rows, &r, back, &scope);
-	assert_int_equal(get(&rows, 1, 1).before, 0);
-	assert_int_equal(tw_history_count(scope.history), 3);
+	for (size_t i = 0; i < TW_COUNT(others); i++) {
+		r.metrics.at = others[i];
+		begin(&rows, &r, back, &scope);
+		assert_int_equal(get(&rows, 1, 1).before, 0);
+		assert_int_equal(tw_history_count(scope.history), 3 + i);
+	}
 	r.metrics.at = ab;
 	scope.user = 2;
 	begin(&rows, &r, back, &scope);
 	assert_int_equal(get(&rows, 1, 1).before, 0);
-	assert_int_equal(tw_history_count(scope.history), 4);
+	assert_int_equal(tw_history_count(scope.history), 5);
 	tw_request_rows_release(&rows);
 	tw_history_free(scope.history);
 	tw_power_model_free(back);
@@ -304,7 +358,7 @@ static void running_out_of_memory_is_reported(void **state)
 	static const double system[] = { 7 };
 	static const int64_t times[] = { 10 };
 	static const struct tw_strs unnamed = { 0 };
-	struct tw_power_model *back = new_looking_back();
+	struct tw_power_model *back = new_looking_back(2);
 	const struct tw_series_scope none = { 0 };
 	struct tw_request r = make_request(x, 1);
 	bool failed = true;
@@ -340,8 +394,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(independent_rows_are_those_of_the_request),
 		cmocka_unit_test(the_memory_of_a_batch_grows_with_its_columns),
+		cmocka_unit_test(system_features_follow_all_columns_of_a_row),
 		cmocka_unit_test(a_row_of_a_node_is_told_from_others),
 		cmocka_unit_test(a_series_of_a_node_is_of_one_question),
+		cmocka_unit_test(
+			the_texts_of_a_question_are_compared_and_not_their_memory),
 		cmocka_unit_test(rows_without_a_name_are_a_series_of_their_request),
 		cmocka_unit_test(rows_with_a_name_continue_its_series),
 		cmocka_unit_test(running_out_of_memory_is_reported),
