@@ -297,7 +297,6 @@ static int take_output(struct tw_request_parser *p, struct tw_err *err)
 			       "DynPower",
 			       p->output);
 	p->request.output = name->output;
-	p->request.form = TW_REPLY_CURRENT;
 	if (tw_output_find(p->output, &today) &&
 	    (p->source != NULL || !has_model || tw_request_parser_version(p) > 1))
 		return 0;

@@ -203,8 +203,8 @@ static void each_known_key_is_given_once(void **state)
 		struct tw_err err = { 0 };
 		char text[256], want[64];
 
-		snprintf(text, sizeof(text), "{\"%s\":%s,\"%s\":%s}", keys[i].key,
-			 keys[i].value, keys[i].key, keys[i].value);
+		snprintf(text, sizeof(text), "{\"%s\":%s,\"metrics\":[\"a\"],\"%s\":%s}",
+			 keys[i].key, keys[i].value, keys[i].key, keys[i].value);
 		snprintf(want, sizeof(want), "%s: given twice", keys[i].key);
 		assert_int_equal(parse(p, text, strlen(text), &err), -1);
 		assert_string_equal(err.text, want);
@@ -265,9 +265,8 @@ static void each_request_has_its_own_limit(void **state)
 
 	(void)state;
 	tw_buf_adds(&b, "{");
-	while (b.len < TW_REQUEST_BYTES_MAX - 1000)
-		tw_buf_adds(&b,
-			    "                                                        ");
+	while (b.len < TW_REQUEST_BYTES_MAX - strlen(REST))
+		tw_buf_add(&b, " ", 1);
 	tw_buf_adds(&b, REST);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(parse(p, b.data, b.len, &err), 0);
@@ -282,6 +281,32 @@ static void each_request_has_its_own_limit(void **state)
 	}
 	take(p, "{" REST);
 	tw_buf_clear(&b);
+	tw_request_parser_free(p);
+}
+
+/* The bytes that follow are of the next request. */
+static void a_whole_request_is_finished_once(void **state)
+{
+	static const char text[] =
+		"{\"system_features\":[\"hz\"],\"system_values\":[5]," REST;
+	struct tw_request_parser *p = new_parser();
+	const struct tw_request *r = take(p, text);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct tw_err err = { 0 };
+		size_t used = 7;
+		bool done = false;
+
+		assert_int_equal(tw_request_parser_feed(p, "{", 1, &used, &done, &err),
+				 0);
+		assert_int_equal(used, 0);
+		assert_true(done);
+		assert_int_equal(r->metrics.count, 2);
+		assert_int_equal(r->systems, 1);
+		assert_true(r->system[0] == 5);
+		assert_int_equal(r->categories.count, 1);
+	}
 	tw_request_parser_free(p);
 }
 
@@ -379,6 +404,46 @@ static void running_out_of_memory_is_reported_anywhere(void **state)
 	assert_true(failures > 8);
 }
 
+/* The texts before it leave less and less of the arena's first block of 1 KiB. */
+static void an_old_name_that_cannot_be_replaced_is_reported(void **state)
+{
+	(void)state;
+	for (int len = 0; len < TW_REQUEST_TEXT_MAX; len += 8) {
+		bool failed = true;
+		char text[TW_REQUEST_TEXT_MAX + 256];
+
+		snprintf(text, sizeof(text),
+			 "{\"filter\":\"%0*d\",\"metrics\":[\"cpu_instr\"],\"values\":[["
+			 "1]],"
+			 "\"output_type\":\"AbsPower\"}",
+			 len, 0);
+		for (int n = 1; failed; n++) {
+			struct tw_request_parser *p = new_parser();
+			struct tw_err err = { 0 };
+
+			fail_alloc_at(n);
+			failed =
+				fail_alloc_told(parse(p, text, strlen(text), &err), &err);
+			tw_request_parser_free(p);
+		}
+	}
+}
+
+static void requests_of_one_parser_reuse_its_memory(void **state)
+{
+	struct tw_request_parser *p = new_parser();
+
+	(void)state;
+	take(p, "{\"filter\":\"mae:1\",\"trainer_name\":\"T\"," REST);
+	for (int i = 0; i < 1000; i++) {
+		tw_request_parser_reset(p);
+		fail_alloc_at(1);
+		take(p, "{\"filter\":\"mae:1\",\"trainer_name\":\"T\"," REST);
+		assert_false(fail_alloc_hit());
+	}
+	tw_request_parser_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,9 +456,12 @@ int main(void)
 		cmocka_unit_test(a_source_of_the_users_own_is_taken),
 		cmocka_unit_test(the_version_is_known_before_the_end),
 		cmocka_unit_test(each_request_has_its_own_limit),
+		cmocka_unit_test(a_whole_request_is_finished_once),
 		cmocka_unit_test(nothing_of_a_request_of_version_2_is_left),
 		cmocka_unit_test(odd_values_are_refused_by_name),
 		cmocka_unit_test(running_out_of_memory_is_reported_anywhere),
+		cmocka_unit_test(an_old_name_that_cannot_be_replaced_is_reported),
+		cmocka_unit_test(requests_of_one_parser_reuse_its_memory),
 	};
 
 	return cmocka_run_group_tests_name("request_limits", tests, NULL, NULL);
