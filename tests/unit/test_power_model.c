@@ -303,6 +303,14 @@ static void rows_outside_of_the_training_are_marked(void **state)
 	tw_power_model_mark_outside(p, 1, &in, outside);
 	assert_memory_equal(outside, want, 6);
 	assert_int_equal(outside[6], 0);
+	/* Of the last three rows the first is outside, and the third is not asked for. */
+	memset(outside, 0, sizeof(outside));
+	in.x = x + 3 * 4;
+	in.rows = 2;
+	tw_power_model_mark_outside(p, 1, &in, outside);
+	assert_memory_equal(outside, ((unsigned char[]){ 1, 0, 0 }), 3);
+	in.x = x;
+	in.rows = 6;
 	/* A mark stays; the other part has no ranges. */
 	tw_power_model_mark_outside(p, 0, &in, marked);
 	assert_int_equal(marked[2], 0);
@@ -448,6 +456,89 @@ static void parts_look_back_as_far_as_any(void **state)
 	}
 }
 
+#define POWER(forms) \
+	"{\"ensemble\":{\"floor\":0,\"ceiling\":9,\"step_ms\":500," forms "}}"
+#define BACK(rows) \
+	ALONE "," FORM_OF_SERIES("[0," rows "," rows "]", "bpf_cpu_time_ms@" rows)
+
+/* Expected errors count only where the power looks back, too. */
+static void errors_alone_do_not_look_back(void **state)
+{
+	static const struct {
+		const char *power;
+		size_t back;
+	} cases[] = { { POWER(ALONE), 0 },
+		      { POWER(BACK("1")), 5 },
+		      { POWER(BACK("6")), 6 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct sample s = { .group = "BPFOnly",
+					  .trainer = "AutoTrainer",
+					  .predictor = "ensemble",
+					  .text = cases[i].power };
+		struct tw_power_model *p = NULL;
+		struct tw_model m = { 0 };
+		struct tw_err err = { 0 };
+
+		sample_model(&s, &m);
+		m.part[0].error_text = strdup(POWER(BACK("5")));
+		m.part[0].error_len = strlen(m.part[0].error_text);
+		if (tw_power_model_new(&m, &p, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(tw_power_model_back(p), cases[i].back);
+		tw_power_model_free(p);
+	}
+}
+
+/* A tree of two levels: half a nanosecond for each step. */
+#define TREE                                                                          \
+	"{\"learner\":{\"learner_model_param\":{\"base_score\":\"0\",\"num_class\":"  \
+	"\"0\",\"num_feature\":\"2\"},\"objective\":{\"name\":\"reg:squarederror\"}," \
+	"\"gradient_booster\":{\"name\":\"gbtree\",\"model\":{\"trees\":["            \
+	"{\"left_children\":[1,-1,3,-1,-1],\"right_children\":[2,-1,4,-1,-1],"        \
+	"\"split_indices\":[1,0,0,0,0],\"default_left\":[1,0,0,0,0],"                 \
+	"\"split_type\":[0,0,0,0,0],\"split_conditions\":[5,1,2,10,100]}]}}}}"
+
+static void the_time_of_a_row_is_that_of_all_parts(void **state)
+{
+	struct sample trees = { .predictor = "xgboost",
+				.group = "BPFOnly",
+				.text = TREE };
+	struct tw_power_model *p = make(&trees);
+
+	(void)state;
+	assert_int_equal(tw_power_model_parts(p), 2);
+	assert_int_equal(tw_power_model_row_ns(p), 2);
+	tw_power_model_free(p);
+	trees.source = "acpi";
+	p = make(&trees);
+	assert_int_equal(tw_power_model_parts(p), 1);
+	assert_int_equal(tw_power_model_row_ns(p), 1);
+	tw_power_model_free(p);
+}
+
+/* Without intervals in the metadata these are of the figures. */
+static void errors_are_those_of_the_part(void **state)
+{
+	static const double x[] = { 0, 0, 0 }, watts[] = { 10 };
+	const struct tw_rows in = { .x = x, .rows = 1, .stride = 3 };
+	struct tw_power_model *p = make(
+		&(struct sample){ .trainer = "T",
+				  .metadata = "{\"package_mae\":1.5,\"package_p95\":3.5,"
+					      "\"dram_mae\":0.5,\"dram_p95\":2}" });
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		double expected = -1, half = -1;
+
+		tw_power_model_errors(p, i, &in, watts, &expected, &half);
+		assert_true(expected == (i == 0 ? 1.5 : 0.5));
+		assert_true(half == (i == 0 ? 3.5 : 2));
+	}
+	tw_power_model_free(p);
+}
+
 static void a_load_that_runs_out_of_memory_is_reported(void **state)
 {
 	struct tw_model m = { 0 };
@@ -504,6 +595,9 @@ int main(void)
 		cmocka_unit_test(raw_predictions_may_be_negative),
 		cmocka_unit_test(a_borrowed_model_stays_the_callers),
 		cmocka_unit_test(parts_look_back_as_far_as_any),
+		cmocka_unit_test(errors_alone_do_not_look_back),
+		cmocka_unit_test(the_time_of_a_row_is_that_of_all_parts),
+		cmocka_unit_test(errors_are_those_of_the_part),
 		cmocka_unit_test(a_load_that_runs_out_of_memory_is_reported),
 	};
 
