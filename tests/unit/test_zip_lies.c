@@ -152,6 +152,25 @@ static void a_wrong_declared_size_is_rejected(void **state)
 	free(b.data);
 }
 
+static void a_wrong_size_of_a_stored_member_is_rejected(void **state)
+{
+	const struct zip_member m = { .name = "m",
+				      .text = "text",
+				      .method = ZIP_CM_STORE };
+	struct zip_bytes b = zip_pack(&m, 1);
+	char *entry = memmem(b.data, b.len, "PK\1\2", 4);
+
+	(void)state;
+	assert_non_null(entry);
+	b.data[22] = entry[24] = 3; /* unpacked sizes in header and entry */
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive member 'm': more than the 3 bytes declared");
+	b.data[22] = entry[24] = 5;
+	zip_refuses(&b, &tw_zip_model_limits, TW_PARSE,
+		    "archive member 'm': less than the 5 bytes declared");
+	free(b.data);
+}
+
 static void a_changed_byte_fails_the_crc(void **state)
 {
 	const struct zip_member m = { .name = "m",
@@ -283,6 +302,7 @@ int main(void)
 		cmocka_unit_test(the_ratio_has_its_limit),
 		cmocka_unit_test(each_size_has_its_limit),
 		cmocka_unit_test(a_wrong_declared_size_is_rejected),
+		cmocka_unit_test(a_wrong_size_of_a_stored_member_is_rejected),
 		cmocka_unit_test(a_changed_byte_fails_the_crc),
 		cmocka_unit_test(packed_bytes_that_are_no_deflate_stream_are_rejected),
 		cmocka_unit_test(every_truncation_is_rejected),

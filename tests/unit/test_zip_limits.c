@@ -8,6 +8,7 @@
 #include "lib/core/file.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
+#include "tests/unit/in_use.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/zip_bytes.h"
 
@@ -438,6 +439,24 @@ static void the_sum_is_of_lengths(void **state)
 	assert_int_not_equal(sums[0], sums[1]);
 }
 
+/* A name takes 32 bytes. */
+static void a_released_list_frees_its_names(void **state)
+{
+	size_t before = 0;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		struct archive a = { 0 };
+
+		while (a.members < 3)
+			add_member(&a, 1, 1);
+		listed(finish(&a, 0), &tw_zip_model_limits, NULL);
+		if (i == 100)
+			before = bytes_in_use();
+	}
+	assert_true(bytes_in_use() < before + 99 * 32);
+}
+
 static void path_refused(const char *path, size_t max, const char *text)
 {
 	struct tw_fileset out = { 0 };
@@ -495,6 +514,7 @@ int main(void)
 		cmocka_unit_test(a_name_may_not_come_back_later),
 		cmocka_unit_test(the_sum_is_of_names_and_bytes),
 		cmocka_unit_test(the_sum_is_of_lengths),
+		cmocka_unit_test(a_released_list_frees_its_names),
 		cmocka_unit_test(a_path_is_of_an_archive_or_a_directory),
 	};
 
