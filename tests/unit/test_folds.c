@@ -220,9 +220,9 @@ static void each_order_of_three_rows_is_as_likely(void **state)
 static void a_fold_is_predicted_by_the_rows_outside(void **state)
 {
 	static const char *const features[] = { "bpf_cpu_time_ms" };
-	static const double x[] = { 3, 0, 1, 5, 2 }, y[] = { 99, 1, 1, 77, 4 };
-	static const double want[] = { 5, -7, -7, 8, -7 };
-	uint32_t of[] = { 1, 0, TW_FOLD_NONE, 1, 0, 0 };
+	static const double x[] = { 0, 3, 1, 5, 2 }, y[] = { 1, 99, 1, 77, 4 };
+	static const double want[] = { -7, 5, -7, 8, -7 };
+	uint32_t of[] = { 0, 1, TW_FOLD_NONE, 1, 0, 0 };
 	const struct tw_folds f = { .of = of, .count = 2 };
 	const struct tw_samples s = {
 		.rows = 5, .cols = 1, .features = features, .x = x, .y = y
@@ -236,6 +236,40 @@ static void a_fold_is_predicted_by_the_rows_outside(void **state)
 		fail_msg("%s", err.text);
 	for (size_t r = 0; r < 5; r++)
 		assert_float_equal(predicted[r], want[r], 1e-6);
+}
+
+static void folds_without_memory_are_an_error(void **state)
+{
+	static const uint32_t recording[] = { 0, 1, 0, 1, 0 };
+	static const char *const names[] = { "a.json", "b.json" };
+	static const char *const features[] = { "bpf_cpu_time_ms" };
+	static const double x[] = { 0, 3, 1, 5, 2 }, y[] = { 1, 5, 2, 8, 4 };
+	const struct tw_samples s = {
+		.rows = 5, .cols = 1, .features = features, .x = x, .y = y
+	};
+
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_folds recorded = { 0 }, shuffled = { 0 };
+		struct tw_err err = { 0 };
+		double predicted[5];
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_folds_by_recording(recording, names, 2, 5, &recorded, &err);
+		if (rc == 0)
+			rc = tw_folds_validate(&recorded, 1,
+					       tw_trainer_find("LinearRegressionTrainer"),
+					       &s, 1, predicted, &err);
+		if (rc == 0)
+			rc = tw_folds_shuffled(5, 2, 1, &shuffled, &err);
+		tw_folds_release(&recorded);
+		tw_folds_release(&shuffled);
+		if (!fail_alloc_told(rc, &err)) {
+			assert_true(n > 8);
+			break;
+		}
+	}
 }
 
 /* Two features: 1 + 2 a + 3 b. */
@@ -496,6 +530,7 @@ int main(void)
 		cmocka_unit_test(recordings_with_rows_are_numbered_in_order),
 		cmocka_unit_test(each_order_of_three_rows_is_as_likely),
 		cmocka_unit_test(a_fold_is_predicted_by_the_rows_outside),
+		cmocka_unit_test(folds_without_memory_are_an_error),
 		cmocka_unit_test(each_row_keeps_its_features),
 		cmocka_unit_test(shuffled_folds_are_even_and_follow_from_the_seed),
 		cmocka_unit_test(a_workload_that_was_left_out_is_judged_without_it),
