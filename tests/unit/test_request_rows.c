@@ -334,7 +334,9 @@ static void rows_with_a_name_continue_its_series(void **state)
 	assert_int_equal(out.before, 1);
 	assert_true(out.x[-2] == 1 && out.x[-1] == 2 && out.x[0] == 1);
 	assert_int_equal(out.time_ms[-1], 10);
-	assert_int_equal(get(&rows, 1, 1).before, 1);
+	out = get(&rows, 1, 1);
+	assert_int_equal(out.before, 1);
+	assert_int_equal(out.time_ms[-1], 30);
 	assert_int_equal(tw_history_count(scope.history), 2);
 	for (size_t i = 0; i < TW_COUNT(others); i++) {
 		r.metrics.at = others[i];
