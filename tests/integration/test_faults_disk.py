@@ -58,6 +58,7 @@ class Disk(FaultCase):
             self.faults()
             self.assertEqual({n: d for n, d in tree(self.db).items() if n in before}, before)
             self.assertEqual(set(published(self.db)), set(published_of(before)), fault)
+        ask["trainer"]["abs_trainers"] = ["SGDRegressorTrainer"]
         self.assertEqual(call(trainer, "POST", "/train", ask).status, 200)
         self.assertNotEqual(tree(self.db), before)
 

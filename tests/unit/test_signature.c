@@ -400,10 +400,7 @@ static void secret_keys_of_another_format_are_rejected(void **state)
 	(void)state;
 	need_sodium();
 #if TW_SODIUM
-	static const char *const kinds[] = { "ed\0\0B2",
-					     "EdXX"
-					     "B2",
-					     "Ed\0\0B1" };
+	static const char *const kinds[] = { "ed\0\0B2", "EdXXB2", "Ed\0\0B1" };
 
 	for (size_t i = 0; i < 4; i++) {
 		unsigned char file[TW_MINISIGN_SECRET] = { 0 };

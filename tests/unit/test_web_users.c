@@ -145,7 +145,7 @@ static void the_newest_guesses_are_remembered(void **state)
 
 static void the_newest_users_are_remembered(void **state)
 {
-	char text[REMEMBERED + 1][8], pair[32];
+	char text[REMEMBERED + 1][16], pair[32];
 	const char *names[REMEMBERED + 1];
 	struct tw_web_users *u;
 
