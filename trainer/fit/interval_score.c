@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 double tw_winkler(double measured, double predicted, double half_w)
 {
@@ -85,7 +84,8 @@ int tw_miss_auc(const double *abs_error, const double *expected, size_t rows, do
 		tw_fail(err, TW_NOMEM, "ranks of %zu rows", rows);
 		goto out;
 	}
-	memcpy(sorted, abs_error, rows * sizeof(*sorted));
+	for (size_t i = 0; i < rows; i++)
+		sorted[i] = abs_error[i];
 	limit = rows > 0 ? percentile_95(sorted, rows) : 0.0;
 	for (size_t i = 0; i < rows; i++) {
 		r[i] = (struct ranked){ expected[i], abs_error[i] > limit };
