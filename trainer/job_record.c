@@ -121,6 +121,7 @@ static int read_time(const json_t *doc, const char *key, int64_t *out, struct tw
 static int read_members(const json_t *doc, struct tw_job_record *r, struct tw_err *err)
 {
 	const char *error = "";
+	struct tw_err whole = { 0 };
 	long long models = 0;
 
 	if (read_name(doc, "id", r->id, sizeof(r->id), err) < 0 ||
@@ -134,7 +135,10 @@ static int read_members(const json_t *doc, struct tw_job_record *r, struct tw_er
 	    tw_json_text(doc, "job", "error", true, &error, err) < 0)
 		return -1;
 	r->models = (size_t)models;
-	snprintf(r->error, sizeof(r->error), "%s", error);
+	/* A text that is too long ends after a whole word, and never within a character.
+	 */
+	tw_fail(&whole, TW_INVALID, "%s", error);
+	memcpy(r->error, whole.text, sizeof(r->error));
 	return 0;
 }
 
