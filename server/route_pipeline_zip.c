@@ -117,7 +117,7 @@ static bool tag_of(const struct packing *p, char etag[TW_ETAG_TEXT])
 	return found;
 }
 
-/* Another version than that of an earlier tag_of() may be published meanwhile. */
+/* The published version may have changed since tag_of(). */
 static int pack(const struct packing *p, char **data, size_t *len,
 		char etag[TW_ETAG_TEXT], struct tw_err *err)
 {

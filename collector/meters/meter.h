@@ -69,8 +69,7 @@ struct tw_reading {
 	bool there;         /* false: the zone is not readable now */
 	uint64_t energy_uj; /* the counter of the zone */
 	double power_w;
-	bool own_load; /* `load` is the zone's; else that of the CPUs counts, but for GPUs
-			*/
+	bool own_load; /* load is set; else a GPU's is unknown, other zones' the CPUs' */
 	double load;   /* 0 to 1; below 0: unknown */
 	bool has_idle; /* idle_w is the part of power_w without load */
 	double idle_w;

@@ -455,7 +455,7 @@ static void gpu_energy_goes_to_its_processes_up_to_what_waits(void **state)
 	assert_int_equal(stats->given.idle_uj[TW_ZONE_GPU], 12);
 	assert_int_equal(stats->waiting.idle_uj[TW_ZONE_GPU], 0);
 	assert_int_equal(stats->errors, 0);
-	/* More than waits, of either kind: an error each, and none is charged. */
+	/* Charging more than waits, of either kind, is an error and changes nothing. */
 	energy = none;
 	energy.dynamic_uj[TW_ZONE_PACKAGE] = 3;
 	run_three(f, 3 * S, &energy);

@@ -384,7 +384,7 @@ static void a_last_resort_ends_when_a_meter_appears(void **state)
 	assert_null(tw_power_meter(p, TW_ZONE_DRAM));
 	assert_false(tw_power_complete(p, TW_ZONE_DRAM));
 	assert_int_equal(tw_estimates_count(f->estimates), 0);
-	/* What was told stays, as of any zone that another meter has taken over. */
+	/* The zone keeps its energy, as any zone that another meter supersedes. */
 	dram_uj = zone_of(p, "model", TW_ZONE_DRAM)->dynamic_uj +
 		  zone_of(p, "model", TW_ZONE_DRAM)->idle_uj;
 	assert_true(zone_of(p, "model", TW_ZONE_DRAM)->superseded);

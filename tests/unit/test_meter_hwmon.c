@@ -323,7 +323,7 @@ static void link_device(const struct meter_fixture *f, const char *device, int n
 
 /*
  * Two GPUs whose driver was loaded again, the second one first: hwmon0 is the other one.
- * A third one is gone, and what has its place now measures no GPU.
+ * The third GPU is gone, and a device that is no GPU has its number.
  */
 static void a_device_in_the_place_of_another_is_not_that_one(void **state)
 {
