@@ -11,17 +11,14 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
-#include "lib/workers/workers.h"
 #include "model-db/publish.h"
 #include "model-db/signer.h"
 #include "profiler/node_types.h"
 #include "trainer/train.h"
 #include "trainer/train_result.h"
 #include "trainer/train_until.h"
-#include "trainer/workers/communicator.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 struct config {
 	struct tw_train_flags flags;
@@ -75,41 +72,7 @@ static int print_report(const struct config *c, const struct tw_train_result *r,
 	return rc;
 }
 
-/* ---- workers ---- */
-
-static void end_process(const struct tw_err *why)
-{
-	fprintf(stderr, "tallywatt train: %s\n", why->text);
-	_exit(1);
-}
-
-static int join_workers(struct config *c, struct tw_communicator *with,
-			struct tw_err *err)
-{
-	const struct tw_train_place *p = &c->flags.place;
-	const struct tw_communicator_config config = {
-		.rank = p->rank,
-		.size = p->size,
-		.host = p->host,
-		.port = p->port,
-		.wait_s = c->flags.worker_wait,
-		.lost = end_process,
-	};
-
-	if (p->size <= 1)
-		return 0;
-	if (tw_communicator_open(&config, with, err) < 0)
-		return -1;
-	c->job.workers = &with->workers;
-	return 0;
-}
-
 /* ---- training ---- */
-
-static bool is_first(const struct config *c)
-{
-	return c->flags.place.rank == 0;
-}
 
 static int read_input(struct config *c, struct tw_train_input *in,
 		      struct tw_isolation_input *isolation, struct tw_node_types *known,
@@ -133,38 +96,12 @@ static int read_input(struct config *c, struct tw_train_input *in,
 	return 0;
 }
 
-/* Worker 0 publishes; the others learn whether it could. */
-static int publish_once(const struct config *c, struct tw_communicator *with,
-			const struct tw_signer *signer, struct tw_train_result *r,
-			struct tw_err *err)
-{
-	int32_t status = 0;
-
-	/* All models are complete on all workers, or nothing is published. */
-	if (tw_workers_agree(c->job.workers, err) < 0)
-		return -1;
-	tw_communicator_unwatch(with);
-	if (is_first(c))
-		status = tw_train_publish(&c->flags, "tallywatt train", signer, r, err);
-	if (is_first(c)) {
-		struct tw_err unused = { 0 };
-
-		/* A worker that leaves now changes nothing. */
-		tw_workers_same(c->job.workers, &status, sizeof(status), &unused);
-		return status;
-	}
-	if (tw_workers_same(c->job.workers, &status, sizeof(status), err) < 0)
-		return -1;
-	return status == 0 ? 0 : tw_fail(err, TW_IO, "worker 0 could not publish");
-}
-
 static int train_here(struct config *c, struct tw_err *err)
 {
 	const struct tw_train_flags *f = &c->flags;
 	struct tw_until_outcome outcome = { 0 };
 	struct tw_train_result result = { 0 };
 	struct tw_isolation_input isolation = { 0 };
-	struct tw_communicator with = { 0 };
 	struct tw_train_input in = { 0 };
 	struct tw_node_types known = { 0 };
 	struct tw_train_times times = { 0 };
@@ -174,30 +111,27 @@ static int train_here(struct config *c, struct tw_err *err)
 	uint64_t before;
 	int rc = -1;
 
-	if (f->sign != NULL && is_first(c) &&
+	if (f->sign != NULL &&
 	    tw_signer_read(f->sign, f->sign_password_file, &signer, err) < 0)
 		goto out;
-	if (join_workers(c, &with, err) < 0)
-		goto out;
 	tw_progress_line_start(&progress, "tallywatt train");
-	c->job.watch = is_first(c) ? &progress.watch : NULL;
-	read_input(c, &in, &isolation, &known, err);
-	if (tw_workers_agree(c->job.workers, err) < 0)
+	c->job.watch = &progress.watch;
+	if (read_input(c, &in, &isolation, &known, err) < 0)
 		goto out;
 	times.parse_ns = tw_now_ns() - start;
 	if (make_models(c, &result, &outcome, err) < 0)
 		goto out;
 	before = tw_now_ns();
-	if (publish_once(c, &with, f->sign != NULL ? &signer : NULL, &result, err) < 0)
+	if (tw_train_publish(f, "tallywatt train", f->sign != NULL ? &signer : NULL,
+			     &result, err) < 0)
 		goto out;
 	times.publish_ns = tw_now_ns() - before;
 	times.total_ns = tw_now_ns() - start;
-	if (is_first(c) && print_report(c, &result, &times, &outcome, err) < 0)
+	if (print_report(c, &result, &times, &outcome, err) < 0)
 		goto out;
 
 	rc = 0;
 out:
-	tw_communicator_close(&with);
 	tw_train_result_release(&result);
 	tw_train_input_release(&in);
 	tw_node_types_release(&known);

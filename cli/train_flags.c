@@ -133,14 +133,6 @@ static const struct tw_opt options[] = {
 	  .type = TW_OPT_BOOL,
 	  .offset = offsetof(struct tw_train_flags, json),
 	  .help = "print the models as JSON" },
-	TEXT("tracker", tracker, "HOST:PORT",
-	     "train with other workers; worker 0 listens here"),
-	NUMBER("workers", workers, "0", 1024,
-	       "number of workers; 0: from Slurm, MPI or the like"),
-	TEXT("rank", rank, "N",
-	     "number of this worker, from 0 (default: from Slurm, MPI, Kubernetes)"),
-	NUMBER("worker-wait", worker_wait, "300", 86400,
-	       "time for all workers to come, s"),
 	TEXT("url", url, "URL",
 	     "train at this tw-trainer instead, and show the progress"),
 };
@@ -179,18 +171,14 @@ const struct tw_opts tw_train_job_opts = {
 
 /* ---- what to do ---- */
 
-/*
- * The trainers of an output type: its own option, else --trainers, else all, of workers
- * all that can.
- */
-static int list_trainers(const char *own, const char *both, bool by_workers,
-			 struct tw_strs *out, struct tw_err *err)
+/* The trainers of an output type: its own option, else --trainers, else all. */
+static int list_trainers(const char *own, const char *both, struct tw_strs *out,
+			 struct tw_err *err)
 {
 	if (own != NULL || both != NULL)
 		return tw_strs_split(out, own != NULL ? own : both, err);
 	for (size_t i = 0; i < tw_trainer_count(); i++)
 		if (!tw_trainer_at(i)->slow &&
-		    (!by_workers || tw_trainer_at(i)->by_workers) &&
 		    tw_strs_adds(out, tw_trainer_at(i)->name, err) < 0)
 			return -1;
 	return 0;
@@ -228,28 +216,6 @@ static int set_spec(const struct tw_train_flags *f, struct tw_machine_spec *s,
 	if (set_text(s->processor, "processor", f->processor, err) < 0)
 		return -1;
 	tw_processor_drop_cores(s->processor);
-	return 0;
-}
-
-static int place_worker(struct tw_train_flags *f, struct tw_err *err)
-{
-	if (f->tracker == NULL)
-		return f->workers == 0 && f->rank == NULL
-			       ? 0
-			       : tw_fail(err, TW_INVALID,
-					 "--workers and --rank need --tracker");
-	if (tw_train_place_find(f->tracker, f->rank, f->workers, &f->place, err) < 0)
-		return -1;
-	if (f->place.size <= 1)
-		return 0;
-	if (f->csv.count > 0 || f->keep_until != NULL || f->url != NULL)
-		return tw_fail(err, TW_INVALID,
-			       "--tracker: not with --csv, --keep-until or --url");
-	if (f->input.count < f->place.size)
-		return tw_fail(err, TW_INVALID,
-			       "%zu inputs for %u workers: each needs one, in order of "
-			       "time",
-			       f->input.count, f->place.size);
 	return 0;
 }
 
@@ -310,12 +276,8 @@ int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 	if (tw_names_isolator(f->isolator, &job->isolator, err) < 0 ||
 	    set_spec(f, &job->spec, err) < 0)
 		return -1;
-	if (place_worker(f, err) < 0)
-		return -1;
-	if (list_trainers(f->abs_trainers, f->trainers, f->place.size > 1,
-			  &job->abs_trainers, err) < 0 ||
-	    list_trainers(f->dyn_trainers, f->trainers, f->place.size > 1,
-			  &job->dyn_trainers, err) < 0)
+	if (list_trainers(f->abs_trainers, f->trainers, &job->abs_trainers, err) < 0 ||
+	    list_trainers(f->dyn_trainers, f->trainers, &job->dyn_trainers, err) < 0)
 		return -1;
 	if (job->abs_trainers.count == 0 && job->dyn_trainers.count == 0)
 		return tw_fail(err, TW_INVALID, "--trainers names none");
@@ -352,26 +314,6 @@ out:
 	return rc;
 }
 
-/* Read this worker's share of the inputs. The models are of all inputs. */
-static int read_share(const struct tw_train_flags *f, struct tw_train_job *job,
-		      struct tw_train_input *in, struct tw_err *err)
-{
-	struct tw_strs own = { 0 };
-	int rc = -1;
-
-	if (job->origin == NULL &&
-	    tw_train_input_origins(in, &f->input, &job->origin, err) < 0)
-		goto out;
-	for (size_t i = 0; i < f->input.count; i++)
-		if (tw_train_place_has(&f->place, i, f->input.count) &&
-		    tw_strs_adds(&own, f->input.at[i], err) < 0)
-			goto out;
-	rc = tw_train_input_responses(in, &own, err);
-out:
-	tw_strs_clear(&own);
-	return rc;
-}
-
 int tw_train_flags_read_options(const struct tw_train_flags *f, struct tw_train_job *job,
 				struct tw_train_input *in, struct tw_err *err)
 {
@@ -396,9 +338,6 @@ int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job
 		return -1;
 	if (f->csv.count > 0) {
 		if (read_tables(f, job, in, err) < 0)
-			return -1;
-	} else if (f->place.size > 1) {
-		if (read_share(f, job, in, err) < 0)
 			return -1;
 	} else if (tw_train_input_responses(in, &f->input, err) < 0) {
 		return -1;

@@ -10,7 +10,6 @@
 #include "cli/cmd_credentials.h"
 #include "cli/cmd_isolation.h"
 #include "cli/input_cache.h"
-#include "cli/train_place.h"
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
 #include "trainer/extract/thirdparty.h"
@@ -39,10 +38,7 @@ struct tw_train_flags {
 	char *workloads, *keep_until;
 	bool vm_metrics, correct_lag, replace, shuffled, unconstrained, json;
 	char *plan, *units, *parts, *cache;
-	char *tracker, *rank; /* of workers that train together; or NULL */
-	uint32_t workers, worker_wait;
-	struct tw_train_place place; /* found from these; size 0: one process */
-	char *url;                   /* of a tw-trainer; or NULL */
+	char *url; /* of a tw-trainer; or NULL */
 	struct tw_credentials_config web;
 };
 

@@ -124,29 +124,6 @@ int tw_train_input_responses(struct tw_train_input *in, const struct tw_strs *fi
 	return 0;
 }
 
-int tw_train_input_origins(struct tw_train_input *in, const struct tw_strs *files,
-			   const char **out, struct tw_err *err)
-{
-	struct tw_buf b = { 0 };
-	const char *name, *path, *base;
-	int len, rc = -1;
-
-	for (size_t i = 0; i < files->count; i++) {
-		if (split_name(in, files->at[i], &name, &path, err) < 0)
-			goto out;
-		base = tw_input_base_name(path, &len);
-		tw_buf_addf(&b, "%s%.*s", i > 0 ? "," : "", len, base);
-	}
-	if (tw_buf_failed(&b)) {
-		tw_fail(err, TW_NOMEM, "names of %zu inputs", files->count);
-		goto out;
-	}
-	rc = keep_name(in, b.data, b.len, out, err);
-out:
-	tw_buf_clear(&b);
-	return rc;
-}
-
 /* ---- tables ---- */
 
 static void warn_of_missing(const struct tw_train_table *t, const char *path,

@@ -55,10 +55,6 @@ void tw_train_input_unload(struct tw_train_input *in);
 int tw_train_input_responses(struct tw_train_input *in, const struct tw_strs *files,
 			     struct tw_err *err);
 
-/* "a.json,b.json": the origin of all these files; the text is in->names'. */
-int tw_train_input_origins(struct tw_train_input *in, const struct tw_strs *files,
-			   const char **out, struct tw_err *err);
-
 /*
  * Read tables, each PATH or GROUP=PATH; `group` (may be NULL) is the default. Tables of
  * one group become one table in order of time. A warning names features of a group that a

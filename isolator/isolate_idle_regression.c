@@ -12,7 +12,6 @@
 #include "isolator/isolator.h"
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
-#include "lib/workers/workers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -65,43 +64,6 @@ static int add_use(const struct tw_dataset *d, double *use, struct tw_err *err)
 	return 0;
 }
 
-/* Rows of all workers. */
-struct rows {
-	double *use, *watts;
-	size_t count;
-};
-
-static int gather_use(struct tw_workers *w, const struct tw_dataset *d, struct rows *all,
-		      struct tw_err *err)
-{
-	double *own = calloc(d->rows + 1, sizeof(*own));
-	size_t first;
-	int rc = -1;
-
-	if (own == NULL) {
-		tw_fail(err, TW_NOMEM, "idle power");
-		goto out;
-	}
-	if (tw_workers_place(w, d->rows, &first, &all->count, err) < 0)
-		goto out;
-	if (all->count == 0) {
-		tw_fail(err, TW_INVALID, "no rows to find idle power in");
-		goto out;
-	}
-	if (add_use(d, own, err) < 0)
-		goto out;
-	all->use = calloc(2 * all->count, sizeof(*all->use));
-	if (all->use == NULL) {
-		tw_fail(err, TW_NOMEM, "idle power of %zu rows", all->count);
-		goto out;
-	}
-	all->watts = all->use + all->count;
-	rc = tw_workers_gather(w, own, d->rows, all->use, err);
-out:
-	free(own);
-	return rc;
-}
-
 static int fit_idle_regression(const struct tw_isolator_args *args,
 			       const struct tw_dataset *d,
 			       const struct tw_energy_source *source, void **state,
@@ -109,25 +71,27 @@ static int fit_idle_regression(const struct tw_isolator_args *args,
 {
 	double *watts[TW_COMPONENT_COUNT];
 	struct idle *idle = calloc(1, sizeof(*idle));
-	struct rows all = { 0 };
+	double *use = calloc(d->rows + 1, sizeof(*use));
 	int rc = -1;
 
-	if (idle == NULL) {
-		tw_fail(err, TW_NOMEM, "idle power");
+	(void)args;
+	if (idle == NULL || use == NULL) {
+		tw_fail(err, TW_NOMEM, "idle power of %zu rows", d->rows);
 		goto out;
 	}
-	if (tw_isolate_power(d, source, watts, err) < 0 ||
-	    gather_use(args->workers, d, &all, err) < 0)
+	if (tw_isolate_power(d, source, watts, err) < 0)
+		goto out;
+	if (d->rows == 0) {
+		tw_fail(err, TW_INVALID, "no rows to find idle power in");
+		goto out;
+	}
+	if (add_use(d, use, err) < 0)
 		goto out;
 	idle->source = source;
 	for (size_t k = 0; k < source->count; k++) {
 		idle->there[k] = watts[k] != NULL;
-		if (!idle->there[k])
-			continue;
-		if (tw_workers_gather(args->workers, watts[k], d->rows, all.watts, err) <
-			    0 ||
-		    tw_idle_power_find(all.use, all.watts, all.count, &idle->power[k],
-				       err) < 0)
+		if (idle->there[k] &&
+		    tw_idle_power_find(use, watts[k], d->rows, &idle->power[k], err) < 0)
 			goto out;
 	}
 
@@ -135,7 +99,7 @@ static int fit_idle_regression(const struct tw_isolator_args *args,
 	idle = NULL;
 	rc = 0;
 out:
-	free(all.use);
+	free(use);
 	free(idle);
 	return rc;
 }

@@ -10,7 +10,6 @@
 #include "isolator/isolator.h"
 
 #include "lib/core/err.h"
-#include "lib/workers/workers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,11 +35,9 @@ static int fit_min_idle(const struct tw_isolator_args *args, const struct tw_dat
 {
 	double *watts[TW_COMPONENT_COUNT];
 	struct idle *idle;
-	size_t first, all;
 
-	if (tw_workers_place(args->workers, d->rows, &first, &all, err) < 0)
-		return -1;
-	if (all == 0)
+	(void)args;
+	if (d->rows == 0)
 		return tw_fail(err, TW_INVALID, "no rows to find idle power in");
 	if (tw_isolate_power(d, source, watts, err) < 0)
 		return -1;
@@ -51,10 +48,6 @@ static int fit_min_idle(const struct tw_isolator_args *args, const struct tw_dat
 	for (size_t k = 0; k < source->count; k++)
 		if (watts[k] != NULL)
 			idle->watts[k] = find_minimum(watts[k], d->rows);
-	if (tw_workers_min(args->workers, idle->watts, source->count, err) < 0) {
-		free(idle);
-		return -1;
-	}
 	*state = idle;
 	return 0;
 }

@@ -19,7 +19,6 @@
 #include "isolator/workload_name.h"
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
-#include "lib/workers/workers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -147,57 +146,38 @@ out:
 
 /* ---- choice of the model ---- */
 
-/* Pearson's correlation; 0 if a or b is constant. rows: a's and b's, all: of all workers
- */
-static int correlate(struct tw_workers *w, const double *a, const double *b, size_t rows,
-		     size_t all, double *out, struct tw_err *err)
+/* Pearson's correlation; 0 if a or b is constant. */
+static double correlate(const double *a, const double *b, size_t rows)
 {
-	double mean[2] = { 0.0, 0.0 }, aa_bb_ab[3] = { 0.0, 0.0, 0.0 };
+	double mean_a = 0.0, mean_b = 0.0, aa = 0.0, bb = 0.0, ab = 0.0;
 
 	for (size_t r = 0; r < rows; r++) {
-		mean[0] += a[r] / (double)all;
-		mean[1] += b[r] / (double)all;
+		mean_a += a[r] / (double)rows;
+		mean_b += b[r] / (double)rows;
 	}
-	if (tw_workers_sum(w, mean, 2, err) < 0)
-		return -1;
 	for (size_t r = 0; r < rows; r++) {
-		aa_bb_ab[0] += (a[r] - mean[0]) * (a[r] - mean[0]);
-		aa_bb_ab[1] += (b[r] - mean[1]) * (b[r] - mean[1]);
-		aa_bb_ab[2] += (a[r] - mean[0]) * (b[r] - mean[1]);
+		aa += (a[r] - mean_a) * (a[r] - mean_a);
+		bb += (b[r] - mean_b) * (b[r] - mean_b);
+		ab += (a[r] - mean_a) * (b[r] - mean_b);
 	}
-	if (tw_workers_sum(w, aa_bb_ab, 3, err) < 0)
-		return -1;
-	*out = aa_bb_ab[0] > 0.0 && aa_bb_ab[1] > 0.0
-		       ? aa_bb_ab[2] / sqrt(aa_bb_ab[0]) / sqrt(aa_bb_ab[1])
-		       : 0.0;
-	return 0;
+	return aa > 0.0 && bb > 0.0 ? ab / sqrt(aa) / sqrt(bb) : 0.0;
 }
 
 /* The largest correlation over components and the targets' features. */
-static int find_correlation(struct tw_workers *w, const struct tw_dataset *d,
-			    const struct tw_energy_source *source, double *best,
-			    struct tw_err *err)
+static double find_correlation(const struct tw_dataset *d,
+			       const struct tw_energy_source *source)
 {
-	size_t first, all;
-	double one;
-
-	if (tw_workers_place(w, d->rows, &first, &all, err) < 0)
-		return -1;
-	*best = 0.0;
+	double best = 0.0;
 
 	for (size_t k = 0; k < source->count; k++) {
 		const double *watts =
 			tw_dataset_find(d, tw_power_column(source->components[k]));
 
-		for (size_t i = 0; watts != NULL && i < d->cols; i++) {
-			if (tw_feature_find(d->col[i].name) == NULL)
-				continue;
-			if (correlate(w, watts, d->col[i].v, d->rows, all, &one, err) < 0)
-				return -1;
-			*best = fmax(*best, one);
-		}
+		for (size_t i = 0; watts != NULL && i < d->cols; i++)
+			if (tw_feature_find(d->col[i].name) != NULL)
+				best = fmax(best, correlate(watts, d->col[i].v, d->rows));
 	}
-	return 0;
+	return best;
 }
 
 static bool is_better(const struct chosen *a, const struct chosen *b)
@@ -219,9 +199,8 @@ static bool is_better(const struct chosen *a, const struct chosen *b)
 }
 
 /* Try one model. *why gets the reason of the first model that cannot be used. */
-static int try_model(struct tw_workers *w, const struct tw_power_model *model,
-		     const struct tw_dataset *d, struct chosen *best, struct tw_err *why,
-		     struct tw_err *err)
+static int try_model(const struct tw_power_model *model, const struct tw_dataset *d,
+		     struct chosen *best, struct tw_err *why, struct tw_err *err)
 {
 	struct chosen candidate = { best->source, model, 0.0 };
 	struct tw_dataset left = { 0 };
@@ -238,9 +217,7 @@ static int try_model(struct tw_workers *w, const struct tw_power_model *model,
 		if (why->code == TW_OK)
 			*why = failure;
 	} else {
-		if (find_correlation(w, &left, best->source, &candidate.correlation,
-				     err) < 0)
-			goto out;
+		candidate.correlation = find_correlation(&left, best->source);
 		if (is_better(&candidate, best))
 			*best = candidate;
 	}
@@ -263,7 +240,7 @@ static int fit_train(const struct tw_isolator_args *args, const struct tw_datase
 	for (size_t i = 0; i < args->models; i++) {
 		if (tw_power_model_info(args->model[i])->source != source)
 			continue;
-		if (try_model(args->workers, args->model[i], d, &best, &why, err) < 0)
+		if (try_model(args->model[i], d, &best, &why, err) < 0)
 			return -1;
 	}
 	if (best.model == NULL && why.code != TW_OK)

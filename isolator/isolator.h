@@ -21,7 +21,6 @@
 struct tw_err;
 struct tw_power_model;
 struct tw_profile;
-struct tw_workers;
 
 /* Inputs besides the data. Borrowed; all zero bytes is no input. */
 struct tw_isolator_args {
@@ -35,8 +34,6 @@ struct tw_isolator_args {
 	/* AbsPower models of one energy source. */
 	struct tw_power_model *const *model;
 	size_t models;
-	/* The rows are a part of those of several workers (lib/workers/); or NULL. */
-	struct tw_workers *workers;
 };
 
 struct tw_isolator {

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 ifneq ($(XGBOOST),1)
 left-out += $(addprefix trainer/fit/,boost.c fit_gradient_boosting.c fit_xgboost.c)
-left-out += $(addprefix trainer/workers/,communicator.c tracker.c)
-else
-left-out += trainer/workers/no_communicator.c
 endif
 ifneq ($(LIBSVM),1)
 left-out += trainer/fit/fit_svr.c

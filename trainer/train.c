@@ -6,7 +6,6 @@
 #include "lib/core/err.h"
 #include "lib/core/pool.h"
 #include "lib/json/json.h"
-#include "lib/workers/workers.h"
 #include "trainer/extract/prom.h"
 #include "trainer/extract/thirdparty.h"
 #include "trainer/train_data.h"
@@ -14,7 +13,6 @@
 #include "trainer/train_machines.h"
 #include "trainer/train_pack.h"
 #include "trainer/train_unit.h"
-#include "trainer/train_workers.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -213,40 +211,6 @@ static int plan(struct training *t, struct tw_err *err)
 	return t->datas > 0 ? 0 : fail_no_data(t, err);
 }
 
-/* All workers make the same models of the same machines. */
-static int match_plan(const struct training *t, struct tw_err *err)
-{
-	json_t *arguments = tw_train_job_arguments(t->job);
-	struct tw_buf options = { 0 }, b = { 0 };
-	int status = -1;
-
-	if (arguments != NULL)
-		tw_buf_add_json(&options, arguments);
-	json_decref(arguments);
-	for (size_t i = 0; i < t->datas; i++) {
-		const struct tw_train_data *d = &t->data[i];
-
-		tw_buf_addf(&b, "%s,%s,%s,%d\n",
-			    d->machine->name != NULL ? d->machine->name : "",
-			    d->source->name, d->group->name, (int)d->output);
-	}
-	if (options.len == 0 || tw_buf_failed(&options) || tw_buf_failed(&b)) {
-		tw_fail(err, TW_NOMEM, "options");
-		goto out;
-	}
-	if (tw_workers_match(t->job->workers, "their options", options.data, options.len,
-			     err) < 0)
-		goto out;
-	status = tw_workers_match(
-		t->job->workers,
-		"the machines, sources and feature groups of their inputs", b.data, b.len,
-		err);
-out:
-	tw_buf_clear(&options);
-	tw_buf_clear(&b);
-	return status;
-}
-
 /* ---- the observer ---- */
 
 static void tell(const struct training *t, const char *stage, size_t done, size_t steps)
@@ -276,11 +240,9 @@ static bool goes_on(struct training *t)
 	return !atomic_load(&t->ended);
 }
 
-/* Whether to go on after a stage. Without all workers, no model is right. */
+/* Whether to go on after a stage. */
 static int check_ended(const struct training *t, struct tw_err *err)
 {
-	if (tw_workers_check(t->job->workers, err) < 0)
-		return -1;
 	return atomic_load(&t->ended) ? tw_fail(err, TW_IO, "the training was cancelled")
 				      : 0;
 }
@@ -309,12 +271,8 @@ static void isolate_one(void *arg, size_t i)
 {
 	struct training *t = arg;
 
-	struct tw_train_data *d = &t->data[t->from + i];
-
-	if (!goes_on(t))
-		return;
-	tw_train_workers_place(d, t->job);
-	tw_train_data_isolate(d, t->job);
+	if (goes_on(t))
+		tw_train_data_isolate(&t->data[t->from + i], t->job);
 }
 
 static void fit_one(void *arg, size_t i)
@@ -417,18 +375,13 @@ static void release(struct training *t)
 /* ---- batches ---- */
 
 /* Upper bound of numbers in one data: extracted columns, x, and y of the splits. */
-static size_t count_cells(const struct training *t, const struct tw_train_data *d)
+static size_t count_cells(const struct tw_train_data *d)
 {
 	size_t rows = d->table != NULL ? d->table->data->rows : 0;
-	struct tw_err unused = { 0 };
-	double most;
 
 	for (size_t i = 0; d->table == NULL && i < d->machine->recordings; i++)
 		rows += tw_prom_longest(d->machine->recording[i].response);
-	/* Of the worker with most, so that the batches of all are the same. */
-	most = (double)(rows * 2 * (d->group->count + 4 * d->source->count));
-	tw_workers_max(t->job->workers, &most, 1, &unused);
-	return (size_t)most;
+	return rows * 2 * (d->group->count + 4 * d->source->count);
 }
 
 /* Choose the next batch: data from t->to on, at least one. */
@@ -439,16 +392,14 @@ static void begin_batch(struct training *t)
 
 	t->from = t->to;
 	do
-		cells += count_cells(t, &t->data[t->to++]);
-	while (t->to < t->datas && cells + count_cells(t, &t->data[t->to]) <= most);
+		cells += count_cells(&t->data[t->to++]);
+	while (t->to < t->datas && cells + count_cells(&t->data[t->to]) <= most);
 }
 
 static int train_batch(struct training *t, struct tw_train_result *r, struct tw_err *err)
 {
 	const struct tw_train_job *job = t->job;
 	const size_t datas = t->to - t->from;
-	/* Calls of the workers' link are in order, by one thread. */
-	const unsigned threads = job->workers != NULL ? 1 : job->threads;
 	uint64_t lap = tw_now_ns();
 
 	tell(t, "extract", 0, 0);
@@ -457,7 +408,7 @@ static int train_batch(struct training *t, struct tw_train_result *r, struct tw_
 	if (check_ended(t, err) < 0 || check_data(t, err) < 0)
 		return -1;
 	tell(t, "isolate", 0, 0);
-	tw_pool_run(datas, threads, isolate_one, t);
+	tw_pool_run(datas, job->threads, isolate_one, t);
 	r->isolate_ns += lap_ns(&lap);
 	if (check_ended(t, err) < 0)
 		return -1;
@@ -465,12 +416,12 @@ static int train_batch(struct training *t, struct tw_train_result *r, struct tw_
 	if (make_steps(t, err) < 0)
 		return -1;
 	tell(t, "fit", 0, t->steps);
-	tw_pool_run(t->steps, threads, fit_one, t);
+	tw_pool_run(t->steps, job->threads, fit_one, t);
 	r->fit_ns += lap_ns(&lap);
 	if (check_ended(t, err) < 0)
 		return -1;
 	tell(t, "validate", t->steps, t->steps);
-	tw_pool_run(t->units - t->unit_from, threads, finish_one, t);
+	tw_pool_run(t->units - t->unit_from, job->threads, finish_one, t);
 	if (check_ended(t, err) < 0)
 		return -1;
 	for (size_t i = t->from; i < t->to; i++)
@@ -500,17 +451,14 @@ static int begin(struct training *t, struct tw_err *err)
 {
 	const struct tw_train_job *job = t->job;
 
-	if (tw_train_job_check(job, err) == 0 &&
-	    tw_train_machines_find(job, &t->machines, err) == 0 &&
+	if (tw_train_job_check(job, err) < 0 ||
+	    tw_train_machines_find(job, &t->machines, err) < 0 ||
 	    tw_train_isolation_init(job, &t->machines,
 				    t->share != NULL && job->table_count == 0,
-				    &t->isolation, err) == 0 &&
-	    plan(t, err) == 0)
-		make_units(t, err);
-	if (tw_workers_agree(job->workers, err) < 0)
+				    &t->isolation, err) < 0 ||
+	    plan(t, err) < 0)
 		return -1;
-	t->isolation.args.workers = job->workers;
-	return job->workers != NULL ? match_plan(t, err) : 0;
+	return make_units(t, err);
 }
 
 /* All stages but the last. */

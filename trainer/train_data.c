@@ -3,7 +3,6 @@
 
 #include "lib/core/date.h"
 #include "lib/core/err.h"
-#include "lib/workers/workers.h"
 #include "trainer/fit/validate.h"
 #include "trainer/isolation.h"
 #include "trainer/train_job.h"
@@ -22,7 +21,7 @@ uint32_t tw_train_data_node_type(const struct tw_train_data *t)
 
 /* ---- columns and power ---- */
 
-int tw_train_data_columns(struct tw_train_data *t, struct tw_err *err)
+static int find_columns(struct tw_train_data *t, struct tw_err *err)
 {
 	t->feature = calloc(t->group->count, sizeof(*t->feature));
 	if (t->feature == NULL)
@@ -141,8 +140,7 @@ static void keep_outside(const struct tw_train_data *t, size_t split, bool *keep
 			tw_fold_at(t->rows, t->folds, split), t->overlap, t->rows);
 
 		for (size_t r = 0; r < t->d.rows; r++)
-			keep[r] = t->first_row + r < fold.from ||
-				  t->first_row + r >= fold.to;
+			keep[r] = r < fold.from || r >= fold.to;
 	} else if (split > t->folds) {
 		uint32_t fold;
 		const size_t alt = tw_train_data_alt(t, split, &fold);
@@ -256,43 +254,21 @@ static int compare_rows(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* A column of d of all workers. Yours: free(). */
-static double *gather_column(const struct tw_train_data *t, const char *name,
-			     struct tw_err *err)
-{
-	double *v = malloc((t->rows + 1) * sizeof(*v));
-
-	if (v == NULL) {
-		tw_fail(err, TW_NOMEM, "column of %zu rows", t->rows);
-		return NULL;
-	}
-	if (tw_workers_gather(t->workers, tw_dataset_find(&t->d, name), t->d.rows, v,
-			      err) < 0) {
-		free(v);
-		return NULL;
-	}
-	return v;
-}
-
 /* Add the power of a component in the idle rows, which come first in `row`. */
 static int add_component(struct tw_profile *p, const struct tw_train_data *d,
 			 enum tw_component c, const struct row *row, size_t idle_rows,
 			 struct tw_err *err)
 {
-	double *watts = gather_column(d, tw_power_column(c), err);
+	const double *watts = tw_dataset_find(&d->d, tw_power_column(c));
 	double *idle = calloc(idle_rows, sizeof(*idle));
-	int rc = -1;
+	int rc;
 
 	if (idle == NULL)
-		tw_fail(err, TW_NOMEM, "%zu idle rows", idle_rows);
-	if (watts == NULL || idle == NULL)
-		goto out;
+		return tw_fail(err, TW_NOMEM, "%zu idle rows", idle_rows);
 	for (size_t i = 0; i < idle_rows; i++)
 		idle[i] = watts[row[i].at];
 	rc = tw_profile_add_power(p, d->source, c, (uint32_t)d->machine->node_type, idle,
 				  idle_rows, err);
-out:
-	free(watts);
 	free(idle);
 	return rc;
 }
@@ -301,18 +277,13 @@ static int add_idle_power(struct tw_profile *p, const struct tw_train_data *d,
 			  struct tw_err *err)
 {
 	const size_t idle_rows = d->rows / IDLE_SHARE > 0 ? d->rows / IDLE_SHARE : 1;
-	double *use = gather_column(
-		d, d->feature[tw_main_feature(d->feature, d->cols, TW_PACKAGE)], err);
-	struct row *row = NULL;
+	const double *use = tw_dataset_find(
+		&d->d, d->feature[tw_main_feature(d->feature, d->cols, TW_PACKAGE)]);
+	struct row *row = calloc(d->rows, sizeof(*row));
 	int rc = -1;
 
-	if (use == NULL)
-		goto out;
-	row = calloc(d->rows, sizeof(*row));
-	if (row == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu idle rows", idle_rows);
-		goto out;
-	}
+	if (row == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu idle rows", idle_rows);
 	for (size_t r = 0; r < d->rows; r++)
 		row[r] = (struct row){ use[r], r };
 	qsort(row, d->rows, sizeof(*row), compare_rows);
@@ -322,7 +293,6 @@ static int add_idle_power(struct tw_profile *p, const struct tw_train_data *d,
 	rc = 0;
 out:
 	free(row);
-	free(use);
 	return rc;
 }
 
@@ -335,8 +305,7 @@ static int add_scalers(struct tw_profile *p, const struct tw_train_data *d,
 
 		for (size_t r = 0; r < d->d.rows; r++)
 			max = v[r] > max ? v[r] : max;
-		if (tw_workers_max(d->workers, &max, 1, err) < 0 ||
-		    tw_profile_add_scaler(p, d->group, (uint32_t)d->machine->node_type,
+		if (tw_profile_add_scaler(p, d->group, (uint32_t)d->machine->node_type,
 					  d->feature[c], max, err) < 0)
 			return -1;
 	}
@@ -357,8 +326,13 @@ static void prepare(struct tw_train_data *t, const struct tw_train_job *job)
 {
 	size_t blocks;
 
-	if (t->err.code != TW_OK)
+	if (t->err.code != TW_OK || find_columns(t, &t->err) < 0)
 		return;
+	t->rows = t->d.rows;
+	if (t->rows > 0) {
+		t->first_ms = t->d.time_ms[0];
+		t->last_ms = t->d.time_ms[t->rows - 1];
+	}
 	if (t->rows < TW_TRAIN_ROWS_MIN) {
 		tw_fail(&t->err, TW_INVALID,
 			"%zu rows, need at least %d to train and to validate", t->rows,
@@ -408,9 +382,6 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t sp
 		.overlap = t->overlap,
 		.time_ms = t->d.time_ms,
 		.unconstrained = t->unconstrained,
-		.workers = t->workers,
-		.first_row = t->first_row,
-		.all_rows = t->rows,
 	};
 }
 

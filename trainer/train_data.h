@@ -41,15 +41,13 @@ struct tw_train_data {
 	const struct tw_isolation *isolation; /* or NULL */
 	struct tw_err err;                    /* the reason if there are no rows */
 
-	struct tw_profile profile;  /* idle power and largest features of the rows */
-	size_t rows;                /* of all workers */
-	size_t first_row;           /* index of d's first row among them */
-	struct tw_workers *workers; /* of the job; or NULL: d has all rows */
-	int64_t first_ms, last_ms;  /* of the rows */
-	struct tw_dataset d;     /* one row a time stamp; isolation frees the columns */
-	struct tw_dataset later; /* rows after the share of the job, isolated like d */
-	uint32_t *input;         /* index of each row's response in the job; or NULL */
-	const char **feature;    /* features of the group that the data has */
+	struct tw_profile profile; /* idle power and largest features of the rows */
+	size_t rows;               /* of d */
+	int64_t first_ms, last_ms; /* of the rows */
+	struct tw_dataset d;       /* one row a time stamp; isolation frees the columns */
+	struct tw_dataset later;   /* rows after the share of the job, isolated like d */
+	uint32_t *input;           /* index of each row's response in the job; or NULL */
+	const char **feature;      /* features of the group that the data has */
 	size_t cols;
 	enum tw_component component[TW_COMPONENT_COUNT]; /* whose power d has */
 	size_t components;
@@ -70,13 +68,9 @@ struct tw_train_data {
 	struct tw_buf quality_text;
 };
 
-/* After trainer/train_rows.h has filled d: find the features and components of its
- * columns. */
-int tw_train_data_columns(struct tw_train_data *t, struct tw_err *err);
-
 /*
- * After trainer/train_workers.h has found the place of the rows: make folds, isolation,
- * x, y and the profile.
+ * After trainer/train_rows.h has filled d: find the features and components of its
+ * columns; make folds, isolation, x, y and the profile.
  */
 void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *job);
 

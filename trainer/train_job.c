@@ -66,29 +66,6 @@ static int check_thirdparty(const struct tw_train_job *job, struct tw_err *err)
 	return 0;
 }
 
-/* Workers have their own rows each, in order of time. */
-static int check_workers(const struct tw_train_job *job, struct tw_err *err)
-{
-	const struct tw_strs *const lists[] = { &job->abs_trainers, &job->dyn_trainers };
-
-	if (job->table_count > 0 || job->shares > 0 || job->workloads != NULL ||
-	    job->by_response || job->shuffled)
-		return tw_fail(err, TW_INVALID,
-			       "workers train on responses, validated on blocks of time "
-			       "only: no tables, workloads, shuffled rows or shares");
-	for (size_t i = 0; i < TW_COUNT(lists); i++)
-		for (size_t k = 0; k < lists[i]->count; k++) {
-			const struct tw_trainer *t = tw_trainer_find(lists[i]->at[k]);
-
-			if (t != NULL && !t->by_workers)
-				return tw_fail(err, TW_UNSUPPORTED,
-					       "%s needs all rows in one process: train "
-					       "it without workers",
-					       t->name);
-		}
-	return 0;
-}
-
 int tw_train_job_check(const struct tw_train_job *job, struct tw_err *err)
 {
 	assert(job->isolator != NULL);
@@ -104,10 +81,9 @@ int tw_train_job_check(const struct tw_train_job *job, struct tw_err *err)
 	if (!tw_is_utf8(job->spec.vendor) || !tw_is_utf8(job->spec.processor))
 		return tw_fail(err, TW_INVALID,
 			       "the machine's vendor or processor is not UTF-8");
-	if (tw_names_trainers(&job->abs_trainers, "abs_trainers", err) < 0 ||
-	    tw_names_trainers(&job->dyn_trainers, "dyn_trainers", err) < 0)
+	if (tw_names_trainers(&job->abs_trainers, "abs_trainers", err) < 0)
 		return -1;
-	return job->workers != NULL ? check_workers(job, err) : 0;
+	return tw_names_trainers(&job->dyn_trainers, "dyn_trainers", err);
 }
 
 /* ---- JSON ---- */

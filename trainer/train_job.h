@@ -22,7 +22,6 @@ struct tw_err;
 struct tw_node_types;
 struct tw_prom;
 struct tw_thirdparty;
-struct tw_workers;
 struct tw_workload_runs;
 
 /* A table of node-level rows that were extracted earlier. */
@@ -120,11 +119,6 @@ struct tw_train_job {
 	bool unconstrained;
 	/* Train on the first share / shares of the rows. shares 0: on all. */
 	unsigned share, shares;
-	/*
-	 * The responses are a part of those of several workers, which train together; or
-	 * NULL. One thread then, and neither tables nor alternative folds.
-	 */
-	struct tw_workers *workers;
 };
 
 /*

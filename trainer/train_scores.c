@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_scores.h"
 
-#include "lib/workers/workers.h"
 #include "trainer/fit/validate.h"
 #include "trainer/train_data.h"
-#include "trainer/train_workers.h"
 
 #include <stdlib.h>
 
@@ -33,96 +31,50 @@ double *tw_train_scores_series(const struct tw_train_scores *s, size_t c)
 					   : NULL;
 }
 
-/* Rows of workers that intervals are calibrated on, at most: an even selection. */
-#define CALIBRATE_ROWS_MAX 65536
-
-/* Columns of all rows. */
+/* The rows that blocks of time hold out: measured power, predictions, and load. */
 struct held_out {
-	double *measured, *predicted, *load;
-	double *series; /* or NULL */
+	double *measured, *load;
+	const double *alone, *series; /* of s; series may be NULL */
 };
 
-/* Power of each own row in the split that holds the row out. */
-static void fill_measured(const struct tw_train_data *d, size_t c, double *measured)
-{
-	for (size_t f = 0; f < d->folds; f++) {
-		const struct tw_samples s = tw_train_data_samples(d, f, c);
-		const struct tw_fold own =
-			tw_fold_own(&s, tw_fold_at(d->rows, d->folds, f));
-
-		for (size_t r = own.from; r < own.to; r++)
-			measured[r] = s.y[r];
-	}
-}
-
-static int gather_held_out(const struct tw_train_scores *s, size_t c,
-			   struct held_out *out, struct tw_err *err)
+static int find_held_out(const struct tw_train_scores *s, size_t c, struct held_out *out,
+			 struct tw_err *err)
 {
 	const struct tw_train_data *d = s->data;
 	const size_t main = tw_main_feature(d->feature, d->cols, d->component[c]);
-	const struct tw_samples all = tw_train_data_samples(d, d->folds, c);
-	const double *series = tw_train_scores_series(s, c);
-	double *own = malloc((d->d.rows + 1) * sizeof(*own));
-	int rc = -1;
 
-	out->measured = malloc(4 * d->rows * sizeof(*out->measured));
-	if (own == NULL || out->measured == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu rows to validate", d->rows);
-		goto out;
+	out->measured = malloc(2 * d->rows * sizeof(*out->measured));
+	if (out->measured == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows to validate", d->rows);
+	out->load = out->measured + d->rows;
+	out->alone = tw_train_scores_held_out(s, 0, c);
+	out->series = tw_train_scores_series(s, c);
+	for (size_t f = 0; f < d->folds; f++) {
+		const struct tw_samples samples = tw_train_data_samples(d, f, c);
+		const struct tw_fold fold = tw_fold_at(d->rows, d->folds, f);
+
+		for (size_t r = fold.from; r < fold.to; r++) {
+			out->measured[r] = samples.y[r];
+			out->load[r] = d->x[r * d->cols + main];
+		}
 	}
-	out->predicted = out->measured + d->rows;
-	out->load = out->predicted + d->rows;
-	out->series = series != NULL ? out->load + d->rows : NULL;
-	fill_measured(d, c, own);
-	if (tw_workers_gather(d->workers, own, d->d.rows, out->measured, err) < 0 ||
-	    tw_workers_gather(d->workers, tw_train_scores_held_out(s, 0, c), d->d.rows,
-			      out->predicted, err) < 0 ||
-	    tw_samples_column(&all, main, out->load, err) < 0 ||
-	    (series != NULL &&
-	     tw_workers_gather(d->workers, series, d->d.rows, out->series, err) < 0))
-		goto out;
-
-	rc = 0;
-out:
-	free(own);
-	return rc;
-}
-
-/* Keep every step-th number. */
-static void thin(double *v, size_t rows, size_t step)
-{
-	for (size_t r = 0; v != NULL && r * step < rows; r++)
-		v[r] = v[r * step];
+	return 0;
 }
 
 static int calibrate(struct tw_train_scores *s, size_t c, uint64_t seed,
 		     const struct held_out *o, struct tw_err *err)
 {
-	const struct tw_train_data *d = s->data;
-	const size_t step =
-		d->workers != NULL ? (d->rows - 1) / CALIBRATE_ROWS_MAX + 1 : 1;
-	const struct tw_samples own = tw_train_data_samples(d, d->folds, c);
-	struct tw_train_gathered all = { 0 };
+	const struct tw_samples samples =
+		tw_train_data_samples(s->data, s->data->folds, c);
 	const struct tw_train_held_out h = {
-		.samples = d->workers != NULL ? &all.samples : &own,
+		.samples = &samples,
 		.measured = o->measured,
-		.alone = o->predicted,
+		.alone = o->alone,
 		.series = o->series,
-		.folds = d->folds,
+		.folds = s->data->folds,
 	};
-	int status = 0;
 
-	if (d->workers != NULL)
-		status = tw_train_gather(d, c, step, &all, err);
-	if (step > 1) {
-		thin(o->measured, d->rows, step);
-		thin(o->predicted, d->rows, step);
-		thin(o->series, d->rows, step);
-	}
-	if (status == 0)
-		status = tw_train_errors_fit(&h, seed, &s->errors[c], err);
-	tw_train_gathered_release(&all);
-	return status;
+	return tw_train_errors_fit(&h, seed, &s->errors[c], err);
 }
 
 static int score_component(struct tw_train_scores *s, size_t c, uint64_t seed,
@@ -132,9 +84,9 @@ static int score_component(struct tw_train_scores *s, size_t c, uint64_t seed,
 	struct held_out o = { 0 };
 	int rc = -1;
 
-	if (gather_held_out(s, c, &o, err) < 0)
+	if (find_held_out(s, c, &o, err) < 0)
 		goto out;
-	if (tw_score(o.measured, o.predicted, o.load, d->rows, &s->score[c], err) < 0 ||
+	if (tw_score(o.measured, o.alone, o.load, d->rows, &s->score[c], err) < 0 ||
 	    (o.series != NULL && tw_score(o.measured, o.series, o.load, d->rows,
 					  &s->score_series[c], err) < 0) ||
 	    calibrate(s, c, seed, &o, err) < 0) {

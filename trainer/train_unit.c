@@ -5,7 +5,6 @@
 #include "estimator/predict/power_model.h"
 #include "lib/core/buf.h"
 #include "lib/json/json.h"
-#include "lib/workers/workers.h"
 #include "model-db/fitness.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
@@ -69,7 +68,7 @@ void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 	const struct tw_samples s = tw_train_data_samples(d, f, c);
 	struct tw_err *err = &u->step_err[step];
 	double *series = tw_train_scores_series(&u->scores, c);
-	struct tw_fold fold, own;
+	struct tw_fold fold;
 
 	if (f > d->folds) {
 		validate_alt(u, f, c, job, err);
@@ -77,24 +76,14 @@ void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 		tw_validate_fit(u->trainer, &s, job->seed, &u->text[c], err);
 	} else {
 		fold = tw_fold_at(d->rows, d->folds, f);
-		own = tw_fold_own(&s, fold);
 		if (series != NULL)
-			series += own.from;
+			series += fold.from;
 		tw_validate_fold(u->trainer, &s, fold, job->seed,
-				 tw_train_scores_held_out(&u->scores, 0, c) + own.from,
+				 tw_train_scores_held_out(&u->scores, 0, c) + fold.from,
 				 series, err);
 	}
 	if (err->code != TW_OK)
 		tw_err_wrap(err, "%s", tw_component_name(d->component[c]));
-}
-
-/* Whether the i-th row that validation keeps is in d; *row: its index there. */
-static bool keeps_own(const struct tw_train_data *d, size_t i, size_t *row)
-{
-	const size_t at = tw_validation_row(d->rows, i);
-
-	*row = at - d->first_row;
-	return at >= d->first_row && *row < d->d.rows;
 }
 
 static int add_load(const struct tw_train_data *d, size_t c, struct tw_dataset *to,
@@ -102,54 +91,29 @@ static int add_load(const struct tw_train_data *d, size_t c, struct tw_dataset *
 {
 	const size_t main = tw_main_feature(d->feature, d->cols, d->component[c]);
 	double *v;
-	size_t row;
 
 	if (tw_dataset_find(to, d->feature[main]) != NULL)
 		return 0;
 	if (tw_dataset_add(to, d->feature[main], &v, err) < 0)
 		return -1;
 	for (size_t i = 0; i < to->rows; i++)
-		if (keeps_own(d, i, &row))
-			v[i] = d->x[row * d->cols + main];
+		v[i] = d->x[tw_validation_row(d->rows, i) * d->cols + main];
 	return 0;
 }
 
 /* Set times and folds of the rows that validation keeps. Blocks are in order of time. */
 static void fill_folds(const struct tw_train_data *d, struct tw_dataset *v, double *fold)
 {
-	size_t f = 0, row;
+	size_t f = 0;
 
 	for (size_t i = 0; i < v->rows; i++) {
-		while (tw_validation_row(d->rows, i) >=
-		       tw_fold_at(d->rows, d->folds, f).to)
+		const size_t row = tw_validation_row(d->rows, i);
+
+		while (row >= tw_fold_at(d->rows, d->folds, f).to)
 			f++;
-		if (!keeps_own(d, i, &row))
-			continue;
 		v->time_ms[i] = d->d.time_ms[row];
 		fold[i] = (double)f;
 	}
-}
-
-/* Add up the tables of all workers, each 0 in the rows of the others. */
-static int sum_validation(struct tw_workers *w, struct tw_dataset *v, struct tw_err *err)
-{
-	double *time;
-
-	if (w == NULL)
-		return 0;
-	for (size_t i = 0; i < v->cols; i++)
-		if (tw_workers_sum(w, v->col[i].v, v->rows, err) < 0)
-			return -1;
-	time = calloc(v->rows, sizeof(*time));
-	if (time == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows", v->rows);
-	for (size_t i = 0; i < v->rows; i++)
-		time[i] = (double)v->time_ms[i];
-	if (tw_workers_sum(w, time, v->rows, err) == 0)
-		for (size_t i = 0; i < v->rows; i++)
-			v->time_ms[i] = (int64_t)time[i];
-	free(time);
-	return tw_workers_check(w, err);
 }
 
 /* Fill the table of model-db/validation.h with the rows that it keeps. */
@@ -158,7 +122,6 @@ static int fill_validation(const struct tw_train_unit *u, struct tw_dataset *v,
 {
 	const struct tw_train_data *d = u->data;
 	double *fold, *measured, *predicted;
-	size_t row;
 
 	if (tw_dataset_init(v, tw_validation_rows(d->rows), false, err) < 0 ||
 	    tw_dataset_add(v, "fold", &fold, err) < 0)
@@ -174,13 +137,13 @@ static int fill_validation(const struct tw_train_unit *u, struct tw_dataset *v,
 				   err) < 0)
 			return -1;
 		for (size_t i = 0; i < v->rows; i++) {
-			if (!keeps_own(d, i, &row))
-				continue;
+			const size_t row = tw_validation_row(d->rows, i);
+
 			measured[i] = tw_train_data_samples(d, (size_t)fold[i], c).y[row];
 			predicted[i] = tw_train_scores_held_out(&u->scores, 0, c)[row];
 		}
 	}
-	return sum_validation(d->workers, v, err);
+	return 0;
 }
 
 static int add_validation(struct tw_train_unit *u, struct tw_err *err)
@@ -282,15 +245,10 @@ static int add_certificate(struct tw_train_unit *u, struct tw_err *err)
 		tw_fail(err, TW_NOMEM, "certificate of %s", u->model.info.name);
 		goto out;
 	}
-	for (size_t i = 0; i < count; i++) {
-		const size_t at = i * d->rows / count, own = at - d->first_row;
-
-		if (at >= d->first_row && own < d->d.rows)
-			memcpy(rows + i * d->cols, d->x + own * d->cols,
-			       d->cols * sizeof(*rows));
-	}
-	if (tw_workers_sum(d->workers, rows, count * d->cols, err) < 0 ||
-	    tw_power_model_borrow(&u->model, &p, err) < 0 ||
+	for (size_t i = 0; i < count; i++)
+		memcpy(rows + i * d->cols, d->x + i * d->rows / count * d->cols,
+		       d->cols * sizeof(*rows));
+	if (tw_power_model_borrow(&u->model, &p, err) < 0 ||
 	    find_evidence(u, evidence, &refused, err) < 0 ||
 	    tw_certify(p, rows, count, evidence, &c, err) < 0 ||
 	    write_certificate(u, &c, refused, err) < 0)
@@ -420,9 +378,7 @@ static int set_part(struct tw_model_part *p, struct tw_train_unit *u, size_t c,
 				fmax(p->feature_max[i], d->x[r * d->cols + i]);
 		}
 	}
-	if (tw_workers_min(d->workers, p->feature_min, d->cols, err) < 0 ||
-	    tw_workers_max(d->workers, p->feature_max, d->cols, err) < 0 ||
-	    tw_train_errors_set(&u->scores.errors[c], p, err) < 0)
+	if (tw_train_errors_set(&u->scores.errors[c], p, err) < 0)
 		return -1;
 	return add_features(&p->features, d, err);
 }

@@ -14,7 +14,6 @@
 #include "trainer/fit/workload_runs.h"
 #include "trainer/train_data.h"
 #include "trainer/train_rows.h"
-#include "trainer/train_workers.h"
 #include "trainer/train_machines.h"
 
 #include <gsl/gsl_errno.h>
@@ -448,7 +447,6 @@ static void the_isolator_does_not_see_the_workload_that_judges(void **state)
 	read_workloads("workload,start,end\nfirst,1700000000,1700000030\n", &w);
 	t.job.workloads = &w;
 	tw_train_rows_extract(&data, &t.job);
-	tw_train_workers_place(&data, &t.job);
 	tw_train_data_isolate(&data, &t.job);
 	assert_int_equal(data.err.code, TW_OK);
 	assert_int_equal(tw_train_data_splits(&data), 5 + 1 + 1);

@@ -6,11 +6,9 @@
 #include "isolator/workload_name.h"
 #include "lib/core/err.h"
 #include "lib/field/csv.h"
-#include "lib/workers/workers.h"
 #include "profiler/profile.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"
-#include "tests/unit/team.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -482,42 +480,6 @@ static void idle_power_of_two_rows_has_no_interval(void **state)
 	tw_dataset_release(&d);
 }
 
-/* A line of 30 W + 2 W a unit of usage, half of whose rows each of two workers has: the
- * first those of low usage. */
-static void fit_half(struct tw_workers *w, void *arg)
-{
-	const struct tw_isolator *regression = tw_isolator_find("IdleRegressionIsolator");
-	const struct tw_isolator_args args = { .workers = w };
-	char text[4096];
-	int at = sprintf(text, "timestamp,cpu_instructions,package_power\n");
-	const int from = w->rank == 0 ? 1 : 101;
-	struct tw_dataset d = { 0 };
-	struct tw_err err = { 0 };
-	void *fitted = NULL;
-
-	for (int use = from; use < from + 40; use++)
-		at += sprintf(text + at, "%d,%d,%d\n", use, use,
-			      use <= 100 ? 30 + 2 * use : 70 + 2 * use);
-	read_csv(text, &d);
-	if (regression->fit(&args, &d, tw_energy_source_find("rapl-sysfs"), &fitted,
-			    &err) == 0 &&
-	    regression->apply(fitted, &d, &err) == 0)
-		((double *)arg)[w->rank] = tw_dataset_find(&d, "package_power")[0];
-	regression->free(fitted);
-	tw_dataset_release(&d);
-}
-
-/* At usages from 101 on power is 40 W higher, which is no idle power. */
-static void idle_regression_reads_the_rows_of_all_workers(void **state)
-{
-	double watts[2] = { 0 };
-
-	(void)state;
-	team_run(2, fit_half, watts);
-	assert_float_equal(watts[0], 2, 1e-6);
-	assert_float_equal(watts[1], 70 + 202 - 30, 1e-6);
-}
-
 /* Beside a feature that measures use better, the processor time counts in no mode. */
 static void idle_regression_adds_no_time_to_another_feature(void **state)
 {
@@ -849,97 +811,6 @@ static void profile_isolator_subtracts_the_mean_of_the_limits_at_rest(void **sta
 	tw_dataset_release(&d);
 }
 
-/* The link of a worker to another, of these maxima; it breaks after so many calls. */
-static int calls_left;
-static double others_max = -INFINITY;
-
-static int fail_later(struct tw_err *err)
-{
-	return calls_left-- > 0 ? 0 : tw_fail(err, TW_IO, "the link is broken");
-}
-
-static int link_doubles(void *arg, double *v, size_t count, enum tw_reduce op,
-			struct tw_err *err)
-{
-	(void)arg;
-	for (size_t i = 0; i < count && op == TW_REDUCE_MAX; i++)
-		v[i] = fmax(v[i], others_max);
-	return fail_later(err);
-}
-
-static int link_integers(void *arg, int64_t *v, size_t count, enum tw_reduce op,
-			 struct tw_err *err)
-{
-	(void)arg, (void)v, (void)count, (void)op;
-	return fail_later(err);
-}
-
-static int link_bytes(void *arg, void *v, size_t bytes, unsigned root, struct tw_err *err)
-{
-	(void)arg, (void)v, (void)bytes, (void)root;
-	return fail_later(err);
-}
-
-static const struct tw_workers_link breaking = { link_doubles, link_integers,
-						 link_bytes };
-
-static void expect_a_broken_link_to_fail(const char *name)
-{
-	const struct tw_isolator *it = tw_isolator_find(name);
-	struct tw_dataset d = { 0 };
-
-	make_line(&d);
-	for (int n = 0;; n++) {
-		struct tw_workers w = { .size = 2, .link = &breaking };
-		const struct tw_isolator_args args = { .workers = &w };
-		struct tw_err err = { 0 };
-		void *fitted = NULL;
-
-		calls_left = n;
-		if (it->fit(&args, &d, tw_energy_source_find("rapl-sysfs"), &fitted,
-			    &err) == 0) {
-			assert_non_null(fitted);
-			assert_true(n > 0);
-			assert_int_equal(w.broken.code, TW_OK);
-			it->free(fitted);
-			break;
-		}
-		assert_null(fitted);
-		assert_non_null(strstr(err.text, "the link is broken"));
-	}
-	tw_dataset_release(&d);
-}
-
-static void a_broken_link_between_workers_fails_the_fit(void **state)
-{
-	(void)state;
-	expect_a_broken_link_to_fail("MinIdleIsolator");
-	expect_a_broken_link_to_fail("IdleRegressionIsolator");
-}
-
-static void the_minimum_is_of_the_rows_of_all_workers(void **state)
-{
-	const struct tw_isolator *min = tw_isolator_find("MinIdleIsolator");
-	struct tw_workers w = { .size = 2, .link = &breaking };
-	const struct tw_isolator_args args = { .workers = &w };
-	struct tw_dataset d = { 0 };
-	struct tw_err err = { 0 };
-	void *fitted = NULL;
-
-	(void)state;
-	read_csv(table, &d);
-	calls_left = 99;
-	others_max =
-		-15; /* the other's least power is 15 W: the minimum of its negative */
-	assert_int_equal(
-		min->fit(&args, &d, tw_energy_source_find("acpi"), &fitted, &err), 0);
-	others_max = -INFINITY;
-	assert_int_equal(min->apply(fitted, &d, &err), 0);
-	assert_true(tw_dataset_find(&d, "platform_power")[0] == 50 - 15);
-	min->free(fitted);
-	tw_dataset_release(&d);
-}
-
 static void every_failed_allocation_is_reported(void **state)
 {
 	const struct tw_isolator *it = tw_isolator_find("IdleRegressionIsolator");
@@ -990,7 +861,6 @@ int main(void)
 		cmocka_unit_test(idle_regression_tells_the_idle_power_of_each_component),
 		cmocka_unit_test(idle_regression_tells_when_usage_shows_no_rest),
 		cmocka_unit_test(idle_power_of_two_rows_has_no_interval),
-		cmocka_unit_test(idle_regression_reads_the_rows_of_all_workers),
 		cmocka_unit_test(idle_regression_adds_no_time_to_another_feature),
 		cmocka_unit_test(idle_power_that_is_not_finite_is_null),
 		cmocka_unit_test(idle_regression_names_missing_columns),
@@ -1002,8 +872,6 @@ int main(void)
 		cmocka_unit_test(target_hints_take_precedence_over_background_hints),
 		cmocka_unit_test(
 			profile_isolator_subtracts_the_mean_of_the_limits_at_rest),
-		cmocka_unit_test(a_broken_link_between_workers_fails_the_fit),
-		cmocka_unit_test(the_minimum_is_of_the_rows_of_all_workers),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -11,7 +11,6 @@
 #include "trainer/train.h"
 #include "trainer/train_data.h"
 #include "trainer/train_rows.h"
-#include "trainer/train_workers.h"
 #include "trainer/train_machines.h"
 
 #include <gsl/gsl_errno.h>
@@ -375,7 +374,6 @@ static void the_isolator_does_not_see_the_rows_that_judge(void **state)
 	for (size_t r = 0; r < ROWS; r++)
 		package[r] = 100 + (double)r; /* the least in the first block */
 	tw_train_rows_extract(&data, &t.job);
-	tw_train_workers_place(&data, &t.job);
 	tw_train_data_isolate(&data, &t.job);
 	assert_int_equal(data.err.code, TW_OK);
 	assert_int_equal(data.folds, 5);

@@ -8,10 +8,6 @@
  * XGBoost: A Scalable Tree Boosting System, KDD 2016). The library gets one thread, so
  * that sums are in a fixed order and the text is reproducible. Not in builds with
  * XGBOOST=0.
- *
- * Of rows that are spread over workers, splits are those of histograms, which XGBoost
- * sums over its own communicator: samples' workers must be linked by it
- * (trainer/workers/communicator.h).
  */
 
 #include <stdbool.h>

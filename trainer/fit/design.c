@@ -2,7 +2,6 @@
 #include "trainer/fit/design.h"
 
 #include "lib/core/err.h"
-#include "lib/workers/workers.h"
 #include "trainer/fit/trainer.h"
 
 #include <gsl/gsl_errno.h>
@@ -10,26 +9,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int measure_scales(struct tw_design *d, const struct tw_samples *s,
-			  struct tw_err *err)
+static void measure_scales(struct tw_design *d, const struct tw_samples *s)
 {
 	for (size_t c = 0; c < s->cols; c++) {
 		double largest = 0.0;
 
 		for (size_t r = 0; r < s->rows; r++)
 			largest = fmax(largest, fabs(s->x[r * s->cols + c]));
-		d->scale[c] = largest;
+		d->scale[c] = largest > 0.0 ? largest : 1.0;
 	}
-	if (tw_workers_max(s->workers, d->scale, s->cols, err) < 0)
-		return -1;
-	for (size_t c = 0; c < s->cols; c++)
-		if (d->scale[c] <= 0.0)
-			d->scale[c] = 1.0;
-	return 0;
 }
 
-static int measure_means(struct tw_design *d, const struct tw_samples *s,
-			 struct tw_err *err)
+static void measure_means(struct tw_design *d, const struct tw_samples *s)
 {
 	const double n = (double)d->rows;
 
@@ -42,9 +33,6 @@ static int measure_means(struct tw_design *d, const struct tw_samples *s,
 	}
 	for (size_t r = 0; r < s->rows; r++)
 		d->y_mean += s->y[r] / n;
-	if (tw_workers_sum(s->workers, d->mean, s->cols, err) < 0)
-		return -1;
-	return tw_workers_sum(s->workers, &d->y_mean, 1, err);
 }
 
 /* x has `height` rows; rows beyond the samples' stay 0. */
@@ -84,38 +72,13 @@ static int reduce(struct tw_design *d, double *x, double *y, size_t height,
 	return 0;
 }
 
-/* Decompose the factors of all workers, below one another. */
-static int join(struct tw_design *d, struct tw_workers *w, double *tau,
-		struct tw_err *err)
-{
-	const size_t n = d->cols, height = w->size * n;
-	double *x = calloc(height * n, sizeof(*x)), *y = calloc(height, sizeof(*y));
-	int rc = -1;
-
-	if (x == NULL || y == NULL) {
-		tw_fail(err, TW_NOMEM, "linear fit of %u workers", w->size);
-		goto out;
-	}
-	if (tw_workers_gather(w, d->r, n * n, x, err) < 0 ||
-	    tw_workers_gather(w, d->c, n, y, err) < 0 ||
-	    tw_workers_sum(w, &d->rest, 1, err) < 0 ||
-	    reduce(d, x, y, height, tau, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
-	free(x);
-	free(y);
-	return rc;
-}
-
 int tw_design_init(struct tw_design *d, const struct tw_samples *s, struct tw_err *err)
 {
 	const size_t height = s->rows > s->cols ? s->rows : s->cols;
 	double *x = NULL, *y = NULL, *tau = NULL;
 	int rc = -1;
 
-	d->rows = tw_samples_all(s);
+	d->rows = s->rows;
 	d->cols = s->cols;
 	d->scale = calloc(s->cols, sizeof(*d->scale));
 	d->mean = calloc(s->cols, sizeof(*d->mean));
@@ -130,13 +93,12 @@ int tw_design_init(struct tw_design *d, const struct tw_samples *s, struct tw_er
 		goto out;
 	}
 
-	if (measure_scales(d, s, err) < 0 ||
-	    (!s->from_zero && measure_means(d, s, err) < 0))
-		goto out;
+	measure_scales(d, s);
+	if (!s->from_zero)
+		measure_means(d, s);
 	d->freedom = (double)d->rows - !s->from_zero;
 	centre(d, s, x, y);
-	if (reduce(d, x, y, height, tau, err) < 0 ||
-	    (s->workers != NULL && join(d, s->workers, tau, err) < 0))
+	if (reduce(d, x, y, height, tau, err) < 0)
 		goto out;
 
 	rc = 0;

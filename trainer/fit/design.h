@@ -12,11 +12,7 @@
  *	|| y - X w ||^2  =  || c - R w ||^2 + rest,	R of cols x cols
  *
  * so that the cost of a solution does not depend on the number of rows.
- *
- * Of rows that are spread over workers, each worker decomposes its own; the factors, put
- * below one another, are decomposed again (J. Demmel et al., Communication-optimal
- * parallel and sequential QR, SIAM J. Sci. Comput. 34, 2012). Sums of squares and
- * products would lose half of the digits.
+ * Sums of squares and products would lose half of the digits.
  */
 
 #include <stddef.h>

@@ -26,7 +26,6 @@ const struct tw_trainer tw_trainer_gradient_boosting = {
 	.summary = "boosted trees, 100 of depth 3 (XGBoost)",
 	.predictor = "xgboost",
 	.min_rows = TW_BOOST_ROWS_MIN,
-	.by_workers = true,
 	.cost_ns = 22000,
 	.fit = fit_gradient_boosting,
 };

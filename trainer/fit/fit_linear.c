@@ -24,7 +24,6 @@ const struct tw_trainer tw_trainer_linear = {
 	.summary = "linear, no negative weight or constant (Lawson-Hanson)",
 	.predictor = "linear",
 	.min_rows = 2,
-	.by_workers = true,
 	.cost_ns = 300,
 	.fit = fit_linear,
 };

@@ -24,7 +24,6 @@ const struct tw_trainer tw_trainer_ridge = {
 	.summary = "linear, no negative weight or constant (ridge, cross validation)",
 	.predictor = "linear",
 	.min_rows = 2,
-	.by_workers = true,
 	.cost_ns = 500,
 	.fit = fit_ridge,
 };

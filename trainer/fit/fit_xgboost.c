@@ -27,7 +27,6 @@ const struct tw_trainer tw_trainer_xgboost = {
 	.summary = "boosted trees, 100 of depth 6 (XGBoost)",
 	.predictor = "xgboost",
 	.min_rows = TW_BOOST_ROWS_MIN,
-	.by_workers = true,
 	.cost_ns = 35000,
 	.fit = fit_xgboost,
 };

@@ -5,7 +5,6 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
-#include "lib/workers/workers.h"
 #include "trainer/fit/design.h"
 #include "trainer/fit/rest.h"
 #include "trainer/fit/trainer.h"
@@ -58,15 +57,6 @@ int tw_linear_text(const struct tw_samples *s, const struct tw_design *d,
 	return 0;
 }
 
-/* Solve; workers of different processors then go on with the same weights. */
-static int solve_alike(const struct tw_samples *s, tw_linear_solve_fn *solve,
-		       const struct tw_design *design, double *weight, struct tw_err *err)
-{
-	if (solve(design, weight, err) < 0)
-		return -1;
-	return tw_workers_same(s->workers, weight, s->cols * sizeof(*weight), err);
-}
-
 /* Solve with the given constant: the weights fit what power exceeds it. */
 static int solve_above(const struct tw_samples *s, tw_linear_solve_fn *solve,
 		       double constant, struct tw_design *design, double *weight,
@@ -85,8 +75,7 @@ static int solve_above(const struct tw_samples *s, tw_linear_solve_fn *solve,
 	above.y = y;
 	above.from_zero = true;
 	tw_design_release(design);
-	if (tw_design_init(design, &above, err) < 0 ||
-	    solve_alike(s, solve, design, weight, err) < 0)
+	if (tw_design_init(design, &above, err) < 0 || solve(design, weight, err) < 0)
 		goto out;
 	/* Without a free constant, no other term adds to the bias. */
 	design->y_mean = constant;
@@ -110,7 +99,7 @@ static int limit_constant(const struct tw_samples *s, double bias, double *out,
 	if (tw_rest_find(s, &rest, err) < 0)
 		return -1;
 	*out = tw_rest_limit(&rest, bias);
-	return tw_workers_same(s->workers, out, sizeof(*out), err);
+	return 0;
 }
 
 int tw_linear_fit(const struct tw_samples *s, tw_linear_solve_fn *solve,
@@ -124,8 +113,7 @@ int tw_linear_fit(const struct tw_samples *s, tw_linear_solve_fn *solve,
 		tw_fail(err, TW_NOMEM, "linear fit of %zu columns", s->cols);
 		goto out;
 	}
-	if (tw_design_init(&design, s, err) < 0 ||
-	    solve_alike(s, solve, &design, weight, err) < 0)
+	if (tw_design_init(&design, s, err) < 0 || solve(&design, weight, err) < 0)
 		goto out;
 	bias = tw_design_bias(&design, weight);
 	if (non_negative) {

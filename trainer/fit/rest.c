@@ -48,10 +48,9 @@ bool tw_rest_contradicts(const double *cycles, const double *cpu_ms, size_t rows
 
 static int find_contradiction(const struct tw_samples *s, bool *out, struct tw_err *err)
 {
-	const size_t rows = tw_samples_all(s);
+	const size_t rows = s->rows;
 	size_t cycles = s->cols, cpu = s->cols;
 	double *v;
-	int rc = -1;
 
 	for (size_t c = 0; c < s->cols; c++) {
 		if (strcmp(s->features[c], "cpu_cycles") == 0)
@@ -64,14 +63,11 @@ static int find_contradiction(const struct tw_samples *s, bool *out, struct tw_e
 	v = calloc(2 * rows, sizeof(*v));
 	if (v == NULL)
 		return tw_fail(err, TW_NOMEM, "cycles of %zu rows", rows);
-	if (tw_samples_column(s, cycles, v, err) < 0 ||
-	    tw_samples_column(s, cpu, v + rows, err) < 0)
-		goto out;
+	tw_samples_column(s, cycles, v);
+	tw_samples_column(s, cpu, v + rows);
 	*out = tw_rest_contradicts(v, v + rows, rows);
-	rc = 0;
-out:
 	free(v);
-	return rc;
+	return 0;
 }
 
 /* Mean power of the rows up to the given load. */
@@ -113,8 +109,9 @@ double tw_rest_limit(const struct tw_rest *r, double watts)
 
 int tw_rest_find(const struct tw_samples *s, struct tw_rest *out, struct tw_err *err)
 {
-	const size_t rows = tw_samples_all(s);
-	double *load, *sorted, *watts;
+	const size_t rows = s->rows;
+	const double *watts = s->y;
+	double *load, *sorted;
 	struct tw_rest r = { .load = tw_load_feature(s->features, s->cols) };
 	struct tw_idle_power idle;
 	int rc = -1;
@@ -123,16 +120,14 @@ int tw_rest_find(const struct tw_samples *s, struct tw_rest *out, struct tw_err 
 		*out = *s->rest;
 		return 0;
 	}
-	load = calloc(3 * rows, sizeof(*load));
+	load = calloc(2 * rows, sizeof(*load));
 	if (load == NULL) {
 		tw_fail(err, TW_NOMEM, "power at rest of %zu rows", rows);
 		goto out;
 	}
 	sorted = load + rows;
-	watts = sorted + rows;
-	if (tw_samples_column(s, r.load, load, err) < 0 ||
-	    tw_samples_column(s, s->cols, watts, err) < 0 ||
-	    find_contradiction(s, &r.contradicted, err) < 0)
+	tw_samples_column(s, r.load, load);
+	if (find_contradiction(s, &r.contradicted, err) < 0)
 		goto out;
 	memcpy(sorted, load, rows * sizeof(*sorted));
 	qsort(sorted, rows, sizeof(*sorted), tw_compare_doubles);

@@ -14,7 +14,6 @@
 
 struct tw_err;
 struct tw_rest;
-struct tw_workers;
 
 /* Power and features, row by row. All pointers are borrowed. */
 struct tw_samples {
@@ -40,12 +39,6 @@ struct tw_samples {
 	 * "Certificate"). NULL: names decide, tw_feature_is_work().
 	 */
 	const bool *work;
-	/*
-	 * The rows are a part of all_rows rows of several workers, from first_row on.
-	 * NULL: they are all rows; the others are not read.
-	 */
-	struct tw_workers *workers;
-	size_t first_row, all_rows;
 };
 
 /*
@@ -54,20 +47,12 @@ struct tw_samples {
  */
 #define TW_SAMPLE_MAX 1e30
 
-/* The number of rows, of all workers. */
-size_t tw_samples_all(const struct tw_samples *s);
-
-/*
- * Copy a feature of all rows, or their power if c is s->cols. out has room for
- * tw_samples_all() numbers.
- */
-int tw_samples_column(const struct tw_samples *s, size_t c, double *out,
-		      struct tw_err *err);
+/* Copy a feature of the rows to out[s->rows]. */
+void tw_samples_column(const struct tw_samples *s, size_t c, double *out);
 
 /*
  * TW_INVALID for fewer than min_rows rows, for no features, and for values that are not
- * finite or larger than TW_SAMPLE_MAX; the text names the row and the feature. Of
- * workers, all fail if one does.
+ * finite or larger than TW_SAMPLE_MAX; the text names the row and the feature.
  */
 int tw_samples_check(const struct tw_samples *s, size_t min_rows, struct tw_err *err);
 

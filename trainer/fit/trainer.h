@@ -30,7 +30,6 @@ struct tw_trainer {
 	size_t min_rows;       /* the fit rejects fewer rows */
 	double cost_ns;        /* CPU time of a fit for each row: docs/scale.md */
 	bool slow;             /* "all" trainers excludes it; it must be named */
-	bool by_workers;       /* fits rows that are spread over workers (samples.h) */
 
 	/* Append the component's file (JSON) to text. */
 	int (*fit)(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,

@@ -35,22 +35,10 @@ static void copy_outside(void *to, const void *from, size_t rows, size_t width,
 	       (rows - fold.to) * width);
 }
 
-struct tw_fold tw_fold_own(const struct tw_samples *s, struct tw_fold fold)
-{
-	const size_t first = s->workers != NULL ? s->first_row : 0;
-	const size_t from = fold.from > first ? fold.from - first : 0;
-	const size_t to = fold.to > first ? fold.to - first : 0;
-
-	return (struct tw_fold){ from < s->rows ? from : s->rows,
-				 to < s->rows ? to : s->rows };
-}
-
-/* block: of all rows */
 static int fit_outside(const struct tw_trainer *t, const struct tw_samples *s,
-		       struct tw_fold block, uint64_t seed, struct tw_buf *text,
+		       struct tw_fold fold, uint64_t seed, struct tw_buf *text,
 		       struct tw_err *err)
 {
-	const struct tw_fold fold = tw_fold_own(s, block);
 	const size_t rows = s->rows - (fold.to - fold.from);
 	double *x = malloc((rows * s->cols + 1) * sizeof(*x));
 	double *y = malloc((rows + 1) * sizeof(*y));
@@ -69,11 +57,6 @@ static int fit_outside(const struct tw_trainer *t, const struct tw_samples *s,
 		part.time_ms = time_ms;
 	}
 	part.rows = rows;
-	part.all_rows = tw_samples_all(s) - (block.to - block.from);
-	if (part.first_row >= block.to)
-		part.first_row -= block.to - block.from;
-	else if (part.first_row > block.from)
-		part.first_row = block.from;
 	part.x = x;
 	part.y = y;
 	if (t->fit(&part, seed, text, err) < 0)
@@ -138,20 +121,19 @@ int tw_validate_fold(const struct tw_trainer *t, const struct tw_samples *s,
 		     double *series, struct tw_err *err)
 {
 	const struct tw_predictor *p = NULL;
-	const struct tw_fold own = tw_fold_own(s, fold);
 	struct tw_buf text = { 0 };
 	void *state = NULL;
 	int rc = -1;
 
-	if (fit_outside(t, s, tw_fold_widen(fold, s->overlap, tw_samples_all(s)), seed,
-			&text, err) < 0 ||
+	if (fit_outside(t, s, tw_fold_widen(fold, s->overlap, s->rows), seed, &text,
+			err) < 0 ||
 	    read_back(t, s, &text, &p, &state, err) < 0) {
 		tw_err_wrap(err, "without rows %zu to %zu", fold.from, fold.to - 1);
 		goto out;
 	}
-	predict(p, state, s, NULL, own, predicted);
+	predict(p, state, s, NULL, fold, predicted);
 	if (series != NULL)
-		predict(p, state, s, s->time_ms, own, series);
+		predict(p, state, s, s->time_ms, fold, series);
 
 	rc = 0;
 out:

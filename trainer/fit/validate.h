@@ -29,16 +29,10 @@ struct tw_fold tw_fold_at(size_t rows, size_t folds, size_t i);
 /* The block and overlap rows on either side, which share measurements with it. */
 struct tw_fold tw_fold_widen(struct tw_fold fold, size_t overlap, size_t rows);
 
-/* The part of a block of all rows that is among the rows of s, as indices in s. */
-struct tw_fold tw_fold_own(const struct tw_samples *s, struct tw_fold fold);
-
 /*
  * Fit on the rows of s outside the widened block and predict the rows in the block.
  * predicted[0] is that of the first. s->y of the block is not used. predicted treats
  * rows as independent; series (may be NULL) gets predictions of the rows as a series.
- *
- * Of workers, the block is one of all rows, and each predicts the rows in it that are its
- * own.
  */
 int tw_validate_fold(const struct tw_trainer *t, const struct tw_samples *s,
 		     struct tw_fold fold, uint64_t seed, double *predicted,
