@@ -29,21 +29,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Upper limit for any interval: a live estimator answers within microseconds. */
-#define ESTIMATOR_WAIT_MAX_MS 50
-
-static const char *given(const char *text)
-{
-	return text != NULL && text[0] != '\0' ? text : NULL;
-}
-
-/* The estimator may delay a tick by at most a tenth of the interval. */
-static unsigned estimator_wait_ms(uint64_t interval_ms)
-{
-	return interval_ms < ESTIMATOR_WAIT_MAX_MS * 10 ? (unsigned)(interval_ms / 10)
-							: ESTIMATOR_WAIT_MAX_MS;
-}
-
 /* Missing counters are an error only if they were requested. */
 static int open_counters(const struct tw_collector_settings *s, struct tw_collector *c,
 			 tw_passed_over *passed, struct tw_err *err)
@@ -111,10 +96,6 @@ static int open_estimates(const struct tw_collector_settings *s, struct tw_colle
 	const struct tw_estimates_config ec = {
 		.paths = &s->models,
 		.sources = &s->model_sources,
-		.trainer = given(s->model_trainer),
-		.filter = given(s->model_filter),
-		.estimator = given(s->estimator),
-		.wait_ms = estimator_wait_ms(s->interval_ms),
 		.finder_fd = finder_fd,
 		.last_resort = c->shipped_only,
 		.idle = s->estimated_idle,
@@ -122,7 +103,7 @@ static int open_estimates(const struct tw_collector_settings *s, struct tw_colle
 		.sys = s->sys,
 	};
 
-	if (s->models.count == 0 && finder_fd < 0 && ec.estimator == NULL)
+	if (s->models.count == 0 && finder_fd < 0)
 		return 0;
 	return tw_estimates_open(&ec, &c->node, c->workloads, &c->estimates, err);
 }
@@ -210,6 +191,11 @@ static int open_agents(const struct tw_collector_settings *s, struct tw_collecto
 					err);
 }
 
+static const char *given(const char *text)
+{
+	return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
 /* An aggregating collector tells processes and machines apart by these values. */
 static void identify(struct tw_collector *c)
 {
@@ -277,8 +263,7 @@ int tw_collector_start_finder(struct tw_collector *c,
 	if (f.shipped_db != NULL && access(f.shipped_db, F_OK) < 0)
 		f.shipped_db = NULL;
 	named = f.model_db != NULL || f.server_url != NULL || f.urls != NULL;
-	c->shipped_only = !named && f.shipped_db != NULL && s->models.count == 0 &&
-			  given(s->estimator) == NULL;
+	c->shipped_only = !named && f.shipped_db != NULL && s->models.count == 0;
 	if ((named || c->shipped_only) &&
 	    tw_model_finder_start(&f, fd, &c->finder, err) < 0)
 		goto out;

@@ -55,7 +55,6 @@ struct tw_collector_settings {
 	char *model_trainer, *model_filter;
 	uint64_t model_refresh_ms;
 	char *keep;
-	char *estimator;
 	unsigned estimated_idle; /* enum tw_estimated_idle */
 	char *powercap_out;
 	char *vm_power_dir;

@@ -94,7 +94,7 @@ int tw_estimator_ask(const char *socket, const struct tw_question *q,
 	if (open_connection(socket, &fd, err) < 0 ||
 	    send_all(fd, request.data, request.len, err) < 0 ||
 	    receive_line(fd, &line, err) < 0 ||
-	    tw_answer_read(line.data, line.len, q->rows, out, NULL, err) < 0)
+	    tw_answer_read(line.data, line.len, q->rows, out, err) < 0)
 		goto out;
 	rc = 0;
 out:

@@ -3,8 +3,7 @@
 #define TW_ESTIMATOR_CLIENT_H
 
 /*
- * A blocking client of the estimator's socket for one request. Daemons use
- * estimator/asker.h.
+ * A blocking client of the estimator's socket for one request.
  */
 
 #include "estimator/question.h"

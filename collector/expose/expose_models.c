@@ -11,18 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The trainer of a model: "XgboostFitTrainer" of "XgboostFitTrainer_0". */
-static void trainer_of(const struct tw_estimate *s, char *out, size_t size)
-{
-	const char *name = tw_estimate_model(s), *end = strrchr(name, '_');
-	const int len = end != NULL ? (int)(end - name) : (int)strlen(name);
-
-	if (!s->by_estimator && s->model != NULL)
-		snprintf(out, size, "%s", tw_power_model_info(s->model)->trainer);
-	else
-		snprintf(out, size, "%.*s", len, name);
-}
-
 /*
  * The labels of a model. `source` names the meter, so the model's source is
  * `energy_source`.
@@ -45,22 +33,18 @@ static void expose_info(const struct tw_exposure *x)
 	tw_expo_family(x->e, &info);
 	for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
 		const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
-		const struct tw_model_info *m = s.model != NULL && !s.by_estimator
-							? tw_power_model_info(s.model)
-							: NULL;
-		char trainer[TW_WORTH_TEXT];
+		const struct tw_model_info *m;
 		struct tw_labels l;
 
-		if (m == NULL && !s.by_estimator)
+		if (s.model == NULL)
 			continue;
-		trainer_of(&s, trainer, sizeof(trainer));
+		m = tw_power_model_info(s.model);
 		label_model(&l, &s);
 		tw_labels_add(&l, "source", "model");
-		tw_labels_add(&l, "trainer", trainer);
-		tw_labels_add(&l, "features", m != NULL ? m->group->name : "");
-		tw_labels_add(&l, "by", s.by_estimator ? "estimator" : "collector");
-		tw_labels_add(&l, "origin", s.by_estimator ? s.worth.origin : s.origin);
-		tw_labels_add(&l, "from", s.by_estimator ? s.worth.from : s.from);
+		tw_labels_add(&l, "trainer", m->trainer);
+		tw_labels_add(&l, "features", m->group->name);
+		tw_labels_add(&l, "origin", s.origin);
+		tw_labels_add(&l, "from", s.from);
 		tw_labels_add(&l, "output", tw_output_name(s.output));
 		tw_labels_add(&l, "idle",
 			      tw_estimates_hide_idle(x->c->estimates, &s) ? "hidden"
@@ -78,12 +62,12 @@ static double core_ratio_of(const struct tw_estimate *s)
 
 static double mape_of(const struct tw_estimate *s)
 {
-	return s->by_estimator ? NAN : tw_power_model_info(s->model)->mape_percent / 100;
+	return tw_power_model_info(s->model)->mape_percent / 100;
 }
 
 static double confirmed_of(const struct tw_estimate *s)
 {
-	return s->by_estimator || s->confirmed_s == 0 ? NAN : (double)s->confirmed_s;
+	return s->confirmed_s == 0 ? NAN : (double)s->confirmed_s;
 }
 
 static double rows_of(const struct tw_estimate *s)
@@ -178,7 +162,7 @@ static void expose_metric(const struct tw_exposure *x, const struct model_metric
 		const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
 		struct tw_labels l = { .count = 0 };
 
-		if (m->of_model && s.model == NULL && !s.by_estimator)
+		if (m->of_model && s.model == NULL)
 			continue;
 		if (m->of_model)
 			label_model(&l, &s);
@@ -253,28 +237,10 @@ static void expose_ranges(const struct tw_exposure *x)
 		for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
 			const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
 
-			if (s.model != NULL && !s.by_estimator)
+			if (s.model != NULL)
 				expose_ranges_of(x, &s, most != 0);
 		}
 	}
-}
-
-static void expose_asked(const struct tw_exposure *x)
-{
-	static const struct tw_expo_family families[] = {
-		{ "tallywatt_collector_estimator_answers_total", TW_EXPO_COUNTER, NULL,
-		  "Answers from the estimator's socket." },
-		{ "tallywatt_collector_estimator_failures_total", TW_EXPO_COUNTER, NULL,
-		  "Requests to the estimator without an answer in time." },
-	};
-	const struct tw_estimator_counts *asked = tw_estimates_estimator(x->c->estimates);
-
-	if (asked == NULL)
-		return;
-	tw_expo_family(x->e, &families[0]);
-	tw_expo_count(x->e, NULL, 0, asked->answers);
-	tw_expo_family(x->e, &families[1]);
-	tw_expo_count(x->e, NULL, 0, asked->failures);
 }
 
 void tw_expose_models(const struct tw_exposure *x)
@@ -286,5 +252,4 @@ void tw_expose_models(const struct tw_exposure *x)
 		expose_metric(x, &metrics[i]);
 	expose_error(x);
 	expose_ranges(x);
-	expose_asked(x);
 }

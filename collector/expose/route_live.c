@@ -67,7 +67,7 @@ static void add_estimate(struct live *l, const struct tw_zone *metered)
 	tw_buf_adds(&l->b, ",\"model\":");
 	add_text(&l->b, tw_estimate_model(&s));
 	tw_buf_adds(&l->b, ",\"model_from\":");
-	add_text(&l->b, s.by_estimator ? s.worth.from : s.from);
+	add_text(&l->b, s.from);
 	tw_buf_adds(&l->b, ",\"mae_watts\":");
 	tw_buf_add_watts(&l->b, tw_estimates_mae(e, z));
 	tw_buf_addf(&l->b, ",\"output\":\"%s\",\"idle\":\"%s\",\"extrapolating\":%s",

@@ -172,13 +172,11 @@ static void add_model(struct tw_buf *b, const struct tw_estimates *e, size_t i)
 	tw_buf_adds(b, ",");
 	add_text(b, "model", tw_estimate_model(&s));
 	tw_buf_adds(b, ",");
-	add_text(b, "origin", s.by_estimator ? s.worth.origin : s.origin);
+	add_text(b, "origin", s.origin);
 	tw_buf_adds(b, ",");
-	add_text(b, "from", s.by_estimator ? s.worth.from : s.from);
-	tw_buf_addf(b,
-		    ",\"by\":\"%s\",\"output\":\"%s\",\"idle\":\"%s\","
-		    "\"extrapolating\":%s,",
-		    s.by_estimator ? "estimator" : "collector", tw_output_name(s.output),
+	add_text(b, "from", s.from);
+	tw_buf_addf(b, ",\"output\":\"%s\",\"idle\":\"%s\",\"extrapolating\":%s,",
+		    tw_output_name(s.output),
 		    tw_estimates_hide_idle(e, &s) ? "hidden" : "scaled",
 		    s.told && s.outside ? "true" : "false");
 	add_number(b, "core_ratio", s.core_ratio);

@@ -7,7 +7,6 @@
 #include "collector/power/source_model.h"
 #include "collector/power/tick_rows.h"
 #include "collector/system/virtual.h"
-#include "estimator/asker.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/clock.h"
 #include "lib/program/log.h"
@@ -20,10 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Pause after an estimator timeout; it doubles with each timeout in a row. */
-#define PAUSE_MIN_MS 1000
-#define PAUSE_DOUBLINGS 5
-
 /* The model and component of a zone. */
 struct estimated_zone {
 	size_t model;
@@ -35,8 +30,7 @@ struct tw_estimates {
 	const struct tw_node *node;
 	struct tw_features features;
 	struct tw_tick_rows ticks;
-	char series[2][64]; /* names of the two series at the estimator */
-	uint32_t cores;     /* 0: unknown */
+	uint32_t cores; /* 0: unknown */
 	bool hide_idle;
 	bool retired;
 	struct tw_source_model model[TW_ESTIMATES_MAX];
@@ -44,11 +38,6 @@ struct tw_estimates {
 	size_t finder_model[TW_FINDER_SOURCES_MAX]; /* index in model[] of each of the
 						       finder's sources */
 	int finder_fd;
-
-	struct tw_asker *asker; /* NULL: no estimator */
-	struct tw_estimator_counts asked;
-	unsigned late; /* timeouts in a row */
-	uint64_t pause_until_ms;
 	struct tw_log_limit log;
 
 	struct tw_zone zone[TW_ESTIMATES_MAX * TW_COMPONENT_COUNT];
@@ -127,10 +116,10 @@ static int add_file(struct tw_estimates *e, const char *path, struct tw_err *err
 	return 0;
 }
 
-/* The finder skips sources with a model file; the estimator is asked for them, too. */
+/* The sources that the finder looks for. It skips those with a model file. */
 static int add_sources(struct tw_estimates *e, struct tw_err *err)
 {
-	if (e->finder_fd < 0 && e->asker == NULL)
+	if (e->finder_fd < 0)
 		return 0;
 	for (size_t i = 0; i < e->c.sources->count; i++) {
 		const struct tw_energy_source *s;
@@ -142,9 +131,7 @@ static int add_sources(struct tw_estimates *e, struct tw_err *err)
 		if (i < TW_FINDER_SOURCES_MAX)
 			e->finder_model[i] = (size_t)(model_of(e, s) - e->model);
 	}
-	return e->finder_fd < 0 ? 0
-				: tw_model_finder_send_metrics(e->finder_fd,
-							       &e->features.names, err);
+	return tw_model_finder_send_metrics(e->finder_fd, &e->features.names, err);
 }
 
 /* A component of two sources becomes one zone, because zones of a kind are summed. */
@@ -173,17 +160,6 @@ static void add_zones(struct tw_estimates *e)
 	}
 }
 
-/* The estimator keeps these rows by name, so no other collector may use the names. */
-static void name_series(struct tw_estimates *e)
-{
-	static const char *const kinds[2] = { "machine", "rest" };
-
-	for (int i = 0; i < 2; i++)
-		snprintf(e->series[i], sizeof(e->series[i]),
-			 "tw-collector %ld %" PRIu64 " %s", (long)getpid(), tw_now_ns(),
-			 kinds[i]);
-}
-
 static int open_parts(struct tw_estimates *e, const struct tw_workloads *workloads,
 		      struct tw_err *err)
 {
@@ -198,12 +174,9 @@ static int open_parts(struct tw_estimates *e, const struct tw_workloads *workloa
 	if (tw_features_open(&e->features, e->node, workloads, err) < 0 ||
 	    tw_tick_rows_reserve(&e->ticks, e->features.names.count, 0, err) < 0)
 		return -1;
-	name_series(e);
 	for (size_t i = 0; e->c.paths != NULL && i < e->c.paths->count; i++)
 		if (add_file(e, e->c.paths->at[i], err) < 0)
 			return -1;
-	if (e->c.estimator != NULL && tw_asker_open(e->c.estimator, &e->asker, err) < 0)
-		return -1;
 	if (add_sources(e, err) < 0)
 		return -1;
 	if (e->models == 0)
@@ -255,7 +228,6 @@ void tw_estimates_close(struct tw_estimates *e)
 		return;
 	for (size_t i = 0; i < e->models; i++)
 		tw_source_model_release(&e->model[i]);
-	tw_asker_close(e->asker);
 	tw_features_release(&e->features);
 	tw_tick_rows_release(&e->ticks);
 	if (e->finder_fd >= 0)
@@ -290,7 +262,7 @@ struct tw_estimate tw_estimates_at(const struct tw_estimates *e, size_t i)
 		.model = s->model,
 		.origin = s->origin,
 		.from = s->from,
-		.core_ratio = s->by_estimator ? s->worth.core_ratio : s->core_ratio,
+		.core_ratio = s->core_ratio,
 		.confirmed_s = s->confirmed_s,
 		.loads = s->loads,
 		.failures = s->failures,
@@ -300,8 +272,6 @@ struct tw_estimate tw_estimates_at(const struct tw_estimates *e, size_t i)
 		.output = s->told || s->model == NULL
 				  ? s->output
 				  : tw_power_model_info(s->model)->output,
-		.by_estimator = s->by_estimator,
-		.worth = s->worth,
 		.outside = s->outside,
 		.rows = s->rows,
 		.rows_outside = s->rows_outside,
@@ -312,8 +282,6 @@ struct tw_estimate tw_estimates_at(const struct tw_estimates *e, size_t i)
 
 const char *tw_estimate_model(const struct tw_estimate *s)
 {
-	if (s->by_estimator)
-		return s->worth.model;
 	return s->model != NULL ? tw_power_model_info(s->model)->name : "";
 }
 
@@ -328,16 +296,9 @@ double tw_estimates_mae(const struct tw_estimates *e, const struct tw_zone *z)
 	const struct estimated_zone *of = &e->of[z - e->zone];
 	const struct tw_source_model *s = &e->model[of->model];
 
-	if (s->by_estimator)
-		return s->worth.has[of->component] ? s->worth.mae_w[of->component] : NAN;
 	if (s->model == NULL || s->part[of->component] < 0)
 		return NAN;
 	return tw_power_model_figure(s->model, (size_t)s->part[of->component], "mae");
-}
-
-const struct tw_estimator_counts *tw_estimates_estimator(const struct tw_estimates *e)
-{
-	return e->asker != NULL ? &e->asked : NULL;
 }
 
 bool tw_estimates_hide_idle(const struct tw_estimates *e, const struct tw_estimate *s)
@@ -437,105 +398,23 @@ void tw_estimates_reload(struct tw_estimates *e)
 		tw_model_finder_reload(e->finder_fd);
 }
 
-/* ---- the estimator's socket ---- */
-
-static void estimator_failed(struct tw_estimates *e, struct tw_source_model *s,
-			     const struct tw_err *why)
-{
-	const unsigned doublings = e->late < PAUSE_DOUBLINGS ? e->late : PAUSE_DOUBLINGS;
-
-	e->asked.failures++;
-	tw_source_model_failed(s, why->text);
-	tw_log_warn_limited(
-		&e->log, "no estimate of %s from the estimator%s: %s", s->source->name,
-		s->model != NULL ? ", using the model in the collector" : "", why->text);
-	/*
-	 * A refused connection costs nothing, so only a timeout (TW_IO) causes a pause.
-	 */
-	if (why->code != TW_IO)
-		return;
-	e->pause_until_ms = tw_now_ms() + ((uint64_t)PAUSE_MIN_MS << doublings);
-	e->late++;
-}
-
-static void read_watts(const struct tw_watts *w, const struct tw_worth *worth,
-		       enum tw_output output, struct tw_predicted *out)
-{
-	*out = (struct tw_predicted){ .output = output,
-				      .core_ratio = worth->core_ratio,
-				      .outside = worth->outside };
-	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
-		out->has[c] = worth->has[c];
-		out->power_w[c] = w->of[c] != NULL ? w->of[c][0] : 0;
-		out->rest_w[c] = w->of[c] != NULL ? w->of[c][1] : 0;
-	}
-}
-
-static int ask_for(struct tw_estimates *e, struct tw_source_model *s, const double *rows,
-		   enum tw_output output, struct tw_predicted *out, struct tw_err *err)
-{
-	const char *const series[] = { e->series[0], e->series[1] };
-	const struct tw_question q = { .metrics = &e->features.names,
-				       .x = rows,
-				       .rows = 2,
-				       .output = tw_output_name(output),
-				       .source = s->source->name,
-				       .trainer = e->c.trainer,
-				       .filter = e->c.filter,
-				       .series = series,
-				       .time_ms = (int64_t)(e->ticks.time_ns / 1000000) };
-	struct tw_watts watts = { .rows = 0 };
-
-	if (tw_asker_ask(e->asker, &q, e->c.wait_ms, &watts, &s->worth, err) < 0)
-		return -1;
-	e->asked.answers++;
-	e->late = 0;
-	read_watts(&watts, &s->worth, output, out);
-	tw_watts_release(&watts);
-	return 0;
-}
-
-/* A model of AbsPower in the collector goes before one of DynPower in the estimator. */
-static bool has_abs_model(const struct tw_source_model *s)
-{
-	return s->model != NULL && tw_power_model_info(s->model)->output == TW_ABS_POWER;
-}
-
-static bool ask(struct tw_estimates *e, struct tw_source_model *s, const double *rows,
-		struct tw_predicted *out)
-{
-	struct tw_err err = { 0 }, second = { 0 };
-
-	if (tw_now_ms() < e->pause_until_ms)
-		return false;
-	if (ask_for(e, s, rows, TW_ABS_POWER, out, &err) == 0)
-		return true;
-	if (err.code == TW_NOTFOUND && !has_abs_model(s) &&
-	    ask_for(e, s, rows, TW_DYN_POWER, out, &second) == 0)
-		return true;
-	estimator_failed(e, s, &err);
-	return false;
-}
-
 /* ---- a tick ---- */
 
 /* Estimate one source. False: no estimate; *why is the reason. */
 static bool predict(struct tw_estimates *e, struct tw_source_model *s, bool known,
-		    const double *rows, struct tw_predicted *out, const char **why)
+		    struct tw_predicted *out, const char **why)
 {
-	s->told = s->by_estimator = false;
+	s->told = false;
 	if (s->file.path != NULL)
 		look_at_file(e, s);
 	*why = "the machine's counters are not available";
 	if (!known)
 		return false;
-	s->by_estimator = e->asker != NULL && ask(e, s, rows, out);
-	if (!s->by_estimator && s->model == NULL) {
+	if (s->model == NULL) {
 		*why = s->why[0] != '\0' ? s->why : "no model yet";
 		return false;
 	}
-	if (!s->by_estimator)
-		tw_source_model_predict(s, &e->ticks, out);
+	tw_source_model_predict(s, &e->ticks, out);
 	s->output = out->output;
 	tw_source_model_count(s, out->outside, e->node->elapsed_ns);
 	return true;
@@ -567,7 +446,7 @@ void tw_estimates_read(struct tw_estimates *e, struct tw_reading *out)
 	for (size_t i = 0; i < e->models; i++) {
 		struct tw_predicted p;
 		const char *why;
-		const bool told = predict(e, &e->model[i], known, rows, &p, &why);
+		const bool told = predict(e, &e->model[i], known, &p, &why);
 
 		for (size_t z = 0; z < e->zones; z++) {
 			if (e->of[z].model != i)

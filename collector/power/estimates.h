@@ -6,16 +6,14 @@
  * Power estimates by trained models, for machines without a meter: one estimate for each
  * energy source with a model.
  *
- * The watts come from the estimator's socket, if it is configured and answers in time,
- * else from a model in this process. That model is a file, or the last good one from the
- * model finder (collector/power/model_finder.h). A failed reload keeps the old model.
+ * A model is a file, or the last good one from the model finder
+ * (collector/power/model_finder.h). A failed reload keeps the old model.
  *
  * Models of AbsPower go first. Where there is none for a source, a model of DynPower
  * estimates the power above idle: the sum over all workloads.
  */
 
 #include "collector/meters/meter.h"
-#include "estimator/question.h"
 #include "lib/core/strs.h"
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
@@ -50,9 +48,6 @@ extern const char *const tw_estimated_idle_names[];
 struct tw_estimates_config {
 	const struct tw_strs *paths;   /* models: directories or zips; NULL: none */
 	const struct tw_strs *sources; /* energy sources to find models for */
-	const char *trainer, *filter;  /* constraints for the estimator; NULL: any */
-	const char *estimator;         /* path of the estimator's socket; NULL: none */
-	unsigned wait_ms;              /* time limit for the estimator in a tick */
 	int finder_fd;                 /* taken, even on failure; -1: none */
 	bool last_resort; /* only where no meter measures the machine or its CPUs */
 	enum tw_estimated_idle idle;
@@ -62,8 +57,7 @@ struct tw_estimates_config {
 /* The state of an estimate. */
 struct tw_estimate {
 	const struct tw_energy_source *source;
-	const struct tw_power_model
-		*model;            /* the model in this process; NULL: none yet */
+	const struct tw_power_model *model; /* NULL: none yet */
 	const char *origin, *from; /* of that model: "file", "server", ..; path or URL */
 	double core_ratio;   /* cores of this machine / cores of the model; 1: unknown */
 	int64_t confirmed_s; /* when its origin last confirmed it, seconds since 1970; 0:
@@ -75,17 +69,9 @@ struct tw_estimate {
 
 	bool told;             /* the last tick has watts */
 	enum tw_output output; /* of the model; DynPower: the watts have no idle power */
-	bool by_estimator;     /* the watts are from the estimator: `worth` describes its
-				  model */
-	struct tw_worth worth;
-	bool outside;                /* the input is outside the training range */
+	bool outside;          /* the input is outside the training range */
 	uint64_t rows, rows_outside; /* estimates, and those that extrapolate */
 	uint64_t ns, outside_ns;     /* their duration */
-};
-
-/* Counts of the estimator's socket since the start. */
-struct tw_estimator_counts {
-	uint64_t answers, failures;
 };
 
 /*
@@ -119,16 +105,14 @@ void tw_estimates_reload(struct tw_estimates *e);
 /* The zones: all components of the sources, each once. */
 const struct tw_zone *tw_estimates_zones(const struct tw_estimates *e, size_t *count);
 
-/*
- * Estimate the watts of the last tick for each zone. Allocates if the estimator is asked
- * or a model was replaced.
+/* Estimate the watts of the last tick for each zone. Allocates if a model was replaced.
  */
 void tw_estimates_read(struct tw_estimates *e, struct tw_reading *out);
 
 size_t tw_estimates_count(const struct tw_estimates *e);
 struct tw_estimate tw_estimates_at(const struct tw_estimates *e, size_t i);
 
-/* The name of the model that made the estimate; "": none yet. */
+/* The name of the model; "": none yet. */
 const char *tw_estimate_model(const struct tw_estimate *s);
 
 /* The estimate of a zone. */
@@ -137,9 +121,6 @@ struct tw_estimate tw_estimates_of_zone(const struct tw_estimates *e,
 
 /* Mean absolute error of its model in W, from validation; NaN: unknown. */
 double tw_estimates_mae(const struct tw_estimates *e, const struct tw_zone *z);
-
-/* NULL: no estimator is configured. */
-const struct tw_estimator_counts *tw_estimates_estimator(const struct tw_estimates *e);
 
 /* True if the estimate has no idle power: it is hidden, or the model knows none. */
 bool tw_estimates_hide_idle(const struct tw_estimates *e, const struct tw_estimate *s);

@@ -9,7 +9,6 @@
 
 #include "collector/power/features.h"
 #include "collector/power/model_file.h"
-#include "estimator/question.h"
 #include "lib/core/err.h"
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
@@ -48,9 +47,8 @@ struct tw_source_model {
 	unsigned failing;
 	char why[TW_ERR_TEXT];
 	/* Of the last tick, and since the start; see struct tw_estimate. */
-	bool told, by_estimator, outside;
+	bool told, outside;
 	enum tw_output output; /* of the last prediction */
-	struct tw_worth worth;
 	uint64_t rows, rows_outside, ns, outside_ns;
 };
 

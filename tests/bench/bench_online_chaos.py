@@ -167,8 +167,7 @@ scrape_configs:
         self.launch("estimator", "tw-estimator", "--socket", self.path("socket"), "--model-server",
                     f"http://{server}", "--refresh", "10s", "--shipped-models", "")
         self.listen("guest", "tw-collector", *common, "--powercap", self.path("none"), "--meters",
-                    "model", "--model-server", f"http://{server}", "--estimator",
-                    self.path("socket"))
+                    "model", "--model-server", f"http://{server}")
 
     # ---- faults ----
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model of this machine, and a tw-estimator that has it, for bench-collector."""
+"""A model of this machine, for bench-collector."""
 import os
-import subprocess
 
 import bench
-from collector_run import Collector, read
+from collector_run import Collector
 
 GROUP = "fake/AbsPower/NodeCPU"
 TRAINER = "XgboostFitTrainer"
@@ -25,32 +24,3 @@ def train(scratch):
 
 def path(database):
     return os.path.join(database, "own", GROUP, f"{TRAINER}_0")
-
-
-class Estimator:
-    """A running tw-estimator, which everybody may ask."""
-
-    def __init__(self, scratch, database):
-        self.socket = os.path.join(scratch, "estimator.socket")
-        ready = os.path.join(scratch, "estimator-ready")
-        self.proc = subprocess.Popen(
-            [bench.program("tw-estimator"), "--socket", self.socket, "--socket-mode",
-             "0666", "--model-db", database, "--shipped-models", "", "--ready-file", ready,
-             "--log-level", "warn"], stdin=subprocess.DEVNULL)
-        bench.wait_until(lambda: os.path.exists(ready) or self.proc.poll() is not None,
-                         "tw-estimator is ready")
-        if self.proc.poll() is not None:
-            raise bench.Failed("tw-estimator did not start")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.proc.terminate()
-        self.proc.wait()
-
-    def cpu_seconds(self):
-        """Of all its threads."""
-        tasks = f"/proc/{self.proc.pid}/task"
-        return sum(int(read(f"{tasks}/{task}/schedstat").split()[0])
-                   for task in os.listdir(tasks)) / 1e9

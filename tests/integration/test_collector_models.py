@@ -123,11 +123,10 @@ class Models(Case):
         wait_until(lambda: set(self.power(daemon)) == ZONES, "there is power")
         [info] = self.info(daemon)
         self.assertEqual({k: info[k] for k in ("source", "model", "trainer", "features",
-                                               "energy_source", "origin", "by", "idle")},
+                                               "energy_source", "origin", "idle")},
                          {"source": "model", "model": "SGDRegressorTrainer_0",
                           "trainer": "SGDRegressorTrainer", "features": "NodeCPU",
-                          "energy_source": "fake", "origin": "file", "by": "collector",
-                          "idle": "scaled"})
+                          "energy_source": "fake", "origin": "file", "idle": "scaled"})
         with open(os.path.join(self.top, "db/own", MODEL, "metadata.json"),
                   encoding="ascii") as f:
             metadata = json.load(f)
@@ -224,34 +223,23 @@ class Models(Case):
         path = self.pipeline(self.path("own"), 8)
         shutil.copy(self.path("own", MODEL, "dram.json"), self.path("dram.json"))
         for args, words in ((("--model", self.path("nowhere")), "nowhere"),
-                            (("--model", path + "," + path), "is a second model of fake"),
-                            (("--estimator", "/" + "x" * 200), "a path of 1 to")):
+                            (("--model", path + "," + path), "is a second model of fake")):
             with self.assertRaisesRegex(AssertionError, words):
                 self.collect(*args)
 
     # ---- others' ----
 
-    def test_the_last_good_model_outlives_estimator_server_and_a_restart(self):
+    def test_the_last_good_model_outlives_server_and_a_restart(self):
         self.pipeline(self.path("db/own"), 8)
         server = self.serve()
-        socket = self.path("estimator.socket")
-        estimator = self.start("tw-estimator", "--socket", socket, "--model-db",
-                               self.path("db"))
         args = ("--model-server", f"http://{server.address}", "--model-source", "fake",
-                "--keep", self.path("keep"), "--estimator", socket, "--model-refresh", "1s")
+                "--keep", self.path("keep"), "--model-refresh", "1s")
         daemon = self.collect(*args)
-        wait_until(lambda: [i["by"] for i in self.info(daemon)] == ["estimator"],
-                   "the estimator answers")
         wait_until(lambda: self.value(daemon, "tallywatt_model_loads_total") == 1,
                    "the server has sent a model")
         self.wait_for_power(daemon, 8)
-        self.assertEqual(self.info(daemon)[0]["origin"], "database")
         self.assertTrue(tree(self.path("keep")))
-        estimator.stop(signal.SIGKILL)
-        wait_until(lambda: [i["by"] for i in self.info(daemon)] == ["collector"],
-                   "its own model tells")
         self.assertEqual(self.info(daemon)[0]["from"], f"http://{server.address}")
-        self.wait_for_power(daemon, 8)
         server.stop(signal.SIGKILL)
         wait_until(lambda: self.value(daemon, "tallywatt_model_refresh_failing") > 0,
                    "the server is missed")
@@ -304,38 +292,15 @@ class Models(Case):
         for daemon in (local, asking):
             self.wait_for_power(daemon, 9)
 
-    def test_an_estimator_that_hangs_delays_no_tick_for_long(self):
-        self.pipeline(self.path("db/own"), 8)
-        socket = self.path("estimator.socket")
-        estimator = self.start("tw-estimator", "--socket", socket, "--model-db",
-                               self.path("db"))
-        path = self.pipeline(self.path("spare"), 3)
-        daemon = self.collect("--estimator", socket, "--model-source", "fake", "--model", path)
-        self.wait_for_power(daemon, 8)
-        os.kill(estimator.proc.pid, signal.SIGSTOP)
-        try:
-            self.wait_for_power(daemon, 3)
-            failures = self.value(daemon, "tallywatt_collector_estimator_failures_total")
-            self.assertGreater(failures, 0)
-            before = self.value(daemon, "tallywatt_collector_ticks_total")
-            wait_until(lambda: self.value(daemon, "tallywatt_collector_ticks_total")
-                       > before + 20, "it ticks on")
-            # It is not asked in vain at each tick.
-            self.assertLess(self.value(
-                daemon, "tallywatt_collector_estimator_failures_total"), failures + 10)
-        finally:
-            os.kill(estimator.proc.pid, signal.SIGCONT)
-        self.wait_for_power(daemon, 8)
-
     def test_without_any_model_there_is_a_reason_and_no_power(self):
-        daemon = self.collect("--estimator", self.path("nobody.socket"))
-        wait_until(lambda: self.value(
-            daemon, "tallywatt_collector_estimator_failures_total") > 2, "it is asked")
+        daemon = self.collect("--model-server", "http://127.0.0.1:9", "--model-source", "fake")
+
+        def reasons():
+            return {has["reason"] for n, has, v in self.samples(daemon)
+                    if n == "tallywatt_meter_up" and v == 0 and has["zone"] != "other"}
+        wait_until(lambda: [r for r in reasons() if "127.0.0.1:9" in r], "it is asked")
+        self.assertEqual(len(reasons()), 1)
         self.assertEqual(self.power(daemon), {})
-        reasons = {has["reason"] for n, has, v in self.samples(daemon)
-                   if n == "tallywatt_meter_up" and v == 0 and has["zone"] != "other"}
-        self.assertEqual(len(reasons), 1)
-        self.assertIn("no program listens on", reasons.pop())
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 """tw-collector in a virtual machine without meters or counters, by the models that ship.
 
 The virtual machine is scripted: two CPUs, whose use follows the collector's ticks. Power
-rises with load, whether the collector reads the database itself, asks tw-server or asks
-tw-estimator; and containers get the power of the machine that they cause."""
+rises with load, whether the collector reads the database itself or asks tw-server; tw-estimator
+chooses the same model; and containers get the power of the machine that they cause."""
+import http.client
 import json
 import os
 import shutil
@@ -11,7 +12,8 @@ import socket
 import statistics
 import unittest
 
-from harness import ROOT, TIMEOUT_S, Case, call, sanitized, wait_until
+from harness import ROOT, TIMEOUT_S, Case, ask_estimator, call, power_request, sanitized, \
+    wait_until
 from scripted_vm import Machine, Scrape, Watched
 
 MODELS = os.path.join(ROOT, "model-db/models")
@@ -44,15 +46,10 @@ class VirtualMachine(Case):
                    f"{way}: there is power of {ZONES}: {daemon.log()}")
         return Watched(way, daemon, machine, INTERVAL_MS)
 
-    def ways(self, *more, models=MODELS):
+    def ways(self, models=MODELS):
         server = self.server = self.start_http("tw-server", "--model-db", models)
-        socket = self.path("estimator.socket")
-        # The estimator chooses for its machine: one like the collectors'.
-        self.start("tw-estimator", "--socket", socket, "--model-db", models,
-                   "--shipped-models", "", *Machine(self.path("host"), CPUS, 1).args, *more)
         return {"database": ("--model-db", models),
-                "server": ("--model-server", f"http://{server.address}"),
-                "estimator": ("--estimator", socket)}
+                "server": ("--model-server", f"http://{server.address}")}
 
     def at_load(self, watched, load):
         """Of each collector the median power of some ticks at that load."""
@@ -67,7 +64,6 @@ class VirtualMachine(Case):
             watched.step(loads)
         for _ in range(20 * TICKS):
             power = watched.step(loads).power()
-            # On a busy machine an estimator may be late, and its tick has no power.
             powers += [power] if set(ZONES) <= set(power) else []
             if len(powers) == TICKS:
                 break
@@ -77,9 +73,8 @@ class VirtualMachine(Case):
         ways = self.ways()
         watched = [self.collect(way, *args) for way, args in ways.items()]
         watched.append(self.collect("scaled", *ways["database"], "--estimated-idle", "scale"))
-        for w, by in zip(watched, ("collector", "collector", "estimator", "collector")):
+        for w in watched:
             models = w.now.labels("tallywatt_model_info")
-            self.assertEqual({m["by"] for m in models}, {by}, w.way)
             self.assertEqual({m["idle"] for m in models},
                              {"scaled" if w.way == "scaled" else "hidden"}, w.way)
             self.assertEqual({s["source"] for s in w.now.labels("tallywatt_node_power_watts")},
@@ -121,18 +116,19 @@ class VirtualMachine(Case):
             self.assertIn(f", ESTIMATED {words}; ", summary)
 
     def features(self):
-        """The features that a collector sends to its estimator."""
-        path = self.path("ear.socket")
-        with socket.socket(socket.AF_UNIX) as ear:
-            ear.bind(path)
-            os.chmod(path, 0o666)
-            ear.listen()
+        """The features that a collector sends to its model server."""
+        with socket.create_server(("127.0.0.1", 0)) as ear:
             ear.settimeout(TIMEOUT_S)
-            self.collect("listened", "--model-db", MODELS, "--estimator", path)
+            machine = Machine(self.path("machine-listened"), CPUS, 1)
+            self.start_http("tw-collector", "--bpf", "off", "--shipped-models", "", "--nvml",
+                            self.path("none.so"), *(["--filter=no"] if sanitized() else []),
+                            *machine.args, "--model-server",
+                            f"http://127.0.0.1:{ear.getsockname()[1]}")
             with ear.accept()[0] as client:
                 client.settimeout(TIMEOUT_S)
-                # The collector hangs up at its deadline.
-                return json.loads(client.makefile().read())["metrics"]
+                with client.makefile("rb") as request:
+                    headers = http.client.parse_headers(request) if request.readline() else {}
+                    return json.loads(request.read(int(headers["Content-Length"])))["metrics"]
 
     def test_all_programs_choose_the_same_model(self):
         features = self.features()
@@ -140,7 +136,11 @@ class VirtualMachine(Case):
         self.assertFalse({"cpu_cycles", "cpu_instructions", "cache_miss",
                           "bpf_page_cache_hit", "cpu_scaling_frequency_hertz"} & set(features),
                          "there are no counters, no traces and no frequencies")
-        ways = self.ways("--sys", Machine(self.path("estimator"), CPUS, 1).args[-1])
+        ways = self.ways()
+        estimator = self.path("estimator.socket")
+        # The estimator chooses for its machine: one like the collectors'.
+        self.start("tw-estimator", "--socket", estimator, "--model-db", MODELS,
+                   "--shipped-models", "", *Machine(self.path("host"), CPUS, 1).args)
         chosen = {way: self.chosen_by_collector(self.collect(way, *args))
                   for way, args in ways.items()}
         for source, zone in zip(("rapl-sysfs", "acpi"), ZONES):
@@ -148,18 +148,16 @@ class VirtualMachine(Case):
                                   ",".join(features), "--cores", str(CPUS), "--source", source)
             [words] = [x.split() for x in line.splitlines() if x.endswith(" CHOSEN")]
             told = {way: models[source] for way, models in chosen.items()}
-            told["command"] = (words[1], words[2])
+            told["command"] = words[2]
             told["server's explanation"] = self.chosen_by_server(features, source)
+            told["estimator"] = ask_estimator(estimator, power_request(
+                features, [[1.0] * len(features)], source=source, version=2))["model"]
             print(f"{zone}: {told}")
             self.assertEqual(len(set(told.values())), 1, told)
 
     @staticmethod
     def chosen_by_collector(watched):
-        """The estimator's path ends with the group, unless the prior made the model."""
-        def group(m):
-            of_prior = m["from"].startswith("prior of ")
-            return m["features"] or ("BPFOnly" if of_prior else m["from"].split("/")[-2])
-        return {m["energy_source"]: (group(m), m["model"])
+        return {m["energy_source"]: m["model"]
                 for m in Scrape(watched.daemon).labels("tallywatt_model_info")}
 
     def chosen_by_server(self, features, source):
@@ -167,8 +165,7 @@ class VirtualMachine(Case):
             "metrics": features, "output_type": "AbsPower", "source": source,
             "model_classes": ["ensemble", "xgboost"], "loose_node_type": True,
             "machine_spec": {"processor": "amd_epyc", "cores": CPUS}}))
-        best = answer.json()["chosen"]
-        return best["feature_group"], best["model_name"]
+        return answer.json()["chosen"]["model_name"]
 
     def test_containers_get_the_power_that_they_cause(self):
         for way, args in self.ways().items():

@@ -231,7 +231,7 @@ static void rows_beyond_the_training_range_are_counted(void **state)
 	assert_int_equal(s.rows, 2);
 	assert_int_equal(s.rows_outside, 1);
 	assert_int_equal(s.outside_ns, 500000000);
-	assert_true(s.outside && s.told && !s.by_estimator);
+	assert_true(s.outside && s.told);
 	assert_string_equal(tw_estimate_model(&s), "SGDRegressorTrainer_0");
 	/* What is not known now is no 0. */
 	f->node.there = false;
