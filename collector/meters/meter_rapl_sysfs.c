@@ -9,6 +9,10 @@
  * /sys/devices/virtual/powercap. intel-rapl-mmio repeats the same counters and is
  * skipped. "core" of AMD processors is skipped, too: there Linux reports the counter of a
  * single core (drivers/powercap/intel_rapl_msr.c, as of 6.12).
+ *
+ * Linux makes a zone for each die, but few processors count by die (rapl.h). The dies of
+ * the others, such as the NUMA dies of Zen 1 and 2 and the CCDs of Zen 4 and 5 under
+ * Linux 6.9 and 6.10, all show the counter of their package: only the first one is used.
  */
 #include "collector/meters/meter.h"
 #include "collector/meters/meter_file.h"
@@ -183,6 +187,9 @@ static bool kind_of(const char *name, enum tw_zone_kind *out)
 		*out = TW_ZONE_PACKAGE;
 		return true;
 	}
+	/* The counter of the machine in another package than 0. */
+	if (strncmp(name, "psys-", 5) == 0)
+		name = "psys";
 	for (size_t i = 0; i < TW_COUNT(known); i++) {
 		if (strcmp(name, known[i].name) == 0) {
 			*out = known[i].kind;
@@ -205,22 +212,47 @@ static int package_of(const char *name)
 		       : -1;
 }
 
-/*
- * True if "core" is the counter of a single core. A tree from the VM's host does not come
- * from that driver.
- */
-static int counts_one_core(const struct tw_roots *roots, bool *out, struct tw_err *err)
+/* What the processor's counters are, where powercap does not show it. */
+struct quirks {
+	bool one_core;    /* "core" is the counter of a single core */
+	bool one_package; /* all dies of a package show the package's counter */
+};
+
+/* A tree from the VM's host is of another processor, and of another program. */
+static int find_quirks(const struct tw_roots *roots, struct quirks *out,
+		       struct tw_err *err)
 {
 	struct tw_processors p = { 0 };
-	struct tw_err why = { 0 };
+	struct tw_err why = { 0 }, unknown = { 0 };
+	struct tw_rapl rapl;
 
-	*out = false;
+	*out = (struct quirks){ .one_core = false };
 	if (roots->powercap != NULL)
 		return 0;
-	if (tw_processors_read(roots, &p, &why) == 0)
-		*out = p.count > 0 && tw_rapl_is_amd(&p.at[0]);
+	if (tw_processors_read(roots, &p, &why) == 0 && p.count > 0) {
+		out->one_core = tw_rapl_is_amd(&p.at[0]);
+		out->one_package =
+			out->one_core ||
+			(tw_rapl_find(&p.at[0], &rapl, &unknown) == 0 && !rapl.by_die);
+	}
 	tw_processors_release(&p);
 	return why.code == TW_NOMEM ? tw_fail(err, TW_NOMEM, "%s", why.text) : 0;
+}
+
+/* True for a die whose package is in the list already, and for psys after the first. */
+static bool is_mirror(const struct tw_zone_list *l, const char *name, bool one_package)
+{
+	const int package = package_of(name);
+	enum tw_zone_kind kind;
+
+	if (!kind_of(name, &kind) ||
+	    (kind != TW_ZONE_PSYS && (kind != TW_ZONE_PACKAGE || !one_package)))
+		return false;
+	for (size_t i = 0; i < l->count; i++)
+		if (l->at[i].kind == kind &&
+		    (kind == TW_ZONE_PSYS || l->at[i].package == package))
+			return true;
+	return false;
 }
 
 /* Add the zone of a directory, as part of that package. */
@@ -245,17 +277,22 @@ static int add_zone(struct tw_zone_list *l, const struct place *p, int package,
 	return tw_zone_list_add(l, &z, err);
 }
 
-static int add_zones(struct tw_zone_list *l, struct places *p, bool one_core,
+/* A zone whose top-level zone is a mirror is one, too: a die's dram. */
+static int add_zones(struct tw_zone_list *l, struct places *p, const struct quirks *q,
 		     struct tw_err *err)
 {
+	bool mirror = false;
 	int package = -1;
 
 	if (p->count > 0)
 		qsort(p->at, p->count, sizeof(*p->at), compare_places);
 	for (size_t i = 0; i < p->count; i++) {
-		if (p->at[i].part == UINT32_MAX || p->at[i].top != p->at[i - (i > 0)].top)
+		if (p->at[i].part == UINT32_MAX ||
+		    p->at[i].top != p->at[i - (i > 0)].top) {
 			package = package_of(p->at[i].name);
-		if (add_zone(l, &p->at[i], package, one_core, err) < 0)
+			mirror = is_mirror(l, p->at[i].name, q->one_package);
+		}
+		if (!mirror && add_zone(l, &p->at[i], package, q->one_core, err) < 0)
 			return -1;
 	}
 	if (l->count == 0)
@@ -271,7 +308,7 @@ static int open_tree(const struct tw_meter_config *c, bool written, void **state
 	struct tw_zone_list *l = calloc(1, sizeof(*l));
 	struct places places = { .written = written };
 	char dir[TW_ZONE_PATH];
-	bool one_core;
+	struct quirks quirks;
 	int n, rc = -1;
 
 	if (l == NULL)
@@ -284,8 +321,8 @@ static int open_tree(const struct tw_meter_config *c, bool written, void **state
 		goto out;
 	}
 	if (find_places(&places, dir, DEPTH_MAX, err) < 0 ||
-	    counts_one_core(c->roots, &one_core, err) < 0 ||
-	    add_zones(l, &places, one_core, err) < 0 || tw_zone_list_open(l, err) < 0)
+	    find_quirks(c->roots, &quirks, err) < 0 ||
+	    add_zones(l, &places, &quirks, err) < 0 || tw_zone_list_open(l, err) < 0)
 		goto out;
 
 	*state = l;

@@ -90,6 +90,72 @@ static void dies_of_a_socket_are_apart(void **state)
 	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), 111);
 }
 
+/* Each die of two sockets has 30 J of package and 4 J of dram. */
+static void write_dies(const struct meter_fixture *f, unsigned long long uj)
+{
+	for (int i = 0; i < 8; i++) {
+		char path[64], name[64];
+
+		snprintf(path, sizeof(path), CAP "intel-rapl:%d", i);
+		snprintf(name, sizeof(name), "package-%d-die-%d", i / 4, i % 4);
+		tree_rapl(f->dir, path, name, WATTS(1) + 30 * uj, RANGE);
+		snprintf(path, sizeof(path), CAP "intel-rapl:%d:0", i);
+		tree_rapl(f->dir, path, "dram", WATTS(1) + 4 * uj, RANGE);
+	}
+}
+
+static void dies_that_show_the_counter_of_their_package_count_once(void **state)
+{
+	static const struct {
+		const char *cpuinfo;
+		unsigned counted;
+	} cases[] = {
+		{ "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 17\n", 2 },
+		{ "vendor_id : HygonGenuine\ncpu family : 24\nmodel : 1\n", 2 },
+		{ "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 143\n", 2 },
+		/* Cascade Lake-AP, and a processor of which nothing is known. */
+		{ "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 85\n", 8 },
+		{ "", 8 },
+	};
+	struct meter_fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char cpuinfo[128];
+
+		snprintf(cpuinfo, sizeof(cpuinfo), "processor : 0\n%s", cases[i].cpuinfo);
+		tree_write(f->dir, "cpuinfo", cpuinfo);
+		write_dies(f, 0);
+		meters_open(f);
+		meters_tick(f);
+		write_dies(f, WATTS(1));
+		meters_tick(f);
+		assert_int_equal(meters_zones(f), 2 * cases[i].counted);
+		assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE),
+				 WATTS(30 * cases[i].counted));
+		assert_int_equal(meters_ticked(f, TW_ZONE_DRAM),
+				 WATTS(4 * cases[i].counted));
+		assert_non_null(meters_zone(f, "package-1-die-0", 1));
+	}
+}
+
+/* The counter is of the machine, in whatever package. */
+static void psys_of_another_package_is_psys_and_counts_once(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	write_socket(f, 0, WATTS(1));
+	tree_rapl(f->dir, CAP "intel-rapl:2", "psys-1", WATTS(1), RANGE);
+	meters_open(f);
+	meters_tick(f);
+	tree_rapl(f->dir, CAP "intel-rapl:2", "psys-1", WATTS(401), RANGE);
+	meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_PSYS), WATTS(400));
+	tree_rapl(f->dir, CAP "intel-rapl:1", "psys", WATTS(1), RANGE);
+	meters_open(f);
+	assert_non_null(meters_zone(f, "psys", -2));
+	assert_null(meters_zone(f, "psys-1", -2));
+}
+
 static void a_socket_without_dram_has_none(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -353,6 +419,8 @@ int main(void)
 		METER_TEST(a_tree_of_another_collector_has_its_origin),
 		METER_TEST(two_sockets_are_apart_and_add_up),
 		METER_TEST(dies_of_a_socket_are_apart),
+		METER_TEST(dies_that_show_the_counter_of_their_package_count_once),
+		METER_TEST(psys_of_another_package_is_psys_and_counts_once),
 		METER_TEST(a_socket_without_dram_has_none),
 		METER_TEST(psys_is_no_package_and_the_mmio_twin_is_left_out),
 		METER_TEST(zones_within_zones_and_links_to_them_are_the_same),
