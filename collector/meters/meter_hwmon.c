@@ -12,6 +12,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/hash.h"
+#include "lib/core/num.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -36,9 +37,18 @@ struct chip {
 };
 
 #define ANY "hwmon-any"
+#define MODULE "Module Power Socket"
 
 static const struct chip chips[] = {
-	/* drivers/hwmon/acpi_power_meter.c: the machine, by its firmware */
+	/*
+	 * drivers/hwmon/acpi_power_meter.c: the machine, by its firmware. NVIDIA's has
+	 * meters within each other: a module is Grace and its GPUs, Grace is a socket
+	 * with the two below and its memory.
+	 */
+	{ "acpi", "power_meter", MODULE, TW_ZONE_PLATFORM, NULL },
+	{ "acpi", "power_meter", "Grace Power Socket", TW_ZONE_PACKAGE, NULL },
+	{ "acpi", "power_meter", "CPU Power Socket", TW_ZONE_CORE, NULL },
+	{ "acpi", "power_meter", "SysIO Power Socket", TW_ZONE_UNCORE, NULL },
 	{ "acpi", "power_meter", "", TW_ZONE_PLATFORM, NULL },
 	/* drivers/hwmon/amd_energy.c */
 	{ "amd_energy", "amd_energy", "Ecore", TW_ZONE_CORE, NULL },
@@ -138,16 +148,61 @@ static const struct form *find_form(const char *dir, unsigned n)
 	return NULL;
 }
 
-/* The label of sensor n; "power1" or the like if it has none. */
-static void read_label(const char *dir, const struct form *f, unsigned n, char *out,
-		       size_t size)
+/* The text of a sensor's file; "" if there is none. */
+static void read_text(const char *dir, const struct form *f, unsigned n, const char *file,
+		      char *out, size_t size)
 {
 	struct tw_err ignored = { 0 };
 	char path[TW_ZONE_PATH];
 
-	snprintf(path, sizeof(path), "%s/%s%u_label", dir, f->prefix, n);
+	snprintf(path, sizeof(path), "%s/%s%u_%s", dir, f->prefix, n, file);
 	if (tw_meter_line(path, out, size, &ignored) < 0)
+		out[0] = '\0';
+}
+
+/* ACPI's power meters have OEM information instead of a label. */
+static void read_label(const char *dir, const struct form *f, unsigned n, char *out,
+		       size_t size)
+{
+	char device[TW_ZONE_PATH];
+
+	read_text(dir, f, n, "label", out, size);
+	if (out[0] == '\0')
+		read_text(dir, f, n, "oem_info", out, size);
+	if (out[0] == '\0' &&
+	    (size_t)snprintf(device, sizeof(device), "%s/device", dir) < sizeof(device))
+		read_text(device, f, n, "oem_info", out, size);
+	if (out[0] == '\0')
 		snprintf(out, size, "%s%u", f->prefix, n);
+}
+
+/* The socket of "Grace Power Socket 1"; `other` if the label has none. */
+static int socket_of(const char *label, const struct chip *chip, int other)
+{
+	const char *at = label + strlen(chip->label);
+	uint64_t socket;
+
+	if (strstr(chip->label, "Socket") == NULL || *at++ != ' ' ||
+	    !tw_parse_u64(at, strlen(at), &socket) || socket >= TW_ZONES_MAX)
+		return other;
+	return (int)socket;
+}
+
+/* A battery of ACPI: charging is not consumption. */
+static bool is_battery(const char *dir, const struct form *f, unsigned n)
+{
+	char text[4];
+
+	read_text(dir, f, n, "is_battery", text, sizeof(text));
+	return strcmp(text, "1") == 0;
+}
+
+static void set_name(struct tw_zone *z, const char *chip, const char *label)
+{
+	if (z->kind == TW_ZONE_SENSOR)
+		snprintf(z->name, sizeof(z->name), "%.30s:%.30s", chip, label);
+	else
+		snprintf(z->name, sizeof(z->name), "%s", label);
 }
 
 static int add_sensor(struct tw_zone_list *l, const char *meter, const char *name,
@@ -159,7 +214,7 @@ static int add_sensor(struct tw_zone_list *l, const char *meter, const char *nam
 	const struct chip *chip;
 	char path[TW_ZONE_PATH], label[TW_ZONE_NAME];
 
-	if (f == NULL)
+	if (f == NULL || is_battery(dir, f, n))
 		return 0;
 	read_label(dir, f, n, label, sizeof(label));
 	chip = find_chip(meter, dir, name, label);
@@ -167,10 +222,8 @@ static int add_sensor(struct tw_zone_list *l, const char *meter, const char *nam
 		return 0;
 	z.kind = chip->kind;
 	z.tells_power = f->power;
-	if (chip->kind == TW_ZONE_SENSOR)
-		snprintf(z.name, sizeof(z.name), "%.30s:%.30s", name, label);
-	else
-		snprintf(z.name, sizeof(z.name), "%s", label);
+	set_name(&z, name, label);
+	z.package = socket_of(label, chip, package);
 	if (chip->kind == TW_ZONE_SENSOR || chip->kind == TW_ZONE_GPU)
 		z.package = -1;
 	if (chip->kind == TW_ZONE_GPU)
@@ -206,6 +259,41 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 	return 0;
 }
 
+static bool is_module(const struct tw_zone *z)
+{
+	return strncmp(z->name, MODULE, strlen(MODULE)) == 0;
+}
+
+/*
+ * The meters of a machine may contain each other. The machine is its modules, or a meter
+ * without a known name if it is the only one. Others are sensors: they are exported and
+ * never summed. Without Grace's meters, a package is what its CPUs' show.
+ */
+static void settle_acpi(struct tw_zone_list *l)
+{
+	size_t modules = 0, packages = 0, unnamed = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		packages += l->at[i].kind == TW_ZONE_PACKAGE;
+		modules += is_module(&l->at[i]);
+		unnamed += l->at[i].kind == TW_ZONE_PLATFORM && !is_module(&l->at[i]);
+	}
+	for (size_t i = 0; i < l->count; i++) {
+		struct tw_zone *z = &l->at[i];
+		char label[TW_ZONE_NAME];
+
+		if (z->kind == TW_ZONE_CORE && packages == 0)
+			z->kind = TW_ZONE_PACKAGE;
+		if (z->kind != TW_ZONE_PLATFORM || is_module(z) || modules + unnamed == 1)
+			continue;
+		snprintf(label, sizeof(label), "%s", z->name);
+		z->kind = TW_ZONE_SENSOR;
+		z->package = -1;
+		z->note = "ACPI's power meters may contain each other: it is not summed";
+		set_name(z, "power_meter", label);
+	}
+}
+
 static int add_devices(struct tw_zone_list *l, const struct tw_meter_config *c,
 		       const char *meter, struct tw_err *err)
 {
@@ -231,6 +319,8 @@ static int add_devices(struct tw_zone_list *l, const struct tw_meter_config *c,
 		if (add_device(l, meter, device, &package, err) < 0)
 			return -1;
 	}
+	if (strcmp(meter, "acpi") == 0)
+		settle_acpi(l);
 	if (l->count == 0)
 		return tw_fail(err, TW_NOTFOUND, "no sensor of %s below '%s'", meter,
 			       dir);

@@ -188,11 +188,13 @@ class Kepler(Metered):
 
     def test_two_meters_of_one_name_are_two_series(self):
         machine = self.machine()
-        os.makedirs(self.path("sys/class/hwmon/hwmon1"))
-        self.write("sys/class/hwmon/hwmon1/name", "power_meter\n")
-        self.write("sys/class/hwmon/hwmon1/power1_average", "70000000\n")
+        for supply in (1, 2):  # beside the power meter of the machine
+            os.makedirs(self.path(f"sys/class/hwmon/hwmon{supply}"))
+            for file, text in (("name", "corsairpsu"), ("power1_label", "power total"),
+                               ("power1_input", "70000000")):
+                self.write(f"sys/class/hwmon/hwmon{supply}/{file}", text + "\n")
         daemon = self.collect("--compat", "kepler,kepler-legacy", *machine)
-        wait_until(lambda: len(self.labels(daemon, "kepler_platform_watts")) == 2, "it ticks")
+        wait_until(lambda: len(self.labels(daemon, "kepler_platform_watts")) == 3, "it ticks")
         self.assert_no_series_twice(daemon)
 
     def run_shell(self, start, ticks):

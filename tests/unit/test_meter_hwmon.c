@@ -66,6 +66,84 @@ static void an_acpi_power_meter_is_the_platform(void **state)
 	assert_int_equal(zone_energy(meters_zone(f, "power1", -2)), WATTS(510 + 3 * 255));
 }
 
+/* As NVIDIA's firmware has them; socket 1 first. levels: as many, innermost first. */
+static void write_grace(const struct meter_fixture *f, int levels)
+{
+	static const struct {
+		const char *info, *uw;
+	} meters[] = {
+		{ "SysIO Power Socket", "6000000" },
+		{ "CPU Power Socket", "52000000" },
+		{ "Grace Power Socket", "100000000" },
+		{ "Module Power Socket", "640000000" },
+	};
+
+	for (int i = 0; i < 2 * levels; i++) {
+		char path[80], info[64];
+
+		snprintf(path, sizeof(path), "class/hwmon/hwmon%d/device/name", i);
+		tree_write(f->dir, path, "power_meter\n");
+		snprintf(path, sizeof(path), "class/hwmon/hwmon%d/device/power1_average",
+			 i);
+		tree_write(f->dir, path, meters[i / 2].uw);
+		snprintf(path, sizeof(path), "class/hwmon/hwmon%d/device/power1_oem_info",
+			 i);
+		snprintf(info, sizeof(info), "%s %d\n", meters[i / 2].info, 1 - i % 2);
+		tree_write(f->dir, path, info);
+	}
+}
+
+static void meters_of_grace_within_each_other_count_once(void **state)
+{
+	/* In W, by the number of levels. */
+	static const unsigned package_w[] = { 0, 0, 104, 200, 200 },
+			      platform_w[] = { 0, 0, 0, 0, 1280 };
+	struct meter_fixture *f = *state;
+
+	for (int levels = 2; levels <= 4; levels++) {
+		write_grace(f, levels);
+		meters_open(f);
+		meters_tick(f);
+		meters_tick(f);
+		assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE),
+				 WATTS(package_w[levels]));
+		assert_int_equal(meters_ticked(f, TW_ZONE_PLATFORM),
+				 WATTS(platform_w[levels]));
+		assert_int_equal(meters_ticked(f, TW_ZONE_UNCORE), WATTS(12));
+	}
+	assert_int_equal(meters_ticked(f, TW_ZONE_CORE), WATTS(104));
+	assert_int_equal(meters_ticked(f, TW_ZONE_OTHER), WATTS(1080));
+	assert_non_null(meters_zone(f, "Grace Power Socket 1", 1));
+	assert_non_null(meters_zone(f, "Module Power Socket 0", 0));
+	/* A meter beside them may contain them, or be a part of one. */
+	write_sensor(f, 8, "power_meter", "power1_average", "2000000000");
+	meters_open(f);
+	meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_PLATFORM), WATTS(1280));
+}
+
+static void several_acpi_meters_without_a_known_name_are_no_platform(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	write_sensor(f, 0, "power_meter", "power1_average", "250000000");
+	write_sensor(f, 1, "power_meter", "power1_average", "240000000");
+	write_sensor(f, 1, "power_meter", "power1_oem_info", "PMT1");
+	meters_open(f);
+	meters_tick(f);
+	assert_null(tw_power_meter(f->power, TW_ZONE_PLATFORM));
+	assert_int_equal(zone_energy(meters_zone(f, "power_meter:power1", -1)),
+			 WATTS(250));
+	assert_non_null(strstr(meters_zone(f, "power_meter:PMT1", -1)->zone->note,
+			       "may contain each other"));
+	/* A battery is no meter of the machine. */
+	write_sensor(f, 1, "power_meter", "power1_is_battery", "1");
+	meters_open(f);
+	meters_tick(f);
+	assert_int_equal(meters_zones(f), 1);
+	assert_int_equal(meters_ticked(f, TW_ZONE_PLATFORM), WATTS(250));
+}
+
 static void a_driver_without_data_is_a_meter_that_will_tell(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -370,6 +448,8 @@ int main(void)
 		METER_TEST(idle_power_of_a_gpu_follows_its_own_load),
 		METER_TEST(a_device_in_the_place_of_another_is_not_that_one),
 		METER_TEST(an_acpi_power_meter_is_the_platform),
+		METER_TEST(meters_of_grace_within_each_other_count_once),
+		METER_TEST(several_acpi_meters_without_a_known_name_are_no_platform),
 		METER_TEST(a_driver_without_data_is_a_meter_that_will_tell),
 		METER_TEST(a_jump_of_power_is_believed_at_the_second_reading),
 		METER_TEST(older_drivers_have_their_files_in_the_device),
