@@ -81,6 +81,8 @@ static void add_zone(struct live *l, const struct tw_power_zone *z)
 	struct tw_buf *b = &l->b;
 	/* The zone's idle power may be more than what it has: all of it is idle then. */
 	const double idle_w = fmin(z->idle_w, z->power_w);
+	/* Silent, beside zones of its kind that are read. */
+	const bool silent = z->silent && tw_power_complete(l->c->power, z->zone->kind);
 
 	tw_buf_addf(b, "{\"zone\":\"%s\",\"name\":", tw_zone_kind_name(z->zone->kind));
 	add_text(b, z->zone->name);
@@ -106,9 +108,11 @@ static void add_zone(struct live *l, const struct tw_power_zone *z)
 		tw_buf_add_watts(b, idle_w);
 		tw_buf_addf(b, ",\"idle_known\":%s", z->idle_w > 0 ? "true" : "false");
 	} else {
-		tw_buf_adds(b, ",\"missing\":");
+		tw_buf_adds(b, silent ? ",\"silent\":" : ",\"missing\":");
 		add_text(b, z->why);
 	}
+	if (tw_power_meter(l->c->power, z->zone->kind) != z->meter)
+		tw_buf_adds(b, ",\"used\":false");
 	tw_buf_adds(b, "}");
 }
 

@@ -219,6 +219,7 @@ static int begin_other(struct tw_power *p, const char *source, struct tw_err *er
 	if (p->has_other) {
 		before = &zone[p->other];
 		to->told = before->told;
+		to->seen = before->seen;
 		to->power_w = before->power_w;
 		to->idle_w = before->idle_w;
 		memcpy(to->why, before->why, sizeof(to->why));
@@ -328,6 +329,31 @@ static double load_of(const struct tw_zone *z, const struct tw_reading *r, doubl
 	return z->kind == TW_ZONE_GPU ? -1 : cpus;
 }
 
+/* True if a zone without a reading may well use no power. */
+static bool may_be_silent(const struct tw_power_zone *z, const struct tw_reading *r)
+{
+	const bool rests = r->there && (!z->zone->tells_power || !(r->power_w > 0));
+
+	if (z->seen)
+		return rests && z->zone->kind == TW_ZONE_GPU;
+	/* The processor of a package that cannot be read does use power. */
+	return rests || z->zone->kind != TW_ZONE_PACKAGE;
+}
+
+static void note_told(struct tw_power_zone *z, bool told, const struct tw_reading *r)
+{
+	z->told = told;
+	z->seen = z->seen || told;
+	if (told)
+		z->tried = 0;
+	else if (z->tried < TW_POWER_WAIT_TICKS)
+		z->tried++;
+	z->silent = z->tried == TW_POWER_WAIT_TICKS && may_be_silent(z, r);
+	/* A power has no energy of the time that its zone was silent. */
+	if (z->silent && z->zone->tells_power)
+		z->track.based = false;
+}
+
 static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 		      uint64_t now_ns, uint64_t tick_ns, double load)
 {
@@ -338,7 +364,7 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 	if (z->superseded)
 		return;
 	s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
-	z->told = s.told;
+	note_told(z, s.told, r);
 	snprintf(z->why, sizeof(z->why), "%s", s.told ? "" : s.why);
 	if (s.told)
 		add_energy(p, o, i, r, &s, load_of(z->zone, r, load));
@@ -347,8 +373,19 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 	p->lost = p->lost || (s.lost && (OTHER_OF >> z->zone->kind & 1U) != 0);
 	if (s.told)
 		p->some_read[z->zone->kind] = true;
-	else
+	else if (!z->silent)
 		p->complete[z->zone->kind] = false;
+}
+
+/* True if the meter of the kind has a zone that is not silent. */
+static bool has_zone(const struct tw_power *p, enum tw_zone_kind kind)
+{
+	for (size_t i = 0; i < p->zones; i++)
+		if (p->zone[i].zone->kind == kind && p->zone[i].meter != NULL &&
+		    p->zone[i].meter == p->meter_of[kind] && !p->zone[i].superseded &&
+		    !p->zone[i].silent)
+			return true;
+	return false;
 }
 
 /* Platform minus its parts; keeps a result that is negative or not complete. */
@@ -366,8 +403,8 @@ static uint64_t rest_of(const uint64_t *uj, bool complete, int64_t *kept_uj)
 static bool has_all_parts(const struct tw_power *p)
 {
 	return p->complete[TW_ZONE_PLATFORM] && p->complete[TW_ZONE_PACKAGE] &&
-	       (p->meter_of[TW_ZONE_DRAM] == NULL || p->complete[TW_ZONE_DRAM]) &&
-	       (p->meter_of[TW_ZONE_GPU] == NULL || p->complete[TW_ZONE_GPU]);
+	       (!has_zone(p, TW_ZONE_DRAM) || p->complete[TW_ZONE_DRAM]) &&
+	       (!has_zone(p, TW_ZONE_GPU) || p->complete[TW_ZONE_GPU]);
 }
 
 static void forget_kept(struct tw_power *p)
@@ -390,7 +427,8 @@ static void tick_other(struct tw_power *p, uint64_t tick_ns)
 	if (!p->has_other)
 		return;
 	z = &p->zone[p->other];
-	z->told = p->complete[TW_ZONE_OTHER] = complete;
+	note_told(z, complete, &(struct tw_reading){ 0 });
+	p->complete[TW_ZONE_OTHER] = complete;
 	snprintf(z->why, sizeof(z->why), "%s",
 		 complete ? "" : "platform or one of its parts was not read");
 	if (p->lost)
@@ -472,7 +510,10 @@ static size_t rank(const struct tw_meter *meter)
 	return i;
 }
 
-/* True if the meter has zones of the kind and has read all of them in this tick. */
+/*
+ * True if the meter has zones of the kind that are not silent and has read all of them
+ * in this tick.
+ */
 static bool has_read(const struct tw_power *p, const struct open_meter *o,
 		     enum tw_zone_kind kind)
 {
@@ -480,9 +521,9 @@ static bool has_read(const struct tw_power *p, const struct open_meter *o,
 
 	for (size_t i = o->first; i < o->first + o->count; i++)
 		if (p->zone[i].zone->kind == kind) {
-			if (!p->zone[i].told)
+			if (!p->zone[i].told && !p->zone[i].silent)
 				return false;
-			any = true;
+			any = any || p->zone[i].told;
 		}
 	return any;
 }
@@ -594,6 +635,8 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 		for (size_t i = 0; i < o->count; i++)
 			tick_zone(p, o, i, now_ns, tick_ns, load);
 	}
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
+		p->complete[i] = p->complete[i] && p->some_read[i];
 	tick_other(p, tick_ns);
 	retire_some(p);
 	take_over(p);
@@ -655,23 +698,30 @@ const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kin
 	return p->meter_of[kind];
 }
 
-static unsigned bit_of(const struct tw_power *p, enum tw_zone_kind kind)
+/* The kinds of `of`, bits 1 << kind, whose sum is the power of the machine. */
+static unsigned sum_of(unsigned of)
 {
-	return p->meter_of[kind] != NULL ? 1u << kind : 0;
+	static const unsigned package = 1u << TW_ZONE_PACKAGE,
+			      platform = 1u << TW_ZONE_PLATFORM,
+			      psys = 1u << TW_ZONE_PSYS,
+			      parts = 1u << TW_ZONE_DRAM | 1u << TW_ZONE_GPU |
+				      1u << TW_ZONE_OTHER;
+
+	if ((of & package) != 0)
+		return of & (parts | package);
+	if ((of & platform) != 0)
+		return platform;
+	return (of & psys) != 0 ? psys : of & parts;
 }
 
 unsigned tw_power_sum_kinds(const struct tw_power *p)
 {
-	const unsigned parts = bit_of(p, TW_ZONE_DRAM) | bit_of(p, TW_ZONE_GPU) |
-			       bit_of(p, TW_ZONE_OTHER);
+	unsigned kinds = 0;
 
-	if (p->meter_of[TW_ZONE_PACKAGE] != NULL)
-		return parts | 1u << TW_ZONE_PACKAGE;
-	if (p->meter_of[TW_ZONE_PLATFORM] != NULL)
-		return 1u << TW_ZONE_PLATFORM;
-	if (p->meter_of[TW_ZONE_PSYS] != NULL)
-		return 1u << TW_ZONE_PSYS;
-	return parts;
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
+		if (has_zone(p, (enum tw_zone_kind)i))
+			kinds |= 1u << i;
+	return sum_of(kinds) != 0 ? sum_of(kinds) : sum_of(all_kinds(p));
 }
 
 const char *tw_power_source(const struct tw_power *p, enum tw_zone_kind kind)

@@ -12,7 +12,10 @@
  * While one of them is unreadable, the difference waits for its energy of that time.
  *
  * An unreadable zone is read again at each tick. Until then its energy is unknown, which
- * is not 0 J, and has a reason.
+ * is not 0 J, and has a reason. A zone that has no reading in its first
+ * TW_POWER_WAIT_TICKS is silent until it has one: its kind is complete without it. Such
+ * are the second die of an MI250, a chassis that reports 0 W, and dram of a board whose
+ * counter stays 0. A GPU that sleeps is silent, too.
  *
  * Missing meters that can appear later (struct tw_meter, `late`) are looked for every
  * TW_POWER_SEARCH_NS. A more trusted meter takes over a kind between two ticks, once it
@@ -36,6 +39,7 @@ struct tw_power; /* opaque */
 
 #define TW_POWER_SEARCH_NS UINT64_C(30000000000)
 #define TW_POWER_WATCH_NS UINT64_C(20000000000)
+#define TW_POWER_WAIT_TICKS 3
 
 struct tw_power_zone {
 	const struct tw_zone *zone;
@@ -43,6 +47,9 @@ struct tw_power_zone {
 	const char *source;           /* the energy source: mostly the meter's name */
 	bool superseded;              /* a more trusted meter has taken over */
 	bool told;                    /* read in the last tick */
+	bool seen;                    /* read in any tick */
+	bool silent;                  /* not read, and not waited for */
+	unsigned tried;               /* ticks without a reading, at most WAIT_TICKS */
 	char why[96];                 /* why it was not read; "" if it was */
 	double power_w;               /* power in the last tick, if told */
 	double idle_w;                /* its idle part; 0: not learned yet */
@@ -92,7 +99,7 @@ const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *cou
 /* Energy of the last tick, by kind. */
 const struct tw_charge *tw_power_ticked(const struct tw_power *p);
 
-/* True if the kind has zones and all of them were read in the last tick. */
+/* True if the kind has zones that are not silent, and all were read in the last tick. */
 bool tw_power_complete(const struct tw_power *p, enum tw_zone_kind kind);
 
 /*
@@ -110,7 +117,8 @@ const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kin
 /*
  * The kinds whose sum is the power of the machine, as far as it is known: bits 1 << kind.
  * Kinds overlap, so that is package, dram, gpu and other; without a package the platform,
- * else psys. 0: there is no such kind.
+ * else psys. Kinds whose zones are all silent do not count, unless all kinds are. 0:
+ * there is no such kind.
  */
 unsigned tw_power_sum_kinds(const struct tw_power *p);
 

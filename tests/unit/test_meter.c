@@ -8,6 +8,7 @@
 #include "tests/unit/tw_test.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void of_two_meters_of_a_kind_one_is_believed(void **state)
@@ -96,6 +97,114 @@ static void energy_lost_of_a_part_is_not_other(void **state)
 	assert_int_equal(meters_zone(f, "package-0", -2)->track.resets, 1);
 }
 
+#define BIT(kind) (1U << TW_ZONE_##kind)
+
+/* hwmonN: power1_average of that chip. */
+static void write_power(const struct meter_fixture *f, int n, const char *chip,
+			const char *uw)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "class/hwmon/hwmon%d/name", n);
+	tree_write(f->dir, path, chip);
+	snprintf(path, sizeof(path), "class/hwmon/hwmon%d/power1_average", n);
+	tree_write(f->dir, path, uw);
+}
+
+/* Five ticks of 150 W of the package. */
+static void tick_package(struct meter_fixture *f)
+{
+	static unsigned long long seconds = 1;
+
+	for (int i = 0; i < 5; i++, seconds++) {
+		tree_rapl(f->dir, CAP "intel-rapl:0", "package-0", WATTS(150 * seconds),
+			  WATTS(1000000000));
+		if (f->power == NULL)
+			meters_open(f);
+		meters_tick(f);
+	}
+}
+
+/* The second die of an MI250, dram of a board without it. */
+static void parts_that_never_have_a_reading_leave_the_rest_known(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	write_power(f, 0, "power_meter\n", "800000000");
+	write_power(f, 1, "amdgpu\n", "300000000");
+	write_power(f, 2, "amdgpu\n", "0");
+	tree_rapl(f->dir, CAP "intel-rapl:0:0", "dram", 0, RANGE);
+	tick_package(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_OTHER), WATTS(350));
+	assert_true(tw_power_complete(f->power, TW_ZONE_GPU));
+	assert_false(tw_power_complete(f->power, TW_ZONE_DRAM));
+	assert_int_equal(tw_power_sum_kinds(f->power),
+			 BIT(PACKAGE) | BIT(GPU) | BIT(OTHER));
+	assert_string_equal(meters_zone(f, "dram", 0)->why,
+			    "its counter has not moved yet");
+	/* It is read: from now on its energy is known, and missed. */
+	write_power(f, 2, "amdgpu\n", "50000000");
+	tick_package(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_OTHER), WATTS(300));
+	tree_remove(f->dir, "class/hwmon/hwmon2/power1_average");
+	tick_package(f);
+	assert_false(meters_zone(f, "other", -2)->told);
+	assert_false(tw_power_complete(f->power, TW_ZONE_GPU));
+}
+
+static void a_gpu_that_sleeps_has_no_energy_of_that_time(void **state)
+{
+	struct meter_fixture *f = *state;
+	uint64_t before_uj;
+
+	write_power(f, 0, "power_meter\n", "800000000");
+	write_power(f, 1, "amdgpu\n", "300000000");
+	tick_package(f);
+	before_uj = zone_energy(meters_zone(f, "power1", -1));
+	write_power(f, 0, "power_meter\n", "500000000");
+	write_power(f, 1, "amdgpu\n", "0");
+	tick_package(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_OTHER), WATTS(350));
+	assert_int_equal(tw_power_sum_kinds(f->power), BIT(PACKAGE) | BIT(OTHER));
+	write_power(f, 1, "amdgpu\n", "300000000");
+	meters_tick(f);
+	assert_int_equal(zone_energy(meters_zone(f, "power1", -1)) - before_uj,
+			 WATTS(300));
+}
+
+/* The machine is its parts, and without their sum the whole, or what is left. */
+static void the_sum_is_of_kinds_that_have_readings(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	tree_rapl(f->dir, CAP "intel-rapl:0:0", "dram", 0, RANGE);
+	write_power(f, 0, "power_meter\n", "0");
+	tick_package(f);
+	assert_int_equal(tw_power_sum_kinds(f->power), BIT(PACKAGE));
+	/* A package whose counter stands still from the start. */
+	tree_remove(f->dir, CAP "intel-rapl:0");
+	tree_rapl(f->dir, CAP "intel-rapl:0", "package-15", 0, RANGE);
+	write_power(f, 0, "power_meter\n", "90000000");
+	meters_open(f);
+	for (int i = 0; i < 5; i++)
+		meters_tick(f);
+	assert_int_equal(tw_power_sum_kinds(f->power), BIT(PLATFORM));
+	assert_int_equal(meters_ticked(f, TW_ZONE_PLATFORM), WATTS(90));
+}
+
+static void a_package_that_cannot_be_read_is_missed(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	tree_rapl(f->dir, CAP "intel-rapl:1", "package-1", 1, RANGE);
+	tree_remove(f->dir, CAP "intel-rapl:1/energy_uj");
+	tick_package(f);
+	assert_false(tw_power_complete(f->power, TW_ZONE_PACKAGE));
+	tree_rapl(f->dir, CAP "intel-rapl:1", "package-1", 1, RANGE);
+	tick_package(f);
+	assert_true(tw_power_complete(f->power, TW_ZONE_PACKAGE));
+}
+
 static void the_fake_follows_its_law_and_is_asked_for_only(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -164,6 +273,10 @@ int main(void)
 		METER_TEST(of_two_meters_of_a_kind_one_is_believed),
 		METER_TEST(platform_power_beyond_the_other_zones_is_other),
 		METER_TEST(energy_lost_of_a_part_is_not_other),
+		METER_TEST(parts_that_never_have_a_reading_leave_the_rest_known),
+		METER_TEST(a_gpu_that_sleeps_has_no_energy_of_that_time),
+		METER_TEST(the_sum_is_of_kinds_that_have_readings),
+		METER_TEST(a_package_that_cannot_be_read_is_missed),
 		METER_TEST(the_fake_follows_its_law_and_is_asked_for_only),
 		METER_TEST(the_registry_has_no_name_twice),
 		METER_TEST(opening_without_memory_fails),

@@ -49,7 +49,7 @@ function Zone({ z, chosen, onChoose, stale, most }) {
 			><i class="dynamic" style=${part(known ? z.dynamic_watts : 0)}></i></span>
 		${known ? html`<span class="zone-parts"><span>dynamic ${watts(z.dynamic_watts)}</span>
 			<span>${idle}</span></span>`
-			: html`<span class="zone-parts">unknown: ${z.missing}</span>`}
+			: html`<span class="zone-parts">${z.silent ? `not counted: ${z.silent}` : `unknown: ${z.missing}`}</span>`}
 		<span class="zone-from">${from.text}${from.warn ? html`<b> ${from.warn}</b>` : ''}</span>
 	</button></li>`;
 }
@@ -62,24 +62,25 @@ function zonesOf(node) {
 	const zones = node.zones.map((z) => ({
 		...z, label: count[z.zone] > 1 ? `${z.zone} ${z.name}` : z.zone,
 	}));
-	return [...zones].sort((a, b) => (a.missing ? 1 : 0) - (b.missing ? 1 : 0));
+	const last = (z) => (z.missing || z.silent ? 1 : 0);
+	return [...zones].sort((a, b) => last(a) - last(b));
 }
 
+/** Watts of kinds of zones together; null if a zone that counts has no reading. */
+function add(node, kinds) {
+	const zones = node.zones.filter((z) => kinds.includes(z.zone) && !z.silent && z.used !== false);
+	if (zones.length === 0 || zones.some((z) => z.dynamic_watts === undefined))
+		return null;
+	return {
+		idleKnown: zones.some((z) => z.idle_known),
+		dynamic: zones.reduce((w, z) => w + z.dynamic_watts * 1000, 0),
+		idle: zones.reduce((w, z) => w + z.idle_watts * 1000, 0),
+	};
+}
+
+/** The sum of the node; where a part of it has no reading, the platform has it all. */
 function total(node) {
-	if (node.sum.length === 0)
-		return { dynamic: null, idle: null, idleKnown: false };
-	let dynamic = 0, idle = 0, idleKnown = false;
-	for (const kind of node.sum)
-		for (const z of node.zones) {
-			if (z.zone !== kind)
-				continue;
-			if (z.dynamic_watts === undefined)
-				return { dynamic: null, idle: null, idleKnown: false };
-			dynamic += z.dynamic_watts;
-			idle += z.idle_watts;
-			idleKnown ||= z.idle_known;
-		}
-	return { idleKnown, dynamic: dynamic * 1000, idle: idle * 1000 };
+	return add(node, node.sum) ?? add(node, ['platform']) ?? { dynamic: null, idle: null, idleKnown: false };
 }
 
 /* ---- the last 15 minutes ---- */
