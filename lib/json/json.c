@@ -26,6 +26,7 @@ struct builder {
 	json_t *top;
 	json_t *open[TW_JSON_DEPTH_MAX]; /* the containers around the next value */
 	struct tw_buf key; /* of the next value, if an object is around it */
+	bool loose;        /* a key may be there twice */
 };
 
 /* Strings of json_t end at a NUL for most of its callers. */
@@ -45,7 +46,7 @@ static int take_key(struct builder *b, const struct tw_jsax_event *e, struct tw_
 	tw_buf_add(&b->key, e->text, e->len);
 	if (tw_buf_failed(&b->key))
 		return tw_fail(err, TW_NOMEM, "key of %zu bytes", e->len);
-	if (json_object_get(b->open[e->depth - 1], b->key.data) != NULL)
+	if (!b->loose && json_object_get(b->open[e->depth - 1], b->key.data) != NULL)
 		return tw_fail(err, TW_PARSE,
 			       "byte %" PRIu64 ": the key '%.60s' is there twice",
 			       e->offset, b->key.data);
@@ -150,11 +151,11 @@ static int tell_line(const char *data, size_t len, const char *where, struct tw_
 		       why.text + used);
 }
 
-int tw_json_parse(const char *data, size_t len, const char *where, json_t **out,
-		  struct tw_err *err)
+static int parse(const char *data, size_t len, const char *where, bool loose,
+		 json_t **out, struct tw_err *err)
 {
 	const struct tw_jsax_limits limits = { TW_JSON_DEPTH_MAX, len };
-	struct builder b = { .data = data, .len = len };
+	struct builder b = { .data = data, .len = len, .loose = loose };
 	const int rc = tw_jsax_parse(&limits, build, &b, data, len, err);
 
 	tw_buf_clear(&b.key);
@@ -164,6 +165,36 @@ int tw_json_parse(const char *data, size_t len, const char *where, json_t **out,
 	}
 	*out = b.top;
 	return 0;
+}
+
+int tw_json_parse(const char *data, size_t len, const char *where, json_t **out,
+		  struct tw_err *err)
+{
+	return parse(data, len, where, false, out, err);
+}
+
+int tw_json_parse_loose(const char *data, size_t len, const char *where, json_t **out,
+			struct tw_err *err)
+{
+	char *clean = malloc(len + 1);
+	int rc;
+
+	if (clean == NULL)
+		return tw_fail(err, TW_NOMEM, "JSON of %zu bytes", len);
+	for (size_t i = 0; i < len;) {
+		const size_t n = tw_utf8_length(data + i, len - i);
+
+		if (n > 1)
+			memcpy(clean + i, data + i, n);
+		else if (n == 0)
+			clean[i] = '?';
+		else
+			clean[i] = (unsigned char)data[i] < 0x20 ? ' ' : data[i];
+		i += n > 1 ? n : 1;
+	}
+	rc = parse(clean, len, where, true, out, err);
+	free(clean);
+	return rc;
 }
 
 /* ---- members ---- */

@@ -33,6 +33,14 @@ struct tw_strs;
 int tw_json_parse(const char *data, size_t len, const char *where, json_t **out,
 		  struct tw_err *err);
 
+/*
+ * As tw_json_parse(), for peers whose text is not quite JSON in members that nobody
+ * reads: control characters become spaces, bytes that are no UTF-8 become '?', and of two
+ * members with one key the last one counts.
+ */
+int tw_json_parse_loose(const char *data, size_t len, const char *where, json_t **out,
+			struct tw_err *err);
+
 /* Parse a file of at most bytes_max. */
 int tw_json_read(const char *path, size_t bytes_max, json_t **out, struct tw_err *err);
 

@@ -62,6 +62,36 @@ static void bad_json_is_rejected_with_its_place(void **state)
 	assert_null(v);
 }
 
+/* As bad_json_is_rejected_with_its_place(), in members that nobody reads. */
+static void loose_json_is_read_where_it_is_json(void **state)
+{
+	static const char text[] = "{\"a\":\"\xff\xc3\",\"b\":\"\xc3\xa9\x01\n\","
+				   "\"c\":{\"d\":1},\"c\":2,\n\t\"e\":3}";
+	struct tw_err err = { 0 }, why = { 0 };
+	json_t *v = NULL;
+
+	(void)state;
+	assert_int_equal(tw_json_parse_loose(text, sizeof(text) - 1, "t", &v, &err), 0);
+	assert_string_equal(json_string_value(json_object_get(v, "a")), "??");
+	assert_string_equal(json_string_value(json_object_get(v, "b")), "\xc3\xa9  ");
+	assert_int_equal(json_integer_value(json_object_get(v, "c")), 2);
+	assert_int_equal(json_integer_value(json_object_get(v, "e")), 3);
+	json_decref(v);
+	assert_int_equal(tw_json_parse_loose("{\"a\":1", 6, "t", &v, &why), -1);
+	assert_int_equal(why.code, TW_PARSE);
+	for (int n = 1;; n++) {
+		int rc;
+
+		err = (struct tw_err){ 0 };
+		v = NULL;
+		fail_alloc_at(n);
+		rc = tw_json_parse_loose(text, sizeof(text) - 1, "t", &v, &err);
+		if (!fail_alloc_told(rc, &err))
+			break;
+	}
+	json_decref(v);
+}
+
 static void integers_of_64_bits_are_exact(void **state)
 {
 	static const char text[] = "[9223372036854775807,-9223372036854775808,-0,12]";
@@ -319,6 +349,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_json_is_rejected_with_its_place),
+		cmocka_unit_test(loose_json_is_read_where_it_is_json),
 		cmocka_unit_test(integers_of_64_bits_are_exact),
 		cmocka_unit_test(depth_is_limited_and_brackets_in_strings_do_not_count),
 		cmocka_unit_test(a_million_brackets_do_no_harm),
