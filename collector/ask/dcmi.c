@@ -66,7 +66,8 @@ int tw_dcmi_power_parse(const uint8_t *data, size_t len, struct tw_dcmi_power *o
 	if (data[2] != GROUP)
 		return tw_fail(err, TW_PARSE, "an answer of group 0x%02x, not DCMI's",
 			       data[2]);
-	if ((data[19] & STATE_MEASURES) == 0)
+	/* OpenBMC reports powers with the state 0; a controller without a sensor, 0 W. */
+	if ((data[19] & STATE_MEASURES) == 0 && u16(data + 3) == 0)
 		return tw_fail(err, TW_INVALID,
 			       "the controller does not measure power "
 			       "now");

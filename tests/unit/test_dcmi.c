@@ -28,6 +28,19 @@ static void a_reading_equals_its_bytes(void **state)
 	assert_int_equal(p.time_s, 0x671f2d10);
 }
 
+/* As OpenBMC answers. */
+static void a_power_counts_whatever_the_state_is(void **state)
+{
+	uint8_t answer[] = { ANSWER };
+	struct tw_dcmi_power p;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	answer[sizeof(answer) - 1] = 0;
+	assert_int_equal(tw_dcmi_power_parse(answer, sizeof(answer), &p, &err), 0);
+	assert_int_equal(p.now_w, 350);
+}
+
 static void the_request_is_dcmi_s(void **state)
 {
 	static const uint8_t wanted[] = { 0x02, 0xdc, 0x01, 0x00, 0x00 };
@@ -66,7 +79,7 @@ static void a_malformed_reading_is_rejected(void **state)
 		  20,
 		  TW_PARSE,
 		  "an answer of group 0xdd, not DCMI's" },
-		{ { 0x02, 0x00, 0xdc, 0x5e, 0x01 },
+		{ { 0x02, 0x00, 0xdc, 0x00, 0x00, 0x08 },
 		  20,
 		  TW_INVALID,
 		  "the controller does not measure power now" },
@@ -92,6 +105,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reading_equals_its_bytes),
+		cmocka_unit_test(a_power_counts_whatever_the_state_is),
 		cmocka_unit_test(the_request_is_dcmi_s),
 		cmocka_unit_test(a_malformed_reading_is_rejected),
 	};
