@@ -16,6 +16,9 @@
 /* Failures in a row before the chassis are searched again. */
 #define FAILURES_MAX 3
 
+/* Time until a new search if chassis were skipped. */
+#define SEARCH_MS 600000
+
 /* Controllers lock out accounts after repeated wrong passwords: retry rarely. */
 #define DENIED_MS 300000
 
@@ -29,6 +32,7 @@ struct job {
 	uint64_t interval_ms;
 	int fd;
 	unsigned failures;
+	uint64_t searched_ms; /* polled for so long since the last search */
 	/* For a chassis with an energy counter only: its last change. */
 	struct step {
 		bool seen, changed;
@@ -201,7 +205,7 @@ static int call(void *arg, const struct tw_http_call *c, struct tw_http_answer *
 	return tw_http_call(&kept, out, err);
 }
 
-/* False: all sources failed; why has the last reason. */
+/* False: no source has a plausible value; why has the last reason, if one failed. */
 static bool read_all(struct job *j, struct tw_err *why)
 {
 	bool any = false;
@@ -213,7 +217,7 @@ static bool read_all(struct job *j, struct tw_err *why)
 
 		if (tw_redfish_read(&j->redfish, &j->redfish.source[i], &power, &err) ==
 		    0) {
-			any = true;
+			any = any || tw_redfish_is_plausible(&power);
 			sent = send_power(j, i, &power);
 		} else {
 			*why = err;
@@ -227,6 +231,7 @@ static bool read_all(struct job *j, struct tw_err *why)
 
 static bool connect_now(struct job *j, struct tw_err *why)
 {
+	j->searched_ms = 0;
 	if (read_login(j, why) == 0 && tw_redfish_connect(&j->redfish, why) == 0 &&
 	    send_zones(j))
 		return true;
@@ -247,6 +252,11 @@ static uint64_t ask(struct job *j, bool *connected)
 		tw_ask_send_failure(j->fd, &why, false);
 	if (*connected && read_all(j, &why)) {
 		j->failures = 0;
+		j->searched_ms += j->interval_ms;
+		if (j->redfish.skipped > 0 && j->searched_ms >= SEARCH_MS) {
+			tw_redfish_logout(&j->redfish);
+			*connected = false;
+		}
 		return j->interval_ms;
 	}
 	j->failures++;

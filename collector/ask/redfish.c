@@ -13,7 +13,16 @@
 /* Members in one page of a collection. */
 #define MEMBERS_MAX 1024
 
+/* More than any machine uses, as in collector/power/track.c. */
+#define POWER_MAX_W 50000
+
 const char *const tw_redfish_auth_names[] = { "auto", "session", "basic", NULL };
+
+bool tw_redfish_is_plausible(const struct tw_redfish_power *p)
+{
+	return isnan(p->power_w) ? p->energy_j >= 0
+				 : p->power_w > 0 && p->power_w < POWER_MAX_W;
+}
 
 /* Accept only paths on the same server: credentials are sent there. */
 static bool is_path(const char *text)
@@ -77,7 +86,7 @@ int tw_redfish_parse_root(const char *data, size_t len, struct tw_redfish_root *
 	json_t *doc = NULL;
 	int rc = -1;
 
-	if (tw_json_parse(data, len, "root", &doc, err) < 0 ||
+	if (tw_json_parse_loose(data, len, "root", &doc, err) < 0 ||
 	    read_root(doc, &root, err) < 0)
 		goto out;
 
@@ -111,7 +120,7 @@ int tw_redfish_parse_members(const char *data, size_t len, struct tw_strs *out,
 	json_t *doc = NULL;
 	int rc = -1;
 
-	if (tw_json_parse(data, len, "collection", &doc, err) < 0 ||
+	if (tw_json_parse_loose(data, len, "collection", &doc, err) < 0 ||
 	    tw_json_array(doc, "collection", "Members", false, &members, err) < 0 ||
 	    tw_json_text(doc, "collection", "Members@odata.nextLink", true, &more, err) <
 		    0)
@@ -142,8 +151,9 @@ out:
  */
 static bool is_part_type(const char *type)
 {
-	static const char *const types[] = { "Card",      "Cartridge", "Component",
-					     "Expansion", "Module",    "IPBasedDrive" };
+	static const char *const types[] = { "Card",      "Cartridge",    "Component",
+					     "Expansion", "IPBasedDrive", "Module",
+					     "Zone" };
 
 	for (size_t i = 0; i < TW_COUNT(types); i++)
 		if (strcmp(type, types[i]) == 0)
@@ -151,28 +161,33 @@ static bool is_part_type(const char *type)
 	return false;
 }
 
+/* A text that power does not need: "" if it is missing, or no text. */
+static const char *text_or_empty(const json_t *obj, const char *key)
+{
+	const char *text = json_string_value(json_object_get(obj, key));
+
+	return text != NULL ? text : "";
+}
+
 static int read_chassis(const json_t *doc, struct tw_redfish_chassis *out,
 			struct tw_err *err)
 {
-	const json_t *links = NULL;
-	const char *id = "", *type = "";
+	const json_t *links = json_object_get(doc, "Links");
+	const char *id = text_or_empty(doc, "Id");
+	const char *type = text_or_empty(doc, "ChassisType");
 
-	if (tw_json_text(doc, "chassis", "Id", false, &id, err) < 0 ||
-	    tw_json_text(doc, "chassis", "ChassisType", true, &type, err) < 0 ||
-	    read_link(doc, "chassis", "Power", out->power, err) < 0 ||
+	if (read_link(doc, "chassis", "Power", out->power, err) < 0 ||
 	    read_link(doc, "chassis", "EnvironmentMetrics", out->metrics, err) < 0 ||
 	    read_link(doc, "chassis", "PowerSubsystem", out->subsystem, err) < 0 ||
-	    tw_json_object(doc, "chassis", "Links", true, &links, err) < 0)
+	    read_link(doc, "chassis", "Sensors", out->sensors, err) < 0)
 		return -1;
-	if (links != NULL &&
+	if (json_is_object(links) &&
 	    read_link(links, "chassis.Links", "ContainedBy", out->contained_by, err) < 0)
 		return -1;
-	if (id[0] == '\0' || strlen(id) >= TW_REDFISH_ID || !is_printable(id))
-		return tw_fail(err, TW_INVALID,
-			       "chassis.Id: want 1 to %d printable bytes",
-			       TW_REDFISH_ID - 1);
-	snprintf(out->id, sizeof(out->id), "%s", id);
+	if (strlen(id) < TW_REDFISH_ID && is_printable(id))
+		snprintf(out->id, sizeof(out->id), "%s", id);
 	out->part = is_part_type(type);
+	out->other = type[0] == '\0' || strcmp(type, "Other") == 0;
 	return 0;
 }
 
@@ -183,7 +198,7 @@ int tw_redfish_parse_chassis(const char *data, size_t len, struct tw_redfish_cha
 	json_t *doc = NULL;
 	int rc = -1;
 
-	if (tw_json_parse(data, len, "chassis", &doc, err) < 0 ||
+	if (tw_json_parse_loose(data, len, "chassis", &doc, err) < 0 ||
 	    read_chassis(doc, &chassis, err) < 0)
 		goto out;
 
@@ -203,7 +218,7 @@ int tw_redfish_parse_subsystem(const char *data, size_t len,
 	json_t *doc = NULL;
 	int rc = -1;
 
-	if (tw_json_parse(data, len, "subsystem", &doc, err) < 0 ||
+	if (tw_json_parse_loose(data, len, "subsystem", &doc, err) < 0 ||
 	    read_link(doc, "subsystem", "PowerSupplies", path, err) < 0)
 		goto out;
 	if (path[0] == '\0') {
@@ -218,36 +233,68 @@ out:
 	return rc;
 }
 
-static int read_supply(const json_t *doc, char metrics[TW_REDFISH_PATH],
+enum supply_state {
+	SUPPLY_ON,
+	SUPPLY_OFF,    /* present, without input or standing by */
+	SUPPLY_ABSENT, /* or disabled */
+};
+
+/* Of a PowerSupply, or of an entry of PowerSupplies. */
+static int read_supply_state(const json_t *doc, const char *where, enum supply_state *out,
+			     struct tw_err *err)
+{
+	static const struct {
+		const char *name;
+		enum supply_state state;
+	} states[] = {
+		{ "Absent", SUPPLY_ABSENT },    { "Disabled", SUPPLY_ABSENT },
+		{ "Sleep", SUPPLY_OFF },        { "StandbyOffline", SUPPLY_OFF },
+		{ "StandbySpare", SUPPLY_OFF }, { "UnavailableOffline", SUPPLY_OFF },
+	};
+	const char *state = "", *line = text_or_empty(doc, "LineInputStatus");
+	const json_t *status = NULL;
+	char place[64];
+
+	snprintf(place, sizeof(place), "%s.Status", where);
+	if (tw_json_object(doc, where, "Status", true, &status, err) < 0 ||
+	    (status != NULL &&
+	     tw_json_text(status, place, "State", true, &state, err) < 0))
+		return -1;
+	*out = strcmp(line, "LossOfInput") == 0 ? SUPPLY_OFF : SUPPLY_ON;
+	for (size_t i = 0; i < TW_COUNT(states); i++)
+		if (strcmp(states[i].name, state) == 0)
+			*out = states[i].state;
+	return 0;
+}
+
+static int read_supply(const json_t *doc, struct tw_redfish_supply *out,
 		       struct tw_err *err)
 {
-	const json_t *status = NULL;
-	const char *state = "";
+	enum supply_state state;
 
-	if (tw_json_object(doc, "supply", "Status", true, &status, err) < 0 ||
-	    (status != NULL &&
-	     tw_json_text(status, "supply.Status", "State", true, &state, err) < 0) ||
-	    read_link(doc, "supply", "Metrics", metrics, err) < 0)
+	if (read_supply_state(doc, "supply", &state, err) < 0 ||
+	    read_link(doc, "supply", "Metrics", out->metrics, err) < 0)
 		return -1;
-	if (strcmp(state, "Absent") == 0 || strcmp(state, "Disabled") == 0)
-		metrics[0] = '\0';
-	else if (metrics[0] == '\0')
+	out->off = state == SUPPLY_OFF;
+	if (state == SUPPLY_ABSENT)
+		out->metrics[0] = '\0';
+	else if (out->metrics[0] == '\0' && !out->off)
 		return tw_fail(err, TW_NOTFOUND, "supply.Metrics: missing");
 	return 0;
 }
 
-int tw_redfish_parse_supply(const char *data, size_t len, char metrics[TW_REDFISH_PATH],
+int tw_redfish_parse_supply(const char *data, size_t len, struct tw_redfish_supply *out,
 			    struct tw_err *err)
 {
-	char path[TW_REDFISH_PATH];
+	struct tw_redfish_supply supply = { .metrics = "" };
 	json_t *doc = NULL;
 	int rc = -1;
 
-	if (tw_json_parse(data, len, "supply", &doc, err) < 0 ||
-	    read_supply(doc, path, err) < 0)
+	if (tw_json_parse_loose(data, len, "supply", &doc, err) < 0 ||
+	    read_supply(doc, &supply, err) < 0)
 		goto out;
 
-	memcpy(metrics, path, sizeof(path));
+	*out = supply;
 	rc = 0;
 out:
 	json_decref(doc);
@@ -263,7 +310,7 @@ void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size
 	json_t *doc = NULL;
 
 	out[0] = '\0';
-	if (tw_json_parse(data, len, "error", &doc, &ignored) < 0)
+	if (tw_json_parse_loose(data, len, "error", &doc, &ignored) < 0)
 		return;
 	if (tw_json_object(doc, "", "error", false, &error, &ignored) == 0) {
 		tw_json_text(error, "", "message", true, &text, &ignored);
@@ -279,29 +326,40 @@ void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size
 #define J_PER_KWH 3.6e6
 #define MS_PER_MIN 60000
 
-/* False if the entry is absent or covers only a part of the chassis. */
-static int is_of_chassis(const json_t *entry, const char *where, bool *out,
-			 struct tw_err *err)
+/* True if a name is that of a part of the chassis: "CPU Sub-system Power". */
+static bool names_part(const char *name)
+{
+	static const char *const words[] = { "accelerator", "cpu",     "drive",
+					     "fan",         "gpu",     "memory",
+					     "processor",   "storage", "sub-system",
+					     "subsystem" };
+
+	for (size_t i = 0; i < TW_COUNT(words); i++)
+		if (strcasestr(name, words[i]) != NULL)
+			return true;
+	return false;
+}
+
+/*
+ * False if the entry is absent or covers only a part of the chassis, by its context, or
+ * by its name if it has none.
+ */
+static bool is_of_chassis(const json_t *entry)
 {
 	static const char *const parts[] = { "Accelerator",   "CPU",
 					     "Fan",           "GPU",
 					     "Memory",        "MemorySubsystem",
 					     "CPUSubsystem",  "GPUSubsystem",
 					     "StorageDevice", "StorageSubsystem" };
-	const char *context = "", *state = "";
-	const json_t *status = NULL;
-	char place[64];
+	const char *context = text_or_empty(entry, "PhysicalContext"),
+		   *state = text_or_empty(json_object_get(entry, "Status"), "State");
 
-	snprintf(place, sizeof(place), "%s.Status", where);
-	if (tw_json_text(entry, where, "PhysicalContext", true, &context, err) < 0 ||
-	    tw_json_object(entry, where, "Status", true, &status, err) < 0 ||
-	    (status != NULL &&
-	     tw_json_text(status, place, "State", true, &state, err) < 0))
-		return -1;
-	*out = strcmp(state, "Absent") != 0 && strcmp(state, "Disabled") != 0;
+	if (strcmp(state, "Absent") == 0 || strcmp(state, "Disabled") == 0)
+		return false;
 	for (size_t i = 0; i < TW_COUNT(parts); i++)
-		*out = *out && strcmp(context, parts[i]) != 0;
-	return 0;
+		if (strcmp(context, parts[i]) == 0)
+			return false;
+	return context[0] != '\0' || !names_part(text_or_empty(entry, "Name"));
 }
 
 static int read_control(const json_t *entry, const char *where,
@@ -329,25 +387,83 @@ static int read_control(const json_t *entry, const char *where,
 	return 0;
 }
 
+/*
+ * The input of an entry of PowerSupplies; 0 if the supply has none, NaN if it is unknown.
+ * Some controllers report the rating as input: iDRAC 7 and 8.
+ */
+static int read_input(const json_t *entry, const char *where, bool *there, double *out,
+		      struct tw_err *err)
+{
+	double capacity_w = NAN;
+	enum supply_state state;
+
+	*out = NAN;
+	if (read_supply_state(entry, where, &state, err) < 0 ||
+	    tw_json_number(entry, where, "PowerInputWatts", true, out, err) < 0 ||
+	    tw_json_number(entry, where, "PowerCapacityWatts", true, &capacity_w, err) <
+		    0)
+		return -1;
+	*there = state != SUPPLY_ABSENT;
+	if (capacity_w > 0 && *out >= capacity_w)
+		*out = NAN;
+	if (isnan(*out) && state == SUPPLY_OFF)
+		*out = 0;
+	return 0;
+}
+
+/* The sum of PowerSupplies. */
+static int read_inputs(const json_t *doc, double *sum_w, struct tw_err *err)
+{
+	const json_t *supplies = NULL;
+	bool any = false;
+
+	*sum_w = 0;
+	if (tw_json_array(doc, "power", "PowerSupplies", true, &supplies, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(supplies); i++) {
+		char where[48];
+		double input_w;
+		bool there;
+
+		snprintf(where, sizeof(where), "PowerSupplies[%zu]", i);
+		if (read_input(json_array_get(supplies, i), where, &there, &input_w,
+			       err) < 0)
+			return -1;
+		if (there && isnan(input_w))
+			return tw_fail(err, TW_NOTFOUND,
+				       "no PowerConsumedWatts, and %s: no "
+				       "PowerInputWatts",
+				       where);
+		*sum_w += there ? input_w : 0;
+		any = any || there;
+	}
+	return any ? 0 : tw_fail(err, TW_NOTFOUND, "PowerControl: no PowerConsumedWatts");
+}
+
 static int read_power(const json_t *doc, struct tw_redfish_power *out, struct tw_err *err)
 {
 	const json_t *controls = NULL;
+	struct tw_err why = { 0 };
+	double sum_w;
 
-	if (tw_json_array(doc, "power", "PowerControl", false, &controls, err) < 0)
+	if (tw_json_array(doc, "power", "PowerControl", true, &controls, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(controls); i++) {
 		const json_t *entry = json_array_get(controls, i);
+		struct tw_redfish_power power = { .power_w = NAN, .energy_j = NAN };
 		char where[48];
-		bool whole;
 
 		snprintf(where, sizeof(where), "PowerControl[%zu]", i);
-		if (is_of_chassis(entry, where, &whole, err) < 0 ||
-		    (whole && read_control(entry, where, out, err) < 0))
+		if (is_of_chassis(entry) && read_control(entry, where, &power, err) < 0)
 			return -1;
-		if (whole && !isnan(out->power_w))
+		if (isnan(out->power_w) || power.power_w > 0)
+			*out = power;
+		if (out->power_w > 0)
 			return 0;
 	}
-	return tw_fail(err, TW_NOTFOUND, "PowerControl: no PowerConsumedWatts");
+	if (read_inputs(doc, &sum_w, &why) == 0)
+		*out = (struct tw_redfish_power){ .power_w = sum_w, .energy_j = NAN };
+	return isnan(out->power_w) ? tw_fail(err, why.code, "%s", why.text) : 0;
 }
 
 /* Parse a document with one of the readers. */
@@ -360,7 +476,8 @@ static int parse(const char *data, size_t len, const char *what,
 	json_t *doc = NULL;
 	int rc = -1;
 
-	if (tw_json_parse(data, len, what, &doc, err) < 0 || read(doc, &power, err) < 0)
+	if (tw_json_parse_loose(data, len, what, &doc, err) < 0 ||
+	    read(doc, &power, err) < 0)
 		goto out;
 
 	*out = power;
@@ -410,6 +527,23 @@ int tw_redfish_parse_metrics(const char *data, size_t len, struct tw_redfish_pow
 			     struct tw_err *err)
 {
 	return parse(data, len, "metrics", read_metrics, out, err);
+}
+
+static int read_whole_sensor(const json_t *doc, struct tw_redfish_power *out,
+			     struct tw_err *err)
+{
+	if (tw_json_number(doc, "sensor", "Reading", true, &out->power_w, err) < 0)
+		return -1;
+	if (isnan(out->power_w) ||
+	    strcmp(text_or_empty(doc, "ReadingType"), "Power") != 0)
+		return tw_fail(err, TW_NOTFOUND, "sensor: no reading of power");
+	return 0;
+}
+
+int tw_redfish_parse_sensor(const char *data, size_t len, struct tw_redfish_power *out,
+			    struct tw_err *err)
+{
+	return parse(data, len, "sensor", read_whole_sensor, out, err);
 }
 
 static int read_supply_metrics(const json_t *doc, struct tw_redfish_power *out,

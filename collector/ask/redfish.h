@@ -42,12 +42,14 @@ struct tw_redfish_root {
 };
 
 struct tw_redfish_chassis {
-	char id[TW_REDFISH_ID];
+	char id[TW_REDFISH_ID];          /* "": no text, or none that can be printed */
 	char power[TW_REDFISH_PATH];     /* link to Power, deprecated since 2020.4 */
 	char metrics[TW_REDFISH_PATH];   /* link to EnvironmentMetrics, its successor */
 	char subsystem[TW_REDFISH_PATH]; /* link to PowerSubsystem: its power supplies */
+	char sensors[TW_REDFISH_PATH];   /* link to its collection of sensors */
 	char contained_by[TW_REDFISH_PATH]; /* link to the enclosing chassis */
-	bool part; /* its type is a component, module or card of a machine */
+	bool part;  /* its type is a component, module, card or zone of a machine */
+	bool other; /* its type is none of the others: it may be a machine or a part */
 };
 
 /* Values as reported, unchecked; NaN if missing. */
@@ -57,6 +59,9 @@ struct tw_redfish_power {
 	/* The time that power metrics cover; 0: unknown. */
 	uint64_t window_ms;
 };
+
+/* False for values that no machine has: placeholders of 0 W, of -1, of 2^32 - 1. */
+bool tw_redfish_is_plausible(const struct tw_redfish_power *p);
 
 int tw_redfish_parse_root(const char *data, size_t len, struct tw_redfish_root *out,
 			  struct tw_err *err);
@@ -71,8 +76,9 @@ int tw_redfish_parse_chassis(const char *data, size_t len, struct tw_redfish_cha
 			     struct tw_err *err);
 
 /*
- * Power: the first entry of PowerControl that is present and covers the whole chassis.
- * Without a current value, its average counts. Fails if there is neither.
+ * Power: the first entry of PowerControl above 0 W that is present and covers the whole
+ * chassis. Without a current value, its average counts. Without such an entry, the sum of
+ * the inputs of PowerSupplies counts, then an entry of 0 W. Fails if there is none.
  */
 int tw_redfish_parse_power(const char *data, size_t len, struct tw_redfish_power *out,
 			   struct tw_err *err);
@@ -90,11 +96,17 @@ int tw_redfish_parse_metrics(const char *data, size_t len, struct tw_redfish_pow
 int tw_redfish_parse_subsystem(const char *data, size_t len,
 			       char supplies[TW_REDFISH_PATH], struct tw_err *err);
 
+struct tw_redfish_supply {
+	char metrics[TW_REDFISH_PATH]; /* link; "": the slot is empty, or it is disabled
+					*/
+	bool off; /* it has no input, or stands by: without a reading it uses 0 W */
+};
+
 /*
- * PowerSupply: the link to its metrics; "" for an empty slot or a disabled supply. Fails
- * for a present supply without metrics: the sum would be incomplete.
+ * PowerSupply. Fails for a supply without metrics that should have some: the sum would be
+ * incomplete.
  */
-int tw_redfish_parse_supply(const char *data, size_t len, char metrics[TW_REDFISH_PATH],
+int tw_redfish_parse_supply(const char *data, size_t len, struct tw_redfish_supply *out,
 			    struct tw_err *err);
 
 /*
@@ -103,6 +115,10 @@ int tw_redfish_parse_supply(const char *data, size_t len, char metrics[TW_REDFIS
  */
 int tw_redfish_parse_supply_metrics(const char *data, size_t len,
 				    struct tw_redfish_power *out, struct tw_err *err);
+
+/* Sensor: the reading of a sensor of power. TW_NOTFOUND for other sensors. */
+int tw_redfish_parse_sensor(const char *data, size_t len, struct tw_redfish_power *out,
+			    struct tw_err *err);
 
 /* The message of an error answer; "" if it has none. */
 void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size);

@@ -18,6 +18,9 @@
 /* Pages of a collection. */
 #define PAGES_MAX 16
 
+/* Sensors of a chassis to read for the one that measures the chassis. */
+#define SENSORS_MAX 8
+
 /* Make a call with this controller's URL and credentials. */
 static int call(const struct tw_redfish *r, struct tw_http_call *c, const char *path,
 		bool anonymous, struct tw_http_answer *out, struct tw_err *err)
@@ -237,16 +240,15 @@ static int read_subsystem(struct tw_redfish *r, const char *path,
 	return rc < 0 ? tw_err_wrap(err, "%.96s", path) : 0;
 }
 
-/* Read the link to the metrics of a supply; "": the slot is empty. */
 static int read_supply(struct tw_redfish *r, const char *path,
-		       char metrics[TW_REDFISH_PATH], struct tw_err *err)
+		       struct tw_redfish_supply *out, struct tw_err *err)
 {
 	struct tw_http_answer answer = { 0 };
 	int rc;
 
 	if (get(r, path, &answer, err) < 0)
 		return -1;
-	rc = tw_redfish_parse_supply(answer.body, answer.len, metrics, err);
+	rc = tw_redfish_parse_supply(answer.body, answer.len, out, err);
 	tw_http_answer_release(&answer);
 	return rc < 0 ? tw_err_wrap(err, "%.96s", path) : 0;
 }
@@ -264,6 +266,29 @@ static int read_metrics(struct tw_redfish *r, const char *path,
 	return rc < 0 ? tw_err_wrap(err, "%.96s", path) : 0;
 }
 
+/* Errors of the connection, after which other requests fail, too. */
+static bool is_fatal(const struct tw_err *err)
+{
+	return err->code == TW_IO || err->code == TW_NOMEM || err->code == TW_DENIED;
+}
+
+/* What a supply uses. One that is off has no reading, or 0 W. */
+static int read_use(struct tw_redfish *r, const struct tw_redfish_supply *supply,
+		    struct tw_redfish_power *out, struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+
+	if (!supply->off)
+		return read_metrics(r, supply->metrics, out, err);
+	*out = (struct tw_redfish_power){ .power_w = 0, .energy_j = NAN };
+	if (supply->metrics[0] != '\0' &&
+	    read_metrics(r, supply->metrics, out, &why) < 0 && is_fatal(&why))
+		return tw_fail(err, why.code, "%s", why.text);
+	if (isnan(out->power_w))
+		out->power_w = 0;
+	return 0;
+}
+
 /* Sum the supplies that are present. A value that one of them lacks becomes NaN. */
 static int add_up(struct tw_redfish *r, const struct tw_strs *supplies, const char *path,
 		  struct tw_redfish_power *sum, struct tw_err *err)
@@ -271,14 +296,14 @@ static int add_up(struct tw_redfish *r, const struct tw_strs *supplies, const ch
 	bool any = false;
 
 	for (size_t i = 0; i < supplies->count; i++) {
+		struct tw_redfish_supply supply;
 		struct tw_redfish_power one;
-		char metrics[TW_REDFISH_PATH];
 
-		if (read_supply(r, supplies->at[i], metrics, err) < 0)
+		if (read_supply(r, supplies->at[i], &supply, err) < 0)
 			return -1;
-		if (metrics[0] == '\0')
+		if (supply.metrics[0] == '\0' && !supply.off)
 			continue;
-		if (read_metrics(r, metrics, &one, err) < 0)
+		if (read_use(r, &supply, &one, err) < 0)
 			return -1;
 		sum->power_w += one.power_w;
 		sum->energy_j += one.energy_j;
@@ -322,6 +347,13 @@ out:
 int tw_redfish_read(struct tw_redfish *r, const struct tw_redfish_source *s,
 		    struct tw_redfish_power *out, struct tw_err *err)
 {
+	static int (*const parse[TW_REDFISH_KINDS])(const char *data, size_t len,
+						    struct tw_redfish_power *out,
+						    struct tw_err *err) = {
+		[TW_REDFISH_METRICS] = tw_redfish_parse_metrics,
+		[TW_REDFISH_POWER] = tw_redfish_parse_power,
+		[TW_REDFISH_SENSOR] = tw_redfish_parse_sensor,
+	};
 	struct tw_http_answer answer = { 0 };
 	int rc;
 
@@ -329,10 +361,86 @@ int tw_redfish_read(struct tw_redfish *r, const struct tw_redfish_source *s,
 		return read_supplies(r, s->path, out, err);
 	if (get(r, s->path, &answer, err) < 0)
 		return -1;
-	rc = s->kind == TW_REDFISH_METRICS
-		     ? tw_redfish_parse_metrics(answer.body, answer.len, out, err)
-		     : tw_redfish_parse_power(answer.body, answer.len, out, err);
+	rc = parse[s->kind](answer.body, answer.len, out, err);
 	tw_http_answer_release(&answer);
+	return rc;
+}
+
+/* ---- sensors ---- */
+
+static const char *last_segment(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+static bool has_word(const char *name, const char *const *words)
+{
+	while (*words != NULL && strcasestr(name, *words) == NULL)
+		words++;
+	return *words != NULL;
+}
+
+/* True for the name of a sensor of a whole machine: "PWR_SYSTEM", "total_power". */
+static bool names_machine(const char *name)
+{
+	static const char *const power[] = { "power", "pwr", "watt", NULL };
+	static const char *const whole[] = { "platform", "sys", "total", NULL };
+	static const char *const part[] = { "cap",   "cpu", "dimm",  "disk",  "dram",
+					    "fan",   "gpu", "hdd",   "limit", "max",
+					    "mem",   "min", "nvme",  "pcie",  "peak",
+					    "state", "psu", "sysio", NULL };
+
+	return has_word(name, power) && has_word(name, whole) && !has_word(name, part);
+}
+
+/*
+ * Find the sensor that measures the chassis: the only sensor of power with such a name,
+ * or the only one at all.
+ */
+static int find_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
+		       const struct tw_strs *sensors, struct tw_err *err)
+{
+	struct tw_redfish_source one = *s;
+	size_t named = 0, found = 0;
+
+	for (size_t i = 0; i < sensors->count; i++)
+		named += names_machine(last_segment(sensors->at[i]));
+	if ((named > 0 ? named : sensors->count) > SENSORS_MAX)
+		return tw_fail(err, TW_NOTFOUND, "none of %zu sensors is the chassis'",
+			       sensors->count);
+	for (size_t i = 0; i < sensors->count; i++) {
+		struct tw_redfish_power power;
+		struct tw_err why = { 0 };
+
+		if (named > 0 && !names_machine(last_segment(sensors->at[i])))
+			continue;
+		snprintf(one.path, sizeof(one.path), "%s", sensors->at[i]);
+		if (tw_redfish_read(r, &one, &power, &why) == 0) {
+			*s = one;
+			found++;
+		} else if (is_fatal(&why)) {
+			return tw_fail(err, why.code, "%s", why.text);
+		}
+	}
+	if (found != 1)
+		return tw_fail(err, TW_NOTFOUND,
+			       "%zu of its sensors measure power, want one", found);
+	return 0;
+}
+
+/* Replace the path of a collection of sensors by that of the chassis' one. */
+static int choose_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
+			 struct tw_err *err)
+{
+	struct tw_strs sensors = { 0 };
+	const int rc = read_members(r, s->path, &sensors, err) < 0 ||
+				       find_sensor(r, s, &sensors, err) < 0
+			       ? -1
+			       : 0;
+
+	tw_strs_clear(&sensors);
 	return rc;
 }
 
@@ -348,18 +456,28 @@ static int read_chassis(struct tw_redfish *r, const char *path,
 		return -1;
 	rc = tw_redfish_parse_chassis(answer.body, answer.len, out, err);
 	tw_http_answer_release(&answer);
+	/* The standard wants the last part of the path to be the id. */
+	if (rc == 0 && out->id[0] == '\0')
+		snprintf(out->id, sizeof(out->id), "%.*s", TW_REDFISH_ID - 1,
+			 last_segment(path));
 	return rc < 0 ? tw_err_wrap(err, "%.96s", path) : 0;
 }
 
 /* Machines with many GPUs have a hundred chassis. */
 #define FOUND_MAX 256
 
+enum report {
+	SILENT,
+	ZERO, /* a placeholder, or a value that no machine has */
+	POWER
+};
+
 struct found {
 	struct tw_redfish_chassis chassis[FOUND_MAX];
 	char path[FOUND_MAX][TW_REDFISH_PATH];
 	struct tw_redfish_source source[FOUND_MAX];
-	bool reports[FOUND_MAX];
-	size_t count;
+	enum report reports[FOUND_MAX];
+	size_t count, unread;
 };
 
 /* Compare paths, ignoring a trailing '/'. */
@@ -371,42 +489,53 @@ static bool is_same_path(const char *a, const char *b)
 	return n == m && memcmp(a, b, n) == 0;
 }
 
-/* True if the resource reports power now; fills *s. */
-static bool try_kind(struct tw_redfish *r, const struct tw_redfish_chassis *c,
-		     enum tw_redfish_kind kind, const char *path,
-		     struct tw_redfish_source *s, struct tw_err *err)
+/* What the resource reports now; fills *s. */
+static enum report try_kind(struct tw_redfish *r, const struct tw_redfish_chassis *c,
+			    enum tw_redfish_kind kind, const char *path,
+			    struct tw_redfish_source *s, struct tw_err *err)
 {
 	struct tw_redfish_power power;
 
 	*s = (struct tw_redfish_source){ .kind = kind };
 	snprintf(s->id, sizeof(s->id), "%s", c->id);
 	snprintf(s->path, sizeof(s->path), "%s", path);
-	return tw_redfish_read(r, s, &power, err) == 0;
+	if ((kind == TW_REDFISH_SENSOR && choose_sensor(r, s, err) < 0) ||
+	    tw_redfish_read(r, s, &power, err) < 0)
+		return SILENT;
+	return tw_redfish_is_plausible(&power) ? POWER : ZERO;
 }
 
 /*
- * Try the resources of a chassis, most trusted first. Skip those without power; fail only
- * on errors of the connection.
+ * Try the resources of a chassis, most trusted first. Skip those without power, why has
+ * the first reason; fail only on errors of the connection.
  */
-static int try_source(struct tw_redfish *r, struct found *f, size_t i, struct tw_err *why)
+static int try_source(struct tw_redfish *r, struct found *f, size_t i, struct tw_err *why,
+		      struct tw_err *err)
 {
 	const struct tw_redfish_chassis *c = &f->chassis[i];
 	const char *const paths[TW_REDFISH_KINDS] = {
 		[TW_REDFISH_METRICS] = c->metrics,
 		[TW_REDFISH_POWER] = c->power,
 		[TW_REDFISH_SUPPLIES] = c->subsystem,
+		[TW_REDFISH_SENSOR] = c->sensors,
 	};
 
-	for (int k = 0; k < TW_REDFISH_KINDS && !f->reports[i]; k++) {
-		struct tw_err err = { 0 };
+	for (int k = 0; k < TW_REDFISH_KINDS && f->reports[i] < POWER; k++) {
+		struct tw_redfish_source source;
+		struct tw_err one = { 0 };
+		enum report report;
 
 		if (paths[k][0] == '\0')
 			continue;
-		f->reports[i] = try_kind(r, c, (enum tw_redfish_kind)k, paths[k],
-					 &f->source[i], &err);
-		if (!f->reports[i])
-			tw_fail(why, err.code, "%s: %s", c->id, err.text);
-		if (err.code == TW_IO || err.code == TW_NOMEM || err.code == TW_DENIED)
+		report = try_kind(r, c, (enum tw_redfish_kind)k, paths[k], &source, &one);
+		if (report > f->reports[i]) {
+			f->reports[i] = report;
+			f->source[i] = source;
+		}
+		if (report == SILENT)
+			tw_fail(is_fatal(&one) ? err : why, one.code, "%s: %s", c->id,
+				one.text);
+		if (is_fatal(&one))
 			return -1;
 	}
 	return 0;
@@ -416,11 +545,14 @@ static bool is_wanted(const struct tw_redfish *r, const struct tw_redfish_chassi
 {
 	const struct tw_strs *only = r->config.chassis;
 
-	return only != NULL && only->count > 0 ? tw_strs_has(only, c->id) : !c->part;
+	if (only != NULL && only->count > 0)
+		return tw_strs_has(only, c->id);
+	/* NVIDIA's prefix for the tray of accelerators, beside the host's chassis. */
+	return !c->part && strncmp(c->id, "HGX_", 4) != 0;
 }
 
-/* True if an enclosing chassis, at any level, reports power. */
-static bool is_inside(const struct found *f, size_t i)
+/* True if an enclosing chassis, of any depth, reports as much. */
+static bool is_inside(const struct found *f, size_t i, enum report report)
 {
 	const char *around = f->chassis[i].contained_by;
 
@@ -431,32 +563,68 @@ static bool is_inside(const struct found *f, size_t i)
 			k++;
 		if (k == f->count)
 			return false;
-		if (f->reports[k] && k != i)
+		if (f->reports[k] >= report && k != i)
 			return true;
 		around = f->chassis[k].contained_by;
 	}
 	return false;
 }
 
+/* A chassis that cannot be read is skipped; why has the first reason. */
 static int find_chassis(struct tw_redfish *r, const struct tw_strs *members,
-			struct found *f, struct tw_err *err)
+			struct found *f, struct tw_err *why, struct tw_err *err)
 {
 	for (size_t i = 0; i < members->count; i++) {
+		struct tw_err one = { 0 };
+
 		if (f->count == FOUND_MAX)
 			return tw_fail(err, TW_INVALID, "more than %d chassis",
 				       FOUND_MAX);
-		if (read_chassis(r, members->at[i], &f->chassis[f->count], err) < 0)
-			return -1;
+		if (read_chassis(r, members->at[i], &f->chassis[f->count], &one) < 0) {
+			tw_fail(is_fatal(&one) ? err : why, one.code, "%s", one.text);
+			if (is_fatal(&one))
+				return -1;
+			f->unread++;
+			continue;
+		}
 		snprintf(f->path[f->count++], TW_REDFISH_PATH, "%s", members->at[i]);
 	}
 	return 0;
 }
 
-static int fail_none(const struct tw_err *why, struct tw_err *err)
+static int fail_none(const struct found *f, const struct tw_err *why, struct tw_err *err)
 {
-	return why->code != TW_OK ? tw_fail(err, TW_NOTFOUND,
-					    "no chassis reports power: %s", why->text)
-				  : tw_fail(err, TW_NOTFOUND, "no chassis reports power");
+	if (why->code != TW_OK)
+		return tw_fail(err, TW_NOTFOUND, "no chassis reports power: %s",
+			       why->text);
+	for (size_t i = 0; i < f->count; i++)
+		if (f->chassis[i].sensors[0] != '\0' || f->chassis[i].metrics[0] != '\0')
+			return tw_fail(err, TW_NOTFOUND,
+				       "no chassis reports power, only parts have "
+				       "sensors: choose some by --redfish-chassis");
+	return tw_fail(err, TW_NOTFOUND, "no chassis reports power");
+}
+
+/*
+ * Of the outermost chassis, those of the type Other may be parts of the others, or of
+ * each other: drop them, or fail.
+ */
+static int drop_others(const struct found *f, size_t *kept, size_t *count,
+		       struct tw_err *err)
+{
+	size_t typed = 0;
+
+	for (size_t i = 0; i < *count; i++)
+		if (!f->chassis[kept[i]].other)
+			kept[typed++] = kept[i];
+	if (typed > 0)
+		*count = typed;
+	else if (*count > 1)
+		return tw_fail(err, TW_INVALID,
+			       "%.24s and %.24s may contain each other: choose by "
+			       "--redfish-chassis",
+			       f->chassis[kept[0]].id, f->chassis[kept[1]].id);
+	return 0;
 }
 
 /* Replace the sources only if the search succeeded. */
@@ -464,15 +632,22 @@ static int keep_sources(struct tw_redfish *r, const struct found *f,
 			const struct tw_err *why, struct tw_err *err)
 {
 	const bool named = r->config.chassis != NULL && r->config.chassis->count > 0;
-	size_t reporting = 0, count = 0, kept[FOUND_MAX];
+	size_t count = 0, skipped = f->unread, kept[FOUND_MAX];
+	enum report best = SILENT;
 
+	for (size_t i = 0; i < f->count; i++)
+		if (f->reports[i] > best)
+			best = f->reports[i];
+	if (best == SILENT)
+		return fail_none(f, why, err);
 	for (size_t i = 0; i < f->count; i++) {
-		reporting += f->reports[i];
-		if (f->reports[i] && (named || !is_inside(f, i)))
+		skipped += f->reports[i] == ZERO && best == POWER;
+		if (named ? f->reports[i] != SILENT
+			  : f->reports[i] == best && !is_inside(f, i, best))
 			kept[count++] = i;
 	}
-	if (reporting == 0)
-		return fail_none(why, err);
+	if (!named && drop_others(f, kept, &count, err) < 0)
+		return -1;
 	if (count == 0)
 		return tw_fail(err, TW_INVALID,
 			       "no chassis is outermost: all of them contain each other");
@@ -484,6 +659,7 @@ static int keep_sources(struct tw_redfish *r, const struct found *f,
 	for (size_t i = 0; i < count; i++)
 		r->source[i] = f->source[kept[i]];
 	r->sources = count;
+	r->skipped = skipped;
 	return 0;
 }
 
@@ -491,7 +667,7 @@ static int find_sources(struct tw_redfish *r, const char *chassis, struct tw_err
 {
 	struct tw_strs members = { 0 };
 	struct found *f = calloc(1, sizeof(*f));
-	struct tw_err why = { 0 };
+	struct tw_err why = { 0 }, unread = { 0 };
 	int rc = -1;
 
 	if (f == NULL) {
@@ -499,14 +675,12 @@ static int find_sources(struct tw_redfish *r, const char *chassis, struct tw_err
 		goto out;
 	}
 	if (read_members(r, chassis, &members, err) < 0 ||
-	    find_chassis(r, &members, f, err) < 0)
+	    find_chassis(r, &members, f, &unread, err) < 0)
 		goto out;
 	for (size_t i = 0; i < f->count; i++)
-		if (is_wanted(r, &f->chassis[i]) && try_source(r, f, i, &why) < 0) {
-			tw_fail(err, why.code, "%s", why.text);
+		if (is_wanted(r, &f->chassis[i]) && try_source(r, f, i, &why, err) < 0)
 			goto out;
-		}
-	if (keep_sources(r, f, &why, err) < 0)
+	if (keep_sources(r, f, why.code != TW_OK ? &why : &unread, err) < 0)
 		goto out;
 
 	rc = 0;

@@ -38,6 +38,7 @@ enum tw_redfish_kind {
 	TW_REDFISH_METRICS,  /* EnvironmentMetrics of a chassis */
 	TW_REDFISH_POWER,    /* Power */
 	TW_REDFISH_SUPPLIES, /* the sum of the metrics of its power supplies */
+	TW_REDFISH_SENSOR,   /* the only one of its sensors that measures the chassis */
 	TW_REDFISH_KINDS
 };
 
@@ -58,11 +59,15 @@ struct tw_redfish {
 	bool basic; /* the controller has no sessions: use basic authentication */
 	struct tw_redfish_source source[TW_REDFISH_CHASSIS_MAX];
 	size_t sources;
+	size_t skipped; /* chassis that could not be read, or reported 0 W: they may be
+			   sources later */
 };
 
 /*
  * Log in and find the sources: of all chassis that report power now, the outermost ones,
- * which include the others; or the chassis of the config. TW_NOTFOUND if there are none,
+ * which include the others; or the chassis of the config. A chassis whose placeholder of
+ * 0 W is all that there is is a source, too. Parts of machines are none, and chassis of
+ * the type Other only if there is one and no other. TW_NOTFOUND if there are none,
  * TW_DENIED if the login or the certificate is rejected. May be called again.
  */
 int tw_redfish_connect(struct tw_redfish *r, struct tw_err *err);

@@ -49,15 +49,18 @@ static void check_members(const char *text, size_t len)
 static void check_supplies(const char *text, size_t len)
 {
 	char path[TW_REDFISH_PATH] = "";
+	struct tw_redfish_supply supply = { .metrics = "" };
 	struct tw_redfish_power power;
-	struct tw_err err[3] = { 0 };
+	struct tw_err err[4] = { 0 };
 	int rc;
 
 	rc = tw_redfish_parse_supply_metrics(text, len, &power, &err[0]);
 	check_power(rc, &power, &err[0]);
-	must(tw_redfish_parse_supply(text, len, path, &err[1]) == 0 ||
+	must(tw_redfish_parse_supply(text, len, &supply, &err[1]) == 0 ||
 	     err[1].code != TW_OK);
-	check_path(path);
+	check_path(supply.metrics);
+	rc = tw_redfish_parse_sensor(text, len, &power, &err[3]);
+	check_power(rc, &power, &err[3]);
 	rc = tw_redfish_parse_subsystem(text, len, path, &err[2]);
 	must(rc == 0 ? path[0] == '/' : err[2].code != TW_OK);
 	check_path(path);

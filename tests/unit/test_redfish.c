@@ -74,7 +74,17 @@ static int show_path(int (*parse)(const char *data, size_t len,
 
 static int supply(const char *data, size_t len, char *out, struct tw_err *err)
 {
-	return show_path(tw_redfish_parse_supply, data, len, out, err);
+	struct tw_redfish_supply s;
+
+	if (tw_redfish_parse_supply(data, len, &s, err) < 0)
+		return -1;
+	snprintf(out, SHOWN, "%s%s", or_dash(s.metrics), s.off ? " off" : "");
+	return 0;
+}
+
+static int sensor(const char *data, size_t len, char *out, struct tw_err *err)
+{
+	return show_power(tw_redfish_parse_sensor, data, len, out, err);
 }
 
 static int subsystem(const char *data, size_t len, char *out, struct tw_err *err)
@@ -88,8 +98,11 @@ static int chassis(const char *data, size_t len, char *out, struct tw_err *err)
 
 	if (tw_redfish_parse_chassis(data, len, &c, err) < 0)
 		return -1;
-	snprintf(out, SHOWN, "%s %s %s %s %s", c.id, or_dash(c.power), or_dash(c.metrics),
-		 or_dash(c.contained_by), c.part ? "part" : "whole");
+	snprintf(out, SHOWN, "%s %s %s %s %s", or_dash(c.id), or_dash(c.power),
+		 or_dash(c.metrics), or_dash(c.contained_by),
+		 c.part    ? "part"
+		 : c.other ? "other"
+			   : "whole");
 	return 0;
 }
 
@@ -127,10 +140,11 @@ static show_fn *show_of(const char *kind)
 	static const struct {
 		const char *kind;
 		show_fn *show;
-	} kinds[] = { { "power", power },         { "metrics", metrics },
-		      { "given", given },         { "supply", supply },
-		      { "subsystem", subsystem }, { "chassis", chassis },
-		      { "root", root },           { "members", members } };
+	} kinds[] = { { "power", power },     { "metrics", metrics },
+		      { "given", given },     { "supply", supply },
+		      { "sensor", sensor },   { "subsystem", subsystem },
+		      { "chassis", chassis }, { "root", root },
+		      { "members", members } };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(kinds[i].kind, kind) == 0)

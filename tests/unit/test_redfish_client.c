@@ -206,6 +206,224 @@ static void chassis_around_each_other_are_refused(void **state)
 		     "no chassis is outermost: all of them contain each other");
 }
 
+#define WATTS(w) "{\"PowerControl\":[{\"PowerConsumedWatts\":" w "}]}"
+#define READS(w) "{\"PowerWatts\":{\"Reading\":" w "}}"
+#define OF(id, type) "{\"Id\":\"" id "\",\"ChassisType\":\"" type "\""
+
+/* Exactly one source, of that id and power. */
+static void assert_one(struct tw_redfish *r, const char *id, double watts)
+{
+	struct tw_redfish_power power;
+	struct tw_err err = { 0 };
+
+	if (tw_redfish_connect(r, &err) < 0 ||
+	    tw_redfish_read(r, &r->source[0], &power, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(r->sources, 1);
+	assert_string_equal(r->source[0].id, id);
+	assert_float_equal(power.power_w, watts, 0);
+}
+
+static void a_chassis_that_cannot_be_read_hides_no_other_one(void **state)
+{
+	static const struct {
+		unsigned status;
+		const char *body;
+	} cases[] = { { 404, "{}" },
+		      { 403, "{}" },
+		      { 500, "{\"error\":{\"message\":\"broken\"}}" },
+		      { 200, "<html>" },
+		      { 200, "{\"Power\":7}" } };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_err why = { 0 };
+
+		bmc_set_up(&b, &r);
+		bmc_add(&b, CHASSIS, 200,
+			"{\"Members\":[" LINK(CHASSIS "/2") "," LINK(CHASSIS "/1") "]}");
+		bmc_add(&b, CHASSIS "/2", cases[i].status, cases[i].body);
+		assert_one(&r, "1", 100);
+		assert_int_equal(r.skipped, 1);
+		/* Without another one, it is the reason. */
+		bmc_add(&b, CHASSIS "/1", 404, "{}");
+		assert_int_equal(tw_redfish_connect(&r, &why), -1);
+		if (strstr(why.text, "no chassis reports power: " CHASSIS "/2") == NULL)
+			fail_msg("%s", why.text);
+	}
+	/* A wrong password is not one chassis' trouble. */
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS "/1", 401, "{}");
+	assert_fails(&r, TW_DENIED, CHASSIS "/1 answers 401");
+}
+
+static void an_id_that_is_no_text_is_that_of_the_path(void **state)
+{
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS "/1", 200,
+		"{\"Id\":1,\"Power\":" LINK(CHASSIS "/1/Power") "}");
+	assert_one(&r, "1", 100);
+}
+
+static void a_placeholder_of_0_w_hides_no_other_source(void **state)
+{
+	static const char *const zeros[] = { "0", "-1", "4294967295" };
+	char zero[64];
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(zeros) / sizeof(zeros[0]); i++) {
+		bmc_set_up(&b, &r);
+		snprintf(zero, sizeof(zero), READS("%s"), zeros[i]);
+		bmc_add(&b, CHASSIS "/1", 200,
+			OF("1", "RackMount") ",\"Power\":" LINK(
+				CHASSIS
+				"/1/Power") ",\"EnvironmentMetrics\":" LINK(CHASSIS
+									    "/1/E") "}");
+		bmc_add(&b, CHASSIS "/1/E", 200, zero);
+		assert_one(&r, "1", 100);
+		assert_int_equal(r.source[0].kind, TW_REDFISH_POWER);
+		/* Where all are, the most trusted one is read. */
+		bmc_add(&b, CHASSIS "/1/Power", 200, WATTS("0"));
+		assert_one(&r, "1", strtod(zeros[i], NULL));
+		assert_int_equal(r.source[0].kind, TW_REDFISH_METRICS);
+	}
+}
+
+static void a_chassis_of_0_w_around_another_one_hides_it_not(void **state)
+{
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/out") "," LINK(CHASSIS "/in") "]}");
+	bmc_add(&b, CHASSIS "/out", 200,
+		OF("out",
+		   "Enclosure") ",\"EnvironmentMetrics\":" LINK(CHASSIS "/out/E") "}");
+	bmc_add(&b, CHASSIS "/in", 200,
+		OF("in", "Blade") ",\"EnvironmentMetrics\":" LINK(
+			CHASSIS
+			"/in/E") ",\"Links\":{\"ContainedBy\":" LINK(CHASSIS "/out") "}"
+										     "}");
+	bmc_add(&b, CHASSIS "/out/E", 200, READS("0"));
+	bmc_add(&b, CHASSIS "/in/E", 200, READS("300"));
+	assert_one(&r, "in", 300);
+	assert_int_equal(r.skipped, 1);
+	bmc_add(&b, CHASSIS "/out/E", 200, READS("900"));
+	assert_one(&r, "out", 900);
+	assert_int_equal(r.skipped, 0);
+}
+
+/* The host's chassis, and the tray of its GPUs, as on a DGX H100. */
+static void add_dgx(struct bmc *b)
+{
+	bmc_add(b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/HGX_Chassis_0") "," LINK(CHASSIS
+									 "/D") "]}");
+	bmc_add(b, CHASSIS "/D", 200,
+		OF("D", "Other") ",\"Power\":" LINK(
+			CHASSIS "/1/Power") ",\"Sensors\":" LINK(CHASSIS "/D/S") "}");
+	bmc_add(b, CHASSIS "/1/Power", 200,
+		"{\"PowerControl\":[{\"PowerMetrics\":{\"AverageConsumedWatts\":0,"
+		"\"IntervalInMin\":0}}]}");
+	bmc_add(b, CHASSIS "/D/S", 200,
+		"{\"Members\":[" LINK(CHASSIS "/D/S/PWR_PSU0") "," LINK(
+			CHASSIS
+			"/D/S/PWR_SYSTEM") "," LINK(CHASSIS "/D/S/TEMP_SYSTEM") "]"
+										"}");
+	bmc_add(b, CHASSIS "/D/S/PWR_PSU0", 200,
+		"{\"ReadingType\":\"Power\",\"Reading\":351}");
+	bmc_add(b, CHASSIS "/D/S/PWR_SYSTEM", 200,
+		"{\"ReadingType\":\"Power\",\"Reading\":1950}");
+	bmc_add(b, CHASSIS "/HGX_Chassis_0", 200,
+		OF("HGX_Chassis_0",
+		   "Zone") ",\"EnvironmentMetrics\":" LINK(CHASSIS "/H/E") "}");
+	bmc_add(b, CHASSIS "/H/E", 200, READS("825.38"));
+}
+
+static void a_tray_of_gpus_is_not_the_machine(void **state)
+{
+	char *tray[] = { (char[]){ "HGX_Chassis_0" } };
+	const struct tw_strs named = { .at = tray, .count = 1 };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	add_dgx(&b);
+	assert_one(&r, "D", 1950);
+	assert_string_equal(r.source[0].path, CHASSIS "/D/S/PWR_SYSTEM");
+	/* Whatever its type is. */
+	bmc_add(&b, CHASSIS "/HGX_Chassis_0", 200,
+		OF("HGX_Chassis_0",
+		   "RackMount") ",\"EnvironmentMetrics\":" LINK(CHASSIS "/H/E") "}");
+	assert_one(&r, "D", 1950);
+	/* Two sensors of the whole: neither is known to be the machine. */
+	bmc_add(&b, CHASSIS "/D/S", 200,
+		"{\"Members\":[" LINK(CHASSIS "/D/S/PWR_SYSTEM") "," LINK(
+			CHASSIS "/D/S/total_power") "]}");
+	bmc_add(&b, CHASSIS "/D/S/total_power", 200,
+		"{\"ReadingType\":\"Power\",\"Reading\":1900}");
+	assert_one(&r, "D", 0);
+	r.config.chassis = &named;
+	assert_one(&r, "HGX_Chassis_0", 825.38);
+}
+
+static void modules_with_sensors_are_read_where_they_are_named(void **state)
+{
+	char *only[] = { (char[]){ "M_0" } };
+	const struct tw_strs named = { .at = only, .count = 1 };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200, "{\"Members\":[" LINK(CHASSIS "/M_0") "]}");
+	bmc_add(&b, CHASSIS "/M_0", 200,
+		OF("M_0", "Module") ",\"Sensors\":" LINK(CHASSIS "/M_0/S") "}");
+	bmc_add(&b, CHASSIS "/M_0/S", 200,
+		"{\"Members\":[" LINK(CHASSIS "/M_0/S/Energy_0") "," LINK(
+			CHASSIS "/M_0/S/Power_0") "]}");
+	bmc_add(&b, CHASSIS "/M_0/S/Energy_0", 200,
+		"{\"ReadingType\":\"EnergyJoules\",\"Reading\":1589714}");
+	bmc_add(&b, CHASSIS "/M_0/S/Power_0", 200,
+		"{\"ReadingType\":\"Power\",\"Reading\":165.8}");
+	assert_fails(&r, TW_NOTFOUND,
+		     "no chassis reports power, only parts have sensors: choose some by "
+		     "--redfish-chassis");
+	r.config.chassis = &named;
+	assert_one(&r, "M_0", 165.8);
+}
+
+/* The type Other is any: a machine, or a board in one. */
+static void chassis_that_may_contain_each_other_are_not_summed(void **state)
+{
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/B") "," LINK(CHASSIS "/1") "]}");
+	bmc_add(&b, CHASSIS "/B", 200,
+		OF("B", "Other") ",\"EnvironmentMetrics\":" LINK(CHASSIS "/B/E") "}");
+	bmc_add(&b, CHASSIS "/B/E", 200, READS("50"));
+	assert_one(&r, "1", 100);
+	bmc_add(&b, CHASSIS "/1", 200,
+		"{\"Id\":\"1\",\"Power\":" LINK(CHASSIS "/1/Power") "}");
+	assert_fails(&r, TW_INVALID,
+		     "B and 1 may contain each other: choose by --redfish-chassis");
+}
+
 static void without_memory_it_fails_and_leaks_nothing(void **state)
 {
 	(void)state;
@@ -216,6 +434,7 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 		int rc;
 
 		bmc_set_up(&b, &r);
+		add_dgx(&b);
 		fail_alloc_at(n);
 		rc = tw_redfish_connect(&r, &err);
 		if (!fail_alloc_told(rc, &err))
@@ -233,6 +452,13 @@ int main(void)
 		cmocka_unit_test(sources_stay_where_a_new_search_fails),
 		cmocka_unit_test(the_outermost_chassis_with_a_reading_counts),
 		cmocka_unit_test(chassis_around_each_other_are_refused),
+		cmocka_unit_test(a_chassis_that_cannot_be_read_hides_no_other_one),
+		cmocka_unit_test(an_id_that_is_no_text_is_that_of_the_path),
+		cmocka_unit_test(a_placeholder_of_0_w_hides_no_other_source),
+		cmocka_unit_test(a_chassis_of_0_w_around_another_one_hides_it_not),
+		cmocka_unit_test(a_tray_of_gpus_is_not_the_machine),
+		cmocka_unit_test(modules_with_sensors_are_read_where_they_are_named),
+		cmocka_unit_test(chassis_that_may_contain_each_other_are_not_summed),
 		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
 	};
 

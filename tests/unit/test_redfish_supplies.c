@@ -70,6 +70,34 @@ static void supplies_add_up_where_nothing_else_tells_power(void **state)
 	assert_reads_not(&r, PSU ": no power supply is present");
 }
 
+/* One lost its mains, one stands by: they have no reading, or a small one. */
+static void a_supply_without_input_makes_no_gap(void **state)
+{
+	struct tw_err err = { 0 };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	add_supplies(&b);
+	bmc_add(&b, BAY "2", 200,
+		"{\"LineInputStatus\":\"LossOfInput\",\"Status\":{\"State\":"
+		"\"UnavailableOffline\"},\"Metrics\":" LINK(BAY "2/Metrics") "}");
+	bmc_add(&b, BAY "2/Metrics", 200,
+		"{\"InputPowerWatts\":{\"Reading\":null},\"EnergykWh\":{\"Reading\":3}}");
+	bmc_add(&b, BAY "3", 200, "{\"Status\":{\"State\":\"StandbySpare\"}}");
+	assert_int_equal(tw_redfish_connect(&r, &err), 0);
+	assert_reads(&r, 100.5);
+	bmc_add(&b, BAY "2/Metrics", 404, "{}");
+	assert_reads(&r, 100.5);
+	bmc_add(&b, BAY "2/Metrics", 200, "{\"InputPowerWatts\":{\"Reading\":4}}");
+	assert_reads(&r, 104.5);
+	/* A supply that does not say so should have a reading. */
+	bmc_add(&b, BAY "2", 200, "{\"Metrics\":" LINK(BAY "2/Metrics") "}");
+	bmc_add(&b, BAY "2/Metrics", 200, "{\"InputPowerWatts\":{\"Reading\":null}}");
+	assert_reads_not(&r, BAY "2/Metrics: metrics: no InputPowerWatts, no energy");
+}
+
 static void a_chassis_s_own_power_is_believed_before_its_supplies(void **state)
 {
 	struct tw_err err = { 0 };
@@ -115,6 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(supplies_add_up_where_nothing_else_tells_power),
+		cmocka_unit_test(a_supply_without_input_makes_no_gap),
 		cmocka_unit_test(a_chassis_s_own_power_is_believed_before_its_supplies),
 		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
 	};
