@@ -3,7 +3,6 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/json/json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -80,31 +79,31 @@ static char *name_of(const json_t *w)
 	return tw_buf_detach(&b, NULL);
 }
 
-/*
- * Do not add zones that are parts of others. Use the whole machine's zone only if no part
- * is reported.
- */
-struct sums {
-	double dynamic_w, idle_w, joules;
-	bool any;
-};
-
-static void add_sum(struct sums *s, const json_t *z)
+bool tw_top_adds_up(const json_t *answer, const char *zone)
 {
-	s->any = true;
-	s->dynamic_w += number_of(z, "dynamic_watts");
-	s->idle_w += number_of(z, "idle_watts");
-	s->joules += number_of(z, "dynamic_joules") + number_of(z, "idle_joules");
+	const json_t *kind;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "sum"), i, kind)
+		if (json_is_string(kind) && strcmp(json_string_value(kind), zone) == 0)
+			return true;
+	return false;
 }
 
-static void read_zones(const json_t *w, struct tw_top_row *row, bool *estimated)
+/* Add to an unknown figure. */
+static void add(double *to, double value)
+{
+	*to = isnan(*to) ? value : *to + value;
+}
+
+static void read_zones(const json_t *answer, const json_t *w, struct tw_top_row *row,
+		       bool *estimated)
 {
 	static const char *const shown[TW_TOP_ZONES] = { "package", "dram", "gpu" };
-	struct sums parts = { .any = false }, whole = { .any = false };
-	const struct sums *s;
 	const json_t *z;
 	size_t i;
 
+	row->dynamic_w = row->idle_w = row->joules = NAN;
 	for (int k = 0; k < TW_TOP_ZONES; k++)
 		row->zone_w[k] = NAN;
 	json_array_foreach(json_object_get(w, "zones"), i, z) {
@@ -115,22 +114,18 @@ static void read_zones(const json_t *w, struct tw_top_row *row, bool *estimated)
 			if (strcmp(zone, shown[k]) == 0)
 				row->zone_w[k] = number_of(z, "dynamic_watts") +
 						 number_of(z, "idle_watts");
-		if (strcmp(zone, "package") == 0 || strcmp(zone, "dram") == 0 ||
-		    strcmp(zone, "gpu") == 0 || strcmp(zone, "other") == 0)
-			add_sum(&parts, z);
-		else if (strcmp(zone, "platform") == 0 ||
-			 (strcmp(zone, "psys") == 0 && !whole.any))
-			add_sum(&whole, z);
+		if (!tw_top_adds_up(answer, zone))
+			continue;
+		add(&row->dynamic_w, number_of(z, "dynamic_watts"));
+		add(&row->idle_w, number_of(z, "idle_watts"));
+		add(&row->joules,
+		    number_of(z, "dynamic_joules") + number_of(z, "idle_joules"));
 	}
-	s = parts.any ? &parts : &whole;
-	row->dynamic_w = s->any ? s->dynamic_w : NAN;
-	row->idle_w = s->any ? s->idle_w : NAN;
 	row->watts = row->dynamic_w + row->idle_w;
-	row->joules = s->any ? s->joules : NAN;
 }
 
-static int read_row(const json_t *w, const char *node, struct tw_top_row *row,
-		    bool *estimated, struct tw_err *err)
+static int read_row(const json_t *answer, const json_t *w, const char *node,
+		    struct tw_top_row *row, bool *estimated, struct tw_err *err)
 {
 	if (!json_is_object(w))
 		return tw_fail(err, TW_PARSE, "expected an object, got %s",
@@ -144,7 +139,7 @@ static int read_row(const json_t *w, const char *node, struct tw_top_row *row,
 	row->cpu_ms = number_of(w, "cpu_time_ms");
 	row->cpu = NAN;
 	row->ended = json_is_true(json_object_get(w, "ended"));
-	read_zones(w, row, estimated);
+	read_zones(answer, w, row, estimated);
 	return 0;
 }
 
@@ -204,7 +199,7 @@ int tw_top_rows_add(struct tw_top_rows *out, const char *data, size_t len,
 		goto out;
 	}
 	json_array_foreach(list, i, w) {
-		if (read_row(w, node, &r.at[r.count++], &r.estimated, err) < 0) {
+		if (read_row(root, w, node, &r.at[r.count++], &r.estimated, err) < 0) {
 			tw_err_wrap(err, "answer.workloads[%zu]", i);
 			goto out;
 		}

@@ -7,11 +7,16 @@
  * are foreign: their texts reach the terminal only as printable text.
  */
 
+#include "lib/json/json.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;
+
+/* True if the answer says that its power is the sum of this zone and others. */
+bool tw_top_adds_up(const json_t *answer, const char *zone);
 
 /* Watts by zone; NaN if unknown. */
 enum tw_top_zone { TW_TOP_PACKAGE, TW_TOP_DRAM, TW_TOP_GPU, TW_TOP_ZONES };

@@ -177,47 +177,22 @@ static bool add_models(struct tw_buf *b, const json_t *models)
 	return join[0] != '\0';
 }
 
-static bool is_zone(const json_t *z, const char *name)
-{
-	const char *zone = json_string_value(json_object_get(z, "zone"));
-
-	return zone != NULL && strcmp(zone, name) == 0;
-}
-
 /* A less trusted meter's zone of a kind is not added to the trusted one's. */
-static double sum_of(const json_t *zones, const char *zone, const char *key)
+static double total_of(const json_t *answer, const json_t *zones, const char *key)
 {
-	double sum = 0;
-	bool any = false;
-	const json_t *z, *value;
+	double sum = NAN;
+	const json_t *z;
 	size_t i;
 
 	json_array_foreach(zones, i, z) {
-		value = json_object_get(z, key);
-		if (!is_zone(z, zone) || json_is_false(json_object_get(z, "used")) ||
-		    !json_is_number(value))
+		const char *zone = json_string_value(json_object_get(z, "zone"));
+		const json_t *value = json_object_get(z, key);
+
+		if (zone == NULL || !tw_top_adds_up(answer, zone) ||
+		    json_is_false(json_object_get(z, "used")) || !json_is_number(value))
 			continue;
-		sum += json_number_value(value);
-		any = true;
+		sum = (isnan(sum) ? 0 : sum) + json_number_value(value);
 	}
-	return any ? sum : NAN;
-}
-
-/* The sum of zones that do not overlap; without them, the whole machine's zone. */
-static double total_of(const json_t *zones, const char *key)
-{
-	static const char *const parts[] = { "package", "dram", "gpu", "other" };
-	static const char *const wholes[] = { "platform", "psys" };
-	double sum = NAN;
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		const double watts = sum_of(zones, parts[i], key);
-
-		if (!isnan(watts))
-			sum = isnan(sum) ? watts : sum + watts;
-	}
-	for (size_t i = 0; isnan(sum) && i < sizeof(wholes) / sizeof(wholes[0]); i++)
-		sum = sum_of(zones, wholes[i], key);
 	return sum;
 }
 
@@ -225,7 +200,7 @@ static double total_of(const json_t *zones, const char *key)
 static void add_facts(struct tw_buf *b, const json_t *root, const json_t *zones,
 		      bool known)
 {
-	const double idle_w = total_of(zones, "idle_power_watts");
+	const double idle_w = total_of(root, zones, "idle_power_watts");
 	const json_t *interval = json_object_get(root, "interval_seconds");
 	const bool estimated = add_models(b, json_object_get(root, "models"));
 
@@ -256,7 +231,7 @@ int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
 	    tw_json_text(json_array_get(list, 0), "answer.workloads[0]", "node_name",
 			 false, &name, err) < 0)
 		goto out;
-	n.watts = total_of(zones, "watts");
+	n.watts = total_of(root, zones, "watts");
 	add_node_zones(&power, zones);
 	add_facts(&facts, root, zones, !isnan(n.watts));
 	n.name = strdup(name);

@@ -42,23 +42,32 @@ double tw_seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
-/* The energy of all kinds that do not overlap, in uJ. */
-static uint64_t sum_of(const struct tw_charge *c)
+void tw_buf_add_kinds(struct tw_buf *b, unsigned kinds)
 {
-	static const enum tw_zone_kind apart[] = { TW_ZONE_PACKAGE, TW_ZONE_DRAM,
-						   TW_ZONE_GPU, TW_ZONE_OTHER };
-	uint64_t sum = 0;
+	const char *comma = "";
 
-	for (size_t i = 0; i < TW_COUNT(apart); i++)
-		sum += c->dynamic_uj[apart[i]] + c->idle_uj[apart[i]];
-	return sum;
+	tw_buf_adds(b, "[");
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+		if ((kinds >> kind & 1) == 0)
+			continue;
+		tw_buf_addf(b, "%s\"%s\"", comma,
+			    tw_zone_kind_name((enum tw_zone_kind)kind));
+		comma = ",";
+	}
+	tw_buf_adds(b, "]");
 }
 
 /* ---- selection ---- */
 
+/* Energy of the sum, and of GPUs, which a platform's energy by CPU time does not show. */
+static uint64_t energy(const struct tw_exposure *x, const struct tw_workload *w)
+{
+	return tw_charge_sum(&w->charged, x->sum | 1u << TW_ZONE_GPU);
+}
+
 static uint64_t weight(const struct tw_exposure *x, const struct tw_workload *w)
 {
-	return x->by_energy ? sum_of(&w->charged) : w->used.cpu_ns;
+	return x->by_energy ? energy(x, w) : w->used.cpu_ns;
 }
 
 static int compare_down(const void *a, const void *b)
@@ -109,12 +118,9 @@ bool tw_expose_no_machine(const struct tw_collector *c, struct tw_http_reply *r)
 int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
 		      struct tw_expo *e, struct tw_err *err)
 {
-	*x = (struct tw_exposure){
-		.c = c,
-		.e = e,
-		.by_energy = tw_power_meter(c->power, TW_ZONE_PACKAGE) != NULL ||
-			     tw_power_meter(c->power, TW_ZONE_DRAM) != NULL,
-	};
+	*x = (struct tw_exposure){ .c = c, .e = e, .sum = tw_power_sum_kinds(c->power) };
+	/* Most processes have no energy of a GPU. */
+	x->by_energy = (x->sum & ~(1u << TW_ZONE_GPU)) != 0;
 	return find_least(x, TW_LEVEL_PROCESS, err) < 0 ||
 			       find_least(x, TW_LEVEL_CGROUP, err) < 0
 		       ? -1
@@ -122,9 +128,9 @@ int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
 }
 
 /* Counters and GPUs may see a process before its CPU time does. */
-static bool has_used(const struct tw_workload *w)
+static bool has_used(const struct tw_exposure *x, const struct tw_workload *w)
 {
-	bool used = w->used.cpu_ns > 0 || sum_of(&w->charged) > 0;
+	bool used = w->used.cpu_ns > 0 || energy(x, w) > 0;
 
 	for (int i = 0; i < TW_COUNTER_COUNT; i++)
 		used = used || w->used.counter[i] > 0;
@@ -136,7 +142,8 @@ static bool is_among_top(const void *arg, const struct tw_workload *w)
 {
 	const struct tw_exposure *x = arg;
 
-	return x->least[w->level] > 1 ? weight(x, w) >= x->least[w->level] : has_used(w);
+	return x->least[w->level] > 1 ? weight(x, w) >= x->least[w->level]
+				      : has_used(x, w);
 }
 
 void tw_exposure_choose(struct tw_exposure *x, struct tw_collector *c)

@@ -27,6 +27,7 @@ struct tw_exposure {
 	struct tw_expo *e;
 	uint64_t least[TW_LEVEL_COUNT]; /* threshold of each level: workloads below it are
 					   not exported */
+	unsigned sum;                   /* tw_power_sum_kinds() */
 	bool by_energy;                 /* least is in uJ; else in ns of CPU time */
 	bool scrape;                    /* tw_exposure_choose() was called */
 };
@@ -138,6 +139,9 @@ const char *tw_text(const char *text);
 
 /* "idle" or "dynamic", as in labels. */
 const char *tw_mode_name(bool idle);
+
+/* Append the names of kinds, bits 1 << kind, as a JSON array. */
+void tw_buf_add_kinds(struct tw_buf *b, unsigned kinds);
 
 /* Append watts to the mW as JSON; NaN: null. */
 void tw_buf_add_watts(struct tw_buf *b, double w);

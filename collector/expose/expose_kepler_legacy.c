@@ -177,10 +177,10 @@ static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE,  TW_ZONE_CORE,
 			JOULES(level, "platform"), JOULES(level, "gpu"), \
 			JOULES(level, "other")                           \
 	}
-#define TOTAL(level)                                                        \
-	{                                                                   \
-		"kepler_" level "_joules_total", TW_EXPO_COUNTER, "joules", \
-			"Energy of package, dram, other and gpu."           \
+#define TOTAL(level)                                                                    \
+	{                                                                               \
+		"kepler_" level "_joules_total", TW_EXPO_COUNTER, "joules",             \
+			"Energy of package, dram, other and gpu, else of the platform." \
 	}
 
 static const struct legacy_level {
@@ -244,10 +244,15 @@ static tw_label_of *const label_of[TW_LEVEL_COUNT] = {
 
 /* ---- workloads ---- */
 
-static uint64_t total_of(const struct tw_workload *w, bool idle)
+static uint64_t total_of(const struct tw_exposure *x, const struct tw_workload *w,
+			 bool idle)
 {
-	return tw_own_uj(w, TW_ZONE_PACKAGE, idle) + tw_own_uj(w, TW_ZONE_DRAM, idle) +
-	       tw_own_uj(w, TW_ZONE_GPU, idle) + tw_own_uj(w, TW_ZONE_OTHER, idle);
+	uint64_t uj = 0;
+
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
+		if ((x->sum >> kind & 1) != 0)
+			uj += tw_own_uj(w, (enum tw_zone_kind)kind, idle);
+	return uj;
 }
 
 /* Write dynamic and idle energy of a kind; NULL: of the total. */
@@ -266,7 +271,7 @@ static void expose_modes(const struct tw_exposure *x, const struct tw_shown *s,
 
 			tw_shown_sample(x, s, i, &more,
 					kind != NULL ? tw_own_uj(w, *kind, idle)
-						     : total_of(w, idle),
+						     : total_of(x, w, idle),
 					6);
 		}
 	}
@@ -284,8 +289,7 @@ static void expose_energy(const struct tw_exposure *x, const struct tw_shown *s,
 		tw_expo_family(x->e, &v->zone[i]);
 		expose_modes(x, s, &kinds[i], source_name(source));
 	}
-	if (v->total.name == NULL ||
-	    (!x->by_energy && tw_power_meter(x->c->power, TW_ZONE_GPU) == NULL))
+	if (v->total.name == NULL || x->sum == 0)
 		return;
 	tw_expo_family(x->e, &v->total);
 	expose_modes(x, s, NULL, "");

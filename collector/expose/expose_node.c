@@ -85,6 +85,26 @@ static double idle_of(const struct tw_power_zone *z)
 	return z->idle_w;
 }
 
+/* Rules and queries select the zones of a sum by it: see docs/prometheus.md. */
+static void expose_sum(const struct tw_exposure *x)
+{
+	static const struct tw_expo_family family = {
+		"tallywatt_node_sum_info", TW_EXPO_INFO, NULL,
+		"Zones whose sum is the power of the machine and of workloads. They do "
+		"not overlap."
+	};
+
+	tw_expo_family(x->e, &family);
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+		const struct tw_expo_label l = {
+			"zone", tw_zone_kind_name((enum tw_zone_kind)kind)
+		};
+
+		if ((x->sum >> kind & 1) != 0)
+			tw_expo_count(x->e, &l, 1, 1);
+	}
+}
+
 /* Watts of the zones that were read. 0 means unknown, except for estimates. */
 static void expose_watts(const struct tw_exposure *x, const struct tw_power_zone *z,
 			 size_t count, const struct tw_expo_family *family,
@@ -324,6 +344,7 @@ void tw_expose_node(const struct tw_exposure *x)
 		expose_watts(x, z, count, &zone_idle, idle_of);
 		expose_up(x, z, count);
 		expose_info(x, z, count);
+		expose_sum(x);
 		expose_attribution(x);
 	}
 	expose_spec(x);

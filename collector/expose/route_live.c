@@ -132,16 +132,9 @@ static void add_node(struct live *l)
 		first = false;
 		add_zone(l, &z[i]);
 	}
-	tw_buf_adds(&l->b, "],\"sum\":[");
-	first = true;
-	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
-		if ((l->kinds >> kind & 1) == 0)
-			continue;
-		tw_buf_addf(&l->b, "%s\"%s\"", first ? "" : ",",
-			    tw_zone_kind_name((enum tw_zone_kind)kind));
-		first = false;
-	}
-	tw_buf_adds(&l->b, "]}");
+	tw_buf_adds(&l->b, "],\"sum\":");
+	tw_buf_add_kinds(&l->b, l->kinds);
+	tw_buf_adds(&l->b, "}");
 }
 
 /* ---- workloads ---- */

@@ -304,6 +304,8 @@ static void write_power(void *arg, struct tw_text_out *o)
 
 	tw_buf_adds(b, "{");
 	add_identity(b, c);
+	tw_buf_adds(b, ",\"sum\":");
+	tw_buf_add_kinds(b, p->exposure.sum);
 	tw_buf_adds(b, ",\"workloads\":[");
 	add_workloads(o, &p->exposure, &p->levels);
 	tw_buf_adds(b, "]");

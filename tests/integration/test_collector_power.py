@@ -348,6 +348,27 @@ class Power(Metered):
         self.assertLessEqual(len(pids), 2)
         self.assertNotIn("tallywatt_cgroup_", self.metrics(daemon))
 
+    def test_the_platform_alone_is_the_energy_of_workloads(self):
+        daemon = self.collect("--meters", "acpi", "--compat", "kepler-legacy", "--top", "1",
+                              *self.machine())
+        total = "kepler_container_joules_total"
+        self.run_until(lambda: self.joules(daemon, total) > 0, "its energy is told")
+        samples = self.samples(daemon)
+        self.assertEqual([has for name, has, _ in samples if name == "tallywatt_node_sum_info"],
+                         [{"zone": "platform"}])
+        self.assertEqual(sum(value for name, _, value in samples if name == total),
+                         sum(value for name, _, value in samples
+                             if name == "kepler_container_platform_joules_total"))
+        # --top is by energy.
+        self.assertGreater(max(value for name, has, value in samples
+                               if name == "tallywatt_process_energy_joules_total" and
+                               has["command"] != "other"), 0)
+        answer = json.loads(call(daemon, "GET", "/api/v1/power").body)
+        self.assertEqual(answer["sum"], ["platform"])
+        url = f"http://{daemon.address}"
+        picture = self.tallywatt("top", "--url", url, "--once", "-o", "joules")
+        self.assertGreater(float(picture.splitlines()[5].split()[7]), 0)
+
     def test_wrong_use_is_refused(self):
         for args, word in ((["--meters", "sundial"], "sundial"), (["--levels", "rack"], "rack"),
                            (["--compat", "prometheus"], "kepler-legacy")):

@@ -19,7 +19,10 @@
 	"{\"pid\":\"" pid "\",\"serial\":\"1\",\"command\":\"" command               \
 	"\",\"cgroup\":\"/a\",\"container_id\":\"\",\"vm_id\":\"\",\"ended\":false," \
 	"\"cpu_time_ms\":" ms ",\"zones\":[" zones "]}"
-#define ANSWER(list) "{\"elapsed_seconds\":3,\"workloads\":[" list "],\"models\":[]}"
+#define ANSWER_OF(sum, list)                                                             \
+	"{\"elapsed_seconds\":3,\"sum\":[" sum "],\"workloads\":[" list "],\"models\":[" \
+	"]}"
+#define ANSWER(list) ANSWER_OF("\"package\",\"dram\"", list)
 
 static const char two[] = ANSWER(PROCESS(
 	"7", "b", "1000",
@@ -38,7 +41,7 @@ static struct tw_top_rows read_rows(const char *text)
 	return r;
 }
 
-static void parts_of_others_are_not_added_up(void **state)
+static void the_zones_of_the_answers_sum_are_added_up(void **state)
 {
 	struct tw_top_rows r = read_rows(two);
 
@@ -52,10 +55,17 @@ static void parts_of_others_are_not_added_up(void **state)
 	assert_true(isnan(r.at[0].zone_w[TW_TOP_DRAM]) && isnan(r.at[0].cpu));
 	assert_false(r.estimated);
 	tw_top_rows_release(&r);
-	/* Where only the whole machine is told, that is it. */
-	r = read_rows(ANSWER(PROCESS(
-		"7", "b", "1", ZONE("platform", "9", "1") "," ZONE("psys", "3", "0"))));
+	/* A GPU is a part of the platform. */
+	r = read_rows(
+		ANSWER_OF("\"platform\"",
+			  PROCESS("7", "b", "1",
+				  ZONE("platform", "9", "1") "," ZONE(
+					  "psys", "3", "0") "," ZONE("gpu", "2", "0"))));
 	assert_true(fabs(r.at[0].watts - 10) <= 0);
+	assert_true(fabs(r.at[0].joules - 15) <= 0);
+	tw_top_rows_release(&r);
+	r = read_rows(ANSWER_OF("", PROCESS("7", "b", "1", ZONE("package", "9", "1"))));
+	assert_true(isnan(r.at[0].watts) && isnan(r.at[0].joules));
 	tw_top_rows_release(&r);
 	r = read_rows(ANSWER(PROCESS("7", "b", "1", "")));
 	assert_true(isnan(r.at[0].watts));
@@ -159,7 +169,8 @@ static void a_picture_has_no_more_lines_and_columns_than_it_may(void **state)
 static void an_estimate_is_labelled(void **state)
 {
 	static const char text[] =
-		"{\"workloads\":[{\"node_name\":\"vm\",\"zones\":["
+		"{\"sum\":[\"package\",\"dram\"],\"workloads\":[{\"node_name\":\"vm\","
+		"\"zones\":["
 		"{\"zone\":\"package\",\"source\":\"model\",\"watts\":2},"
 		"{\"zone\":\"package\",\"source\":\"model\",\"watts\":3},"
 		"{\"zone\":\"dram\",\"source\":\"model\",\"missing\":\"x\"}]}],"
@@ -210,7 +221,8 @@ static void the_summary_says_whether_estimates_include_idle_power(void **state)
 static void measured_power_is_stated_with_idle_power_and_interval(void **state)
 {
 	static const char text[] =
-		"{\"interval_seconds\":3,\"workloads\":[{\"node_name\":\"n\",\"zones\":["
+		"{\"interval_seconds\":3,\"sum\":[\"package\",\"dram\"],\"workloads\":[{"
+		"\"node_name\":\"n\",\"zones\":["
 		"{\"zone\":\"package\",\"source\":\"rapl\",\"watts\":9,"
 		"\"idle_power_watts\":5.5},{\"zone\":\"core\",\"source\":\"rapl\","
 		"\"watts\":4},{\"zone\":\"dram\",\"source\":\"rapl\",\"watts\":1,"
@@ -347,7 +359,7 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_of_others_are_not_added_up),
+		cmocka_unit_test(the_zones_of_the_answers_sum_are_added_up),
 		cmocka_unit_test(rows_are_sorted_as_asked),
 		cmocka_unit_test(cpus_are_those_used_between_two_answers),
 		cmocka_unit_test(a_name_cannot_reach_the_terminal),

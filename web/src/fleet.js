@@ -9,7 +9,7 @@ const TOP = 20; // namespaces
 const KWH_J = 3.6e6;
 /** Zones overlap: the first of these that a sum has is its power. */
 const OF_NODE = [['platform'], ['psys'], ['package', 'dram', 'gpu']];
-const OF_WORKLOADS = [['package', 'dram', 'gpu'], ['platform'], ['psys']];
+const OF_WORKLOADS = [['package', 'dram', 'gpu', 'other'], ['platform'], ['psys']];
 
 const add = (zones, pick) => zones.reduce((x, z) => (pick(z) === undefined ? x : (x ?? 0) + pick(z)), null);
 
