@@ -2,10 +2,11 @@
 """Energy of Slurm's jobs that share a node: by cgroups of its names, in both layouts."""
 import json
 import os
+import shutil
 import subprocess
 import unittest
 
-from harness import Case, call, need, run_tallywatt, sanitized, wait_until
+from harness import ROOT, Case, call, need, run_tallywatt, sanitized, wait_until
 from scripted_vm import FIRST_PID, Machine, Scrape, Watched, write
 from test_collector import bpf_works, removed
 
@@ -43,9 +44,9 @@ def attributed(scrape):
 
 
 class Jobs(Case):
-    def collect(self, *args):
+    def collect(self, *args, meters=("--meters", "fake")):
         os.chmod(self.dir, 0o755)
-        return self.start_http("tw-collector", "--meters", "fake",
+        return self.start_http("tw-collector", *meters,
                                *(["--filter=no"] if sanitized() else []), *args)
 
     def check(self, layout):
@@ -89,6 +90,46 @@ class Jobs(Case):
 
     def test_jobs_and_the_rest_add_up_to_the_node_with_cgroups_v2(self):
         self.check(V2)
+
+    def command(self, name, text):
+        write(self.path("bin", name), f"#!/bin/sh\n{text}\n")
+        os.chmod(self.path("bin", name), 0o755)
+
+    def stored(self, job, *nodes):
+        """What the epilog stores for a job of these collectors."""
+        comment = self.write("comment", "")
+        self.command("scontrol", "echo " + " ".join(node.address.split(":")[1] for node in nodes))
+        self.command("sacctmgr", f"for last; do :; done; echo \"$last\" >> {comment}")
+        subprocess.run([os.path.join(ROOT, "etc/slurm/tallywatt-epilog")], check=True, env={
+            "PATH": os.pathsep.join((self.path("bin"), os.environ["PATH"])), "SLURM_JOB_ID": job,
+            "TALLYWATT_URL": "http://127.0.0.1:%s", "TALLYWATT_WAIT_S": "0"})
+        wait_until(lambda: os.path.getsize(comment) > 0, "it is stored")
+        with open(comment, encoding="ascii") as f:
+            return f.read().strip()
+
+    def test_the_epilog_stores_the_energy_that_is_known_and_no_zero(self):
+        for tool in ("curl", "jq"):
+            need(tool, shutil.which(tool))
+        machine = Shared(self.path("machine"), V2)
+        args = ("--interval", f"{INTERVAL_MS}ms", "--bpf", "off", *machine.args)
+        self.command("inlet", "while :; do echo 90; sleep 0.05; done")
+        inlet = self.collect(*args, meters=("--meter-command", self.path("bin/inlet"),
+                                            "--meter-interval", "100ms", "--shipped-models", ""))
+        watched = Watched("jobs", inlet, machine, INTERVAL_MS)
+        wait_until(lambda: list(Scrape(inlet).power()) == ["platform"], "the inlet is read")
+        watched.step([0.4] * 4)
+        of = watched.rest().sum("tallywatt_job_energy_joules_total", job_id="12", zone="platform")
+        self.assertGreater(of, 0)
+        self.assertEqual(self.stored("12", inlet),
+                         f"AdminComment=energy_joules={of:.3f} energy_nodes=1/1")
+        unmetered = self.collect(*args, meters=("--shipped-models", ""))
+        seen = Watched("unmetered", unmetered, machine, INTERVAL_MS)
+        seen.step([0.4] * 4)
+        seen.rest()
+        self.assertRegex(self.stored("13", inlet, unmetered),
+                         r"^AdminComment=energy_joules=[0-9.]+ energy_nodes=1/2$")
+        for job in ("13", "99"):
+            self.assertEqual(self.stored(job, unmetered), "AdminComment=energy_nodes=0/1")
 
     def cgroup(self, path):
         """A cgroup of v1's cpuacct; the test removes those above it."""
