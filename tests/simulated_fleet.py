@@ -77,6 +77,8 @@ class Fleet:
                            f'{watts * share * now:.6f}\n')
             out.append(f'tallywatt_node_power_watts{{{labels}}} {(rest + IDLE_W) * share:.3f}\n'
                        f'tallywatt_meter_up{{{labels}}} 1\n')
+        for zone in ("package", "dram"):
+            out.append(f'tallywatt_node_sum_info{{zone="{zone}"}} 1\n')
         for mode, share in (("user", 0.3), ("system", 0.1), ("idle", 0.6)):
             out.append(f'tallywatt_node_cpu_seconds_total{{mode="{mode}"}} {64 * share * now:.2f}\n')
         for number in range(15):

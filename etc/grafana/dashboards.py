@@ -11,6 +11,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ON_NODE = 'job="$job",instance=~"$instance"'
+# Keeps the zones that add up to the power of their node and of its workloads.
+IN_SUM = "and on (job, instance, zone) tallywatt_node_sum_info"
 ROW_WIDTH = 24  # Grafana's grid
 TALL = 8
 
@@ -124,11 +126,11 @@ WORKLOADS = dashboard("workloads", "workloads", [
             "{{vm_name}} {{vm_id}}")]),
     panel("bargauge", f"Processes: the {TOP} with most power",
           [(f"topk({TOP}, sum by (instance, command, pid) (rate(tallywatt_process_energy_joules_"
-            f'total{{{ON_NODE},zone=~"package|dram|gpu"}}[5m])))',
+            f"total{{{ON_NODE}}}[5m]) {IN_SUM}))",
             "{{command}} {{pid}} on {{instance}}")]),
     panel("timeseries", "Dynamic and idle power of pods",
           [(f"sum by (mode) (rate(tallywatt_pod_energy_joules_total{{{ON_NODE},"
-            f'namespace=~"$namespace",zone=~"package|dram|gpu"}}[5m]))', "{{mode}}")], stack=True),
+            f'namespace=~"$namespace"}}[5m]) {IN_SUM})', "{{mode}}")], stack=True),
 ])
 
 MODELS = dashboard("models", "models", [JOB, INSTANCE], [

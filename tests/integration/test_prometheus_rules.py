@@ -148,6 +148,20 @@ class Loop(Metered):
             self.run_processes(self.ticks + 5)
             threading.Event().wait(0.1)
 
+    def answered(self, server, wanted):
+        def missing():
+            self.run_machine(0.5)
+            return {q for q in wanted if not server.ask(q)}
+        wait_until(lambda: not missing(), "every query has data")
+
+    def test_queries_of_workloads_are_answered_where_only_the_whole_machine_is_measured(self):
+        daemon = self.collect("--meters", "acpi", *self.machine())
+        server = Prometheus(self, {"tw-collector": daemon.address})
+        self.answered(server, {filled_in(query) for board, _, query in queries()
+                               if board == "tallywatt-workloads"})
+        self.assertEqual({sample["metric"]["zone"] for sample in server.ask(
+            "tallywatt_node_sum_info")}, {"platform"})
+
     def test_every_query_is_answered(self):
         daemons = self.start_all()
         targets = {job: daemon.address for job, daemon in daemons.items()}
@@ -157,10 +171,7 @@ class Loop(Metered):
         wanted |= set(KEPLER)
         wanted -= {q for q in wanted if "estimator" in q}
 
-        def missing():
-            self.run_machine(0.5)
-            return {q for q in wanted if not server.ask(q)}
-        wait_until(lambda: not missing(), "every query has data")
+        self.answered(server, wanted)
         for board, title, query in every:
             server.ask(query)  # an error is an exception
 
