@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -112,6 +113,19 @@ class Files(unittest.TestCase):
     def test_the_configurations_of_a_fleet_are_right(self):
         self.promtool("check", "config", "--agent", os.path.join(ETC, "fleet-agent.yml"))
         self.promtool("check", "config", os.path.join(ETC, "fleet-central.yml"))
+
+    def test_the_lines_of_the_manual_are_right_and_no_command_writes_a_user_s_file(self):
+        with open(os.path.join(ROOT, "docs/prometheus.md"), encoding="utf-8") as f:
+            blocks = re.findall(r"^```(yaml|sh)\n(.*?)^```$", f.read(), re.M | re.S)
+        (lines,), commands = ([text for kind, text in blocks if kind == wanted]
+                              for wanted in ("yaml", "sh"))
+        for command in commands:
+            self.assertNotRegex(command, r"\b(cp|mv|install|tee)\b|>")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "prometheus.yml")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(lines.replace("/usr/local/share/tallywatt/examples", ETC))
+            self.promtool("check", "config", path)
 
     def test_rules_make_known_watts_and_alerts(self):
         self.promtool("test", "rules", *sorted(glob.glob(os.path.join(
