@@ -49,7 +49,8 @@
 #define INTERVAL_MIN_MS 100
 #define WARNINGS_MAX ((size_t)1 << 20)
 #define URL_MAX 1024
-#define NODE_ENERGY "tallywatt_node_energy_joules_total"
+/* Energy is a difference: it is known from the second tick on. */
+#define TICKS_MIN 3
 
 enum load { LOAD_AUTO, LOAD_STRESS, LOAD_OWN };
 
@@ -231,12 +232,23 @@ static int read_meters(struct engage *e, const struct tw_http_answer *answer,
 	if (tw_engage_meters_read(answer->body, answer->len, &e->meters, err) < 0)
 		return tw_err_wrap(err, "'%s'", e->c->url);
 	own = tw_engage_meters_own(&e->meters);
-	return e->c->from == NULL && own != NULL
-		       ? tw_energy_source_open(own, &e->c->from, err)
-		       : 0;
+	if (e->c->from == NULL && own != NULL &&
+	    tw_energy_source_open(own, &e->c->from, err) < 0)
+		return -1;
+	if (tw_engage_meters_teach(&e->meters, e->c->from))
+		return 0;
+	return tw_fail(err, TW_NOTFOUND,
+		       "the collector '%s' measures no power%s%s: 'tallywatt probe' says "
+		       "why; without a meter, 'tallywatt calibrate' makes a model of two "
+		       "readings of a wattmeter%s",
+		       e->c->url, e->c->from != NULL ? " of --source " : "",
+		       e->c->from != NULL ? e->c->from->name : "",
+		       e->c->from != NULL
+			       ? ""
+			       : "; estimated or simulated power needs --source");
 }
 
-static int find_collector(struct engage *e, struct tw_err *err)
+static int read_collector(struct engage *e, struct tw_err *err)
 {
 	struct tw_http_answer answer = { 0 };
 	struct tw_err why = { 0 };
@@ -252,23 +264,38 @@ static int find_collector(struct engage *e, struct tw_err *err)
 		return tw_fail(err, TW_NOMEM, "URL");
 	call.url = health;
 	if (tw_http_call(&call, &answer, &why) < 0)
-		tw_fail(err, TW_NOTFOUND,
+		tw_fail(err, why.code,
 			"no tw-collector answers: %s; start one: tw-collector --top 0, "
 			"or pass --url",
 			why.text);
 	else if (answer.status != 200)
-		tw_fail(err, TW_IO, "'%s' answers %u", health, answer.status);
-	else if (memmem(answer.body, answer.len, NODE_ENERGY, strlen(NODE_ENERGY)) ==
-		 NULL)
-		tw_fail(err, TW_NOTFOUND,
-			"'%s' has no power of the machine (" NODE_ENERGY
-			"): 'tallywatt probe' says why",
-			health);
+		tw_fail(err, TW_INVALID, "'%s' answers %u", health, answer.status);
 	else
 		rc = read_meters(e, &answer, err);
 	tw_http_answer_release(&answer);
 	free(health);
 	return rc;
+}
+
+/*
+ * Find the meters before the machine is loaded for minutes. A collector that was just
+ * started gets time to answer and to tick.
+ */
+static int find_collector(struct engage *e, struct tw_err *err)
+{
+	const uint64_t since_ms = tw_now_ms();
+
+	for (;;) {
+		struct tw_err why = { 0 };
+
+		if (read_collector(e, &why) == 0)
+			return 0;
+		if ((why.code != TW_IO ||
+		     !tw_command_wait(since_ms, TW_COMMAND_START_MS)) &&
+		    (why.code != TW_NOTFOUND || e->meters.ticks >= TICKS_MIN ||
+		     !tw_command_wait(since_ms, TW_COMMAND_POWER_MS)))
+			return tw_fail(err, why.code, "%s", why.text);
+	}
 }
 
 static uint64_t wait_a_little(void *arg)
@@ -550,7 +577,7 @@ static int engage(void *config, struct tw_err *err)
 	if (tw_engage_rows_read(e.response, e.c->from, e.c->of, &e.rows, err) < 0)
 		goto out;
 	/* The meters as they are now: at the start some had no power yet. */
-	(void)find_collector(&e, &ignored);
+	(void)read_collector(&e, &ignored);
 	say("training");
 	if (train(&e, err) < 0 || choose(&e, err) < 0 || report(&e, err) < 0 ||
 	    print(&e, err) < 0)

@@ -246,6 +246,35 @@ static void draw(struct top *t, struct tw_buf *b)
 	tw_top_draw(&t->view, &t->rows, b);
 }
 
+static bool is_starting(const struct top *t)
+{
+	for (size_t i = 0; i < t->nodes; i++)
+		if (t->node[i].starting)
+			return true;
+	return false;
+}
+
+/* Like ask(); a collector that was just started gets time to answer and to tick. */
+static int ask_first(struct top *t, struct tw_err *err)
+{
+	const uint64_t since_ms = tw_now_ms();
+
+	for (;;) {
+		struct tw_err why = { 0 };
+
+		t->at_ms = 0;
+		t->course = (struct tw_top_course){ .count = 0 };
+		if (ask(t, false, &why) == 0) {
+			if (!is_starting(t) ||
+			    !tw_command_wait(since_ms, TW_COMMAND_POWER_MS))
+				return 0;
+		} else if (why.code != TW_IO ||
+			   !tw_command_wait(since_ms, TW_COMMAND_START_MS)) {
+			return tw_fail(err, why.code, "%s", why.text);
+		}
+	}
+}
+
 /* ---- in a pipe ---- */
 
 static void pause_ms(uint64_t ms)
@@ -322,9 +351,11 @@ out:
 
 static int add_picture(struct top *t, bool first, struct tw_buf *b, struct tw_err *err)
 {
+	if (first && ask_first(t, err) < 0)
+		return -1;
 	if (t->c->json)
 		return add_json(t, b, err);
-	if (ask(t, !first, err) < 0)
+	if (!first && ask(t, true, err) < 0)
 		return -1;
 	tw_buf_adds(b, first ? "" : "\n");
 	draw(t, b);
@@ -468,7 +499,7 @@ static int show_on_screen(struct top *t, struct tw_err *err)
 	int rc;
 
 	/* Report a wrong URL before the screen is cleared. */
-	if (ask(t, false, err) < 0 || tw_screen_open(&s, err) < 0)
+	if (ask_first(t, err) < 0 || tw_screen_open(&s, err) < 0)
 		return -1;
 	t->view.screen = true;
 	t->view.color = wants_color();

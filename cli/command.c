@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "lib/core/buf.h"
+#include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/opt.h"
@@ -9,7 +10,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
+
+#define PAUSE_NS 100000000
 
 int tw_command_operand(char **operand, size_t count, const char *what, const char **out,
 		       struct tw_err *err)
@@ -18,6 +22,16 @@ int tw_command_operand(char **operand, size_t count, const char *what, const cha
 		return tw_fail(err, TW_INVALID, "%zu operands, want %s", count, what);
 	*out = operand[0];
 	return 0;
+}
+
+bool tw_command_wait(uint64_t since_ms, uint64_t limit_ms)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+
+	if (tw_now_ms() - since_ms >= limit_ms)
+		return false;
+	nanosleep(&pause, NULL);
+	return true;
 }
 
 /* Bytes of the UTF-8 control character at p; 0 if another character is there. */

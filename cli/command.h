@@ -4,7 +4,9 @@
 
 /* The commands of `tallywatt`: a file each, cli/cmd_<name>.c, listed in cli/main.c. */
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_buf;
 struct tw_err;
@@ -48,6 +50,14 @@ int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err 
 
 /* Put a text on stderr, with control characters as above. */
 void tw_command_warn(const struct tw_buf *text);
+
+/* How long a collector that was just started may take to answer, and to know its power.
+ */
+#define TW_COMMAND_START_MS 3000
+#define TW_COMMAND_POWER_MS 10000
+
+/* Pause before another try. False, at once: limit_ms have passed since since_ms. */
+bool tw_command_wait(uint64_t since_ms, uint64_t limit_ms);
 
 /* argv[0] is the command's name. Returns the exit status (lib/program/opt.h). */
 int tw_command_run(const struct tw_command *c, int argc, char **argv);

@@ -18,6 +18,10 @@
 #define INFO "tallywatt_meter_info"
 #define UP "tallywatt_meter_up"
 #define WATTS "tallywatt_node_power_watts"
+#define TICKS "tallywatt_collector_ticks_total"
+/* The source of estimates, by the collector and by the models of trainer/. */
+#define MODEL "model"
+#define MODEL_SOURCE "trained_power_model"
 
 /* ---- reading ---- */
 
@@ -65,13 +69,16 @@ static int take_sample(void *arg, struct tw_exposition_sample *s, struct tw_err 
 {
 	const bool info = strcmp(s->name, INFO) == 0, up = strcmp(s->name, UP) == 0,
 		   watts = strcmp(s->name, WATTS) == 0;
+	struct tw_engage_meters *m = arg;
 	struct tw_engage_meter *z;
 	char text[32];
 	double window_s;
 
+	if (strcmp(s->name, TICKS) == 0)
+		m->ticks = s->value;
 	if (!info && !up && !watts)
 		return 0;
-	z = zone_of(arg, s);
+	z = zone_of(m, s);
 	if (z == NULL)
 		return tw_fail(err, TW_NOMEM, "meters of the collector");
 	if (watts)
@@ -110,13 +117,36 @@ bool tw_engage_meters_measure(const struct tw_engage_meters *m)
 	return false;
 }
 
+static bool teaches(const struct tw_engage_meter *z,
+		    const struct tw_energy_source *wanted)
+{
+	const char *name = strcmp(z->source, MODEL) == 0 ? MODEL_SOURCE : z->source;
+	const struct tw_energy_source *of = tw_energy_source_find(name);
+
+	if (!isfinite(z->watts) || strcmp(z->zone, "sensor") == 0)
+		return false;
+	if (wanted == NULL)
+		return of != NULL && tw_energy_source_is_measured(of);
+	/* The zone psys is a source, too. */
+	return strcmp(name, wanted->name) == 0 || strcmp(z->zone, wanted->name) == 0;
+}
+
+bool tw_engage_meters_teach(const struct tw_engage_meters *m,
+			    const struct tw_energy_source *source)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (teaches(&m->at[i], source))
+			return true;
+	return false;
+}
+
 const char *tw_engage_meters_own(const struct tw_engage_meters *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		const struct tw_engage_meter *z = &m->at[i];
 
 		if (strcmp(z->zone, "sensor") != 0 && strcmp(z->zone, "other") != 0 &&
-		    strcmp(z->source, "model") != 0 &&
+		    strcmp(z->source, MODEL) != 0 &&
 		    tw_energy_source_find(z->source) == NULL)
 			return z->source;
 	}

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct tw_energy_source;
 struct tw_err;
 struct tw_page;
 
@@ -22,6 +23,7 @@ struct tw_engage_meter {
 struct tw_engage_meters {
 	struct tw_engage_meter *at;
 	size_t count, size;
+	double ticks; /* of the collector */
 };
 
 /* Read an answer of /metrics. *out must be all zero; it is yours, also on failure. */
@@ -31,6 +33,10 @@ void tw_engage_meters_release(struct tw_engage_meters *m);
 
 /* Whether any zone has power. */
 bool tw_engage_meters_measure(const struct tw_engage_meters *m);
+
+/* Whether a zone has power to learn from: of the source, or if it is NULL, measured. */
+bool tw_engage_meters_teach(const struct tw_engage_meters *m,
+			    const struct tw_energy_source *source);
 
 /* The source of a user's own meter, which is no known name; NULL without such a meter. It
  * lives as long as m. */

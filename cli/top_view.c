@@ -214,6 +214,16 @@ static void add_facts(struct tw_buf *b, const json_t *root, const json_t *zones,
 		tw_buf_addf(b, "; tick %g s", json_number_value(interval));
 }
 
+/* Energy is a difference: it is known from the second tick on. */
+static bool is_starting(const json_t *root)
+{
+	const json_t *uptime = json_object_get(root, "uptime_seconds"),
+		     *interval = json_object_get(root, "interval_seconds");
+
+	return json_is_number(uptime) && json_is_number(interval) &&
+	       json_number_value(uptime) < 3 * json_number_value(interval);
+}
+
 int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
 		     struct tw_err *err)
 {
@@ -232,6 +242,7 @@ int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
 			 false, &name, err) < 0)
 		goto out;
 	n.watts = total_of(root, zones, "watts");
+	n.starting = isnan(n.watts) && is_starting(root);
 	add_node_zones(&power, zones);
 	add_facts(&facts, root, zones, !isnan(n.watts));
 	n.name = strdup(name);

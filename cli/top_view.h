@@ -21,9 +21,10 @@ struct tw_err;
 /* A machine, from the reply for the level node. */
 struct tw_top_node {
 	char *name;
-	char *power;  /* "package 12.3 W (rapl-sysfs), dram .." */
-	char *facts;  /* "measured, idle 6.0 W; tick 3 s", or the model and its error */
-	double watts; /* without zones that are parts of others; NaN: unknown */
+	char *power;   /* "package 12.3 W (rapl-sysfs), dram .." */
+	char *facts;   /* "measured, idle 6.0 W; tick 3 s", or the model and its error */
+	double watts;  /* without zones that are parts of others; NaN: unknown */
+	bool starting; /* no watts, and few ticks yet */
 };
 
 /* Watts of all nodes at the last updates, the newest last. */

@@ -173,6 +173,17 @@ class Collector(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def serve(case, handler):
+    """The URL of an HTTP server that ends with the test."""
+    server = http.server.HTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    case.addCleanup(server.server_close)
+    case.addCleanup(thread.join)
+    case.addCleanup(server.shutdown)
+    return f"http://127.0.0.1:{server.server_address[1]}"
+
+
 class Lagging(Case):
     """A recording of a machine of two CPUs whose meter shows the power of 4 s before."""
     PLAN = ("rest", "cpu-50", "cpu-10", "cpu-100", "memory", "cpu-25", "switches", "cpu-one",
@@ -215,15 +226,8 @@ class Lagging(Case):
         self.write("out/workloads.csv", "workload,start,end\n" + "".join(
             f"{name},{date(start)},{date(end)}\n" for name, start, end in edges))
         self.write("out/warnings.txt", "")
-        server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(thread.join)
-        self.addCleanup(server.shutdown)
         said = self.tallywatt(
-            "engage", "--url", f"http://127.0.0.1:{server.server_address[1]}", "--dir",
-            self.path("out"), "--phase", "15s", "--interval", "1s", "--trainers",
+            "engage", "--url", serve(self, Collector), "--dir", self.path("out"), "--phase", "15s", "--interval", "1s", "--trainers",
             "LinearRegressionTrainer", "--group", "BPFOnly")
         found = re.search(r"platform of plug: ([\d.]+) W at rest, ([\d.]+) W under full load; "
                           r"power follows load by ([\d.]+) s, which is corrected", said)
@@ -244,6 +248,18 @@ class Without(Case):
                            (["--phase", "5s"], "want 3 times --interval"),
                            (["--name", "../x"], "../x"), (["--group", "NoGroup"], "NoGroup")):
             self.assertIn(text, self.refused("engage", *args, codes=(2,)))
+
+    def test_without_a_meter_it_is_refused_before_any_load(self):
+        class Estimating(Collector):
+            METRICS = ("tallywatt_collector_ticks_total 3\n" + Collector.METRICS.replace(
+                'source="rapl-sysfs"', 'source="model"').replace('source="plug"', 'source="fake"'))
+        url = serve(self, Estimating)
+        for args, words in (((), "measures no power: 'tallywatt probe'"),
+                            (("--source", "acpi"), "measures no power of --source acpi")):
+            line = self.refused("engage", "--url", url, "--dir", self.path("out"), *args)
+            self.assertIn(words, line)
+            self.assertIn("tallywatt calibrate", line)
+            self.assertFalse(os.path.exists(self.path("out")))
 
     def test_without_a_collector_the_error_says_how_to_start_one(self):
         line = self.refused("engage", "--url", "http://127.0.0.1:1", "--dir", self.path("out"))

@@ -14,6 +14,7 @@ import time
 import unittest
 
 from harness import BIN, TIMEOUT_S, Case, call, run_tallywatt, sanitized, wait_until
+from sources import free_port
 
 ESCAPE = re.compile(r"\x1b\[[?0-9]*[A-Za-z]")
 
@@ -206,6 +207,18 @@ class Top(Case):
         self.assertIn("package", top.screen()[0])
         top.press("q")
         self.assertEqual(top.end(), 0)
+
+    def test_a_collector_that_was_just_started_is_waited_for(self):
+        # Its address is known before it starts; its second tick comes two seconds after.
+        address = f"127.0.0.1:{free_port()}"
+        args = [os.path.join(BIN, "tallywatt"), "top", "--url", f"http://{address}", "--once"]
+        with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as top:
+            self.start("tw-collector", "--listen", address, "--interval", "1s", "--bpf", "off",
+                       "--user", "root", "--meters", "fake",
+                       *(["--filter=no"] if sanitized() else []))
+            out, err = (text.decode() for text in top.communicate(timeout=TIMEOUT_S))
+        self.assertEqual(top.returncode, 0, err)
+        self.assertRegex(out, r"^\S+: package [0-9.]+ W \(fake\)")
 
     def test_an_unreachable_collector_exits_1_and_wrong_use_2(self):
         self.assertIn("127.0.0.1:1", self.refused("top", "--url", "http://127.0.0.1:1", "-n1",
