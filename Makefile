@@ -411,12 +411,16 @@ site:
 	etc/site/stage $(O)/site
 	cd $(O)/site && $(MKDOCS) build --quiet --strict --site-dir html
 
-# Build Debian packages from the committed sources; etc/debian becomes debian/.
+# Build Debian packages from the committed sources; etc/debian becomes debian/. The libraries of the
+# web pages are fetched here, because a package build has no network; WEB=0 is without pages.
+deb-tree = $(O)/deb/tallywatt-$(VERSION)
 deb:
+	$(if $(filter command environment,$(firstword $(origin WEB))),,$(Q)web/modules '$(NODE)' '$(NPM)' '$(WEB_MODULES)')
 	rm -rf $(O)/deb && mkdir -p $(O)/deb
 	git archive --prefix=tallywatt-$(VERSION)/ HEAD | tar -x -C $(O)/deb
-	cp -r $(O)/deb/tallywatt-$(VERSION)/etc/debian $(O)/deb/tallywatt-$(VERSION)/debian
-	cd $(O)/deb/tallywatt-$(VERSION) && dpkg-buildpackage -us -uc -b
+	cp -r $(deb-tree)/etc/debian $(deb-tree)/debian
+	$(if $(filter 1,$(WEB)),cp -r $(WEB_MODULES) $(deb-tree)/web/node_modules)
+	cd $(deb-tree) && dpkg-buildpackage -us -uc -b
 	if command -v lintian >/dev/null; then lintian --allow-root --suppress-tags initial-upload-closes-no-bugs \
 		$(O)/deb/*.changes; fi
 
