@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/fitness.h"
 
+#include "lib/core/array.h"
 #include "model-db/model.h"
 #include "model-db/weights.h"
 
@@ -55,13 +56,14 @@ static bool failed(const struct tw_model_info *i, const char *key)
 /* Metadata is a foreign text: only known reasons are repeated. */
 static const char *find_refusal(const struct tw_model_info *i)
 {
+	static const char *const reasons[] = { TW_REFUSED_CPU_TIME, TW_REFUSED_ERROR };
 	const char *text =
 		json_string_value(json_object_get(i->metadata, TW_CERTIFICATE_REFUSED));
 
-	if (text == NULL)
-		return NULL;
-	return strcmp(text, TW_REFUSED_CPU_TIME) == 0 ? TW_REFUSED_CPU_TIME
-						      : TW_REFUSED_NO_REST;
+	for (size_t r = 0; text != NULL && r < TW_COUNT(reasons); r++)
+		if (strcmp(text, reasons[r]) == 0)
+			return reasons[r];
+	return text != NULL ? TW_REFUSED_NO_REST : NULL;
 }
 
 /* The first test that the model failed, of those that no weights can replace. */

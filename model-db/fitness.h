@@ -22,8 +22,8 @@ struct tw_weights_shape;
 #define TW_CERTIFICATE_REST "certificate_rest"                       /* true or false */
 #define TW_CERTIFICATE_NO_JUMP "certificate_no_jump"                 /* true or false */
 /*
- * Text, one of the reasons below: the recording supports no certificate, whatever the
- * model predicts. Absent: it does.
+ * Text, one of the reasons below: the model gets no certificate, whatever the tests above
+ * say. Absent: no such reason.
  */
 #define TW_CERTIFICATE_REFUSED "certificate_refused"
 
@@ -39,6 +39,10 @@ struct tw_weights_shape;
 	"its features do not show rest: with the least load, power is not lowest"
 #define TW_REFUSED_CPU_TIME \
 	"its CPU time is incomplete: the recorded cycles do not fit into it"
+#define TW_REFUSED_ERROR "its own error is above 50 %"
+
+/* The largest error on held-out rows of a model with a certificate, percent. */
+#define TW_CERTIFICATE_ERROR_MAX 50.0
 
 /*
  * The largest deviation (struct tw_certificate) at which a model of a whole machine also

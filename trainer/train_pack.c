@@ -5,6 +5,7 @@
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
+#include "model-db/fitness.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
 #include "trainer/extract/smooth.h"
@@ -18,6 +19,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Add a row for each machine without data. */
 static void add_machines_without(const struct tw_train_outcome *t,
@@ -97,6 +99,36 @@ static int make_rows(const struct tw_train_outcome *t, struct tw_train_result *o
 	return 0;
 }
 
+static bool is_too_wrong(const struct tw_train_unit *u)
+{
+	const char *why = json_string_value(
+		json_object_get(u->model.info.metadata, TW_CERTIFICATE_REFUSED));
+
+	return u->err.code == TW_OK && why != NULL && strcmp(why, TW_REFUSED_ERROR) == 0;
+}
+
+/* One line about the models that get no certificate for their error. */
+static void report_errors(const struct tw_train_outcome *t, struct tw_train_result *out)
+{
+	const struct tw_train_unit *first = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->units; i++) {
+		if (!is_too_wrong(&t->unit[i]))
+			continue;
+		first = first != NULL ? first : &t->unit[i];
+		count++;
+	}
+	if (first != NULL)
+		tw_buf_addf(&out->quality,
+			    "warning: %zu of %zu models get no certificate, first %s %s "
+			    "%s: the error on held-out rows is above %g %%; look for a "
+			    "wrong step of the meter in the recording\n",
+			    count, out->models, tw_output_name(first->data->output),
+			    first->data->group->name, first->trainer->name,
+			    TW_CERTIFICATE_ERROR_MAX);
+}
+
 /* Describe the recordings of each machine, by the first of its data. */
 static int report_quality(const struct tw_train_outcome *t, struct tw_train_result *out,
 			  struct tw_err *err)
@@ -113,6 +145,7 @@ static int report_quality(const struct tw_train_outcome *t, struct tw_train_resu
 			tw_buf_addf(&out->quality, "machine '%s': ", last->name);
 		tw_buf_adds(&out->quality, d->quality_text.data);
 	}
+	report_errors(t, out);
 	if (tw_buf_failed(&out->quality))
 		return tw_fail(err, TW_NOMEM, "quality of the data");
 	return 0;

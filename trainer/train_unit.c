@@ -188,13 +188,44 @@ static const struct tw_err *find_failure(const struct tw_train_unit *u)
 
 /* ---- certificate ---- */
 
-/* The power at rest of each component; *refused: why the rows support no certificate. */
+/*
+ * The error of a component on held-out rows, percent. Dynamic power starts at 0 W, where
+ * percentages of its rows mean little: its error is compared with the whole power.
+ */
+static double error_percent(const struct tw_train_unit *u, size_t c)
+{
+	const struct tw_train_data *d = u->data;
+	const struct tw_score *s = &u->scores.score[c];
+	const struct tw_profile_power *idle = tw_profile_find(
+		&d->profile, d->source, d->component[c], (uint32_t)d->machine->node_type);
+
+	if (d->output == TW_ABS_POWER)
+		return s->mape;
+	return 100 * s->mae / fmax(1.0, s->mean + (idle != NULL ? idle->median_w : 0));
+}
+
+/* That of the worst component; NaN if no error is defined. */
+static double own_error(const struct tw_train_unit *u)
+{
+	double worst = NAN;
+
+	for (size_t c = 0; c < u->data->components; c++)
+		worst = fmax(worst, error_percent(u, c));
+	return worst;
+}
+
+/*
+ * The power at rest of each component; *refused: why the model gets no certificate, the
+ * most telling reason first.
+ */
 static int find_evidence(const struct tw_train_unit *u, struct tw_rest_evidence *out,
 			 const char **refused, struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
 
-	*refused = d->cpu_time_incomplete ? TW_REFUSED_CPU_TIME : NULL;
+	*refused = own_error(u) > TW_CERTIFICATE_ERROR_MAX ? TW_REFUSED_ERROR
+		   : d->cpu_time_incomplete                ? TW_REFUSED_CPU_TIME
+							   : NULL;
 	for (size_t c = 0; c < d->components; c++) {
 		const struct tw_samples s = tw_train_data_samples(d, d->folds, c);
 		struct tw_rest rest;

@@ -4,6 +4,7 @@
 #include "isolator/isolator.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
+#include "model-db/fitness.h"
 #include "model-db/model.h"
 #include "tests/unit/shared.h"
 #include "tests/unit/train_fixture.h"
@@ -20,6 +21,7 @@
 
 #define ROWS 40
 #define DIR "rapl-sysfs/AbsPower/CounterOnly/LinearRegressionTrainer_0/"
+#define DYN_DIR "rapl-sysfs/DynPower/CounterOnly/LinearRegressionTrainer_0/"
 #define AUTO_DIR "rapl-sysfs/AbsPower/CounterOnly/AutoTrainer_0/"
 
 static double number(const json_t *v, const char *key)
@@ -218,6 +220,60 @@ static void the_errors_of_a_model_are_its_worst_components(void **state)
 	json_decref(m);
 	tw_train_result_release(&r);
 	train_tear_down(&t);
+}
+
+/* Both outputs are refused a certificate, or none is. */
+static void check_certificates(const struct tw_train_result *r, bool refused)
+{
+	static const char *const models[] = { DIR, DYN_DIR };
+
+	for (size_t i = 0; i < 2; i++) {
+		char name[128];
+		const char *why;
+		json_t *m;
+
+		snprintf(name, sizeof(name), "%smetadata.json", models[i]);
+		m = train_parse_file(r, name);
+		why = json_string_value(json_object_get(m, TW_CERTIFICATE_REFUSED));
+		if (refused)
+			assert_string_equal(why, TW_REFUSED_ERROR);
+		else
+			assert_null(why);
+		json_decref(m);
+	}
+	assert_true((r->quality.data != NULL &&
+		     strstr(r->quality.data,
+			    "warning: 2 of 2 models get no certificate, first AbsPower "
+			    "CounterOnly LinearRegressionTrainer: the error on held-out "
+			    "rows is above 50 %; look for a wrong step of the meter") !=
+			     NULL) == refused);
+}
+
+static void a_wrong_step_of_the_meter_costs_the_certificate(void **state)
+{
+	/* Of a counter's range, of 9 kW; the law's own. */
+	static const double step_w[] = { 52469, 9000, 100 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct training t;
+		struct tw_train_result r = { 0 };
+		struct tw_err err = { 0 };
+
+		train_set_up(&t, ROWS);
+		tw_dataset_find(&t.d, "package_power")[ROWS / 2 + 1] = step_w[i];
+		assert_int_equal(tw_strs_adds(&t.job.abs_trainers,
+					      "LinearRegressionTrainer", &err),
+				 0);
+		assert_int_equal(tw_strs_adds(&t.job.dyn_trainers,
+					      "LinearRegressionTrainer", &err),
+				 0);
+		if (tw_train(&t.job, &r, &err) < 0)
+			fail_msg("%s", err.text);
+		check_certificates(&r, step_w[i] > 100);
+		tw_train_result_release(&r);
+		train_tear_down(&t);
+	}
 }
 
 static void a_series_model_reports_both_errors_and_its_choice(void **state)
@@ -482,6 +538,7 @@ int main(void)
 		cmocka_unit_test(each_component_learns_its_own_power_of_its_own_output),
 		cmocka_unit_test(the_errors_of_a_model_are_its_worst_components),
 		cmocka_unit_test(a_training_ends_at_each_task_if_its_observer_says_so),
+		cmocka_unit_test(a_wrong_step_of_the_meter_costs_the_certificate),
 		cmocka_unit_test(a_series_model_reports_both_errors_and_its_choice),
 		cmocka_unit_test(feature_ranges_are_those_of_the_data),
 		cmocka_unit_test(threads_and_repeats_change_no_byte),

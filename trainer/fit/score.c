@@ -49,6 +49,7 @@ static void add_errors(const double *measured, const double *predicted,
 
 	for (size_t i = 0; i < s->rows; i++)
 		mean += measured[i] / n;
+	s->mean = mean;
 	for (size_t i = 0; i < s->rows; i++) {
 		const double e = predicted[i] - measured[i];
 

@@ -15,6 +15,7 @@ struct tw_err;
 
 struct tw_score {
 	size_t rows;
+	double mean; /* of the measured power */
 	double mae;
 	double rmse;
 	double r2;
