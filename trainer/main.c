@@ -299,6 +299,7 @@ static int open_online(const struct config *c, struct tw_online_config *online,
 	    tw_http_init(err) < 0 || tw_online_open(online, out, err) < 0)
 		return -1;
 	tw_train_service_add_metrics(service, tw_online_write_metrics, *out);
+	tw_train_service_add_health(service, tw_online_write_health, *out);
 	if (c->web.insecure)
 		tw_log_warn("certificates are not verified (--insecure)");
 	tw_log_info("online: reading '%s' each %" PRIu64 " s", k->prometheus,

@@ -23,6 +23,8 @@ struct tw_train_service {
 	const struct tw_http_stats *stats;          /* or NULL */
 	void (*more)(void *arg, struct tw_expo *e); /* or NULL */
 	void *more_arg;
+	void (*health)(void *arg, struct tw_buf *out);
+	void *health_arg;
 	pthread_mutex_t lock; /* guards refusals */
 	struct tw_log_limit refusals;
 };
@@ -328,11 +330,17 @@ static const struct tw_http_route route_report = {
 static void get_health(void *app, const struct tw_http_request *request,
 		       struct tw_http_reply *r)
 {
-	static const char body[] = "{\"status\":\"ok\"}";
+	const struct tw_train_service *s = app;
+	struct tw_buf b = { 0 };
 
-	(void)app;
 	(void)request;
-	tw_http_reply_lend(r, body, sizeof(body) - 1, NULL, NULL);
+	tw_buf_adds(&b, "{\"status\":\"ok\"");
+	if (s->health != NULL) {
+		tw_buf_adds(&b, ",");
+		s->health(s->health_arg, &b);
+	}
+	tw_buf_adds(&b, "}");
+	tw_http_reply_buf(r, &b);
 }
 
 static const struct tw_http_route route_health = {
@@ -437,6 +445,13 @@ void tw_train_service_add_metrics(struct tw_train_service *s,
 {
 	s->more = write;
 	s->more_arg = arg;
+}
+
+void tw_train_service_add_health(struct tw_train_service *s,
+				 void (*write)(void *arg, struct tw_buf *out), void *arg)
+{
+	s->health = write;
+	s->health_arg = arg;
 }
 
 void tw_train_service_stop(struct tw_train_service *s)

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+struct tw_buf;
 struct tw_err;
 struct tw_expo;
 struct tw_http_stats;
@@ -31,6 +32,10 @@ struct tw_trainings *tw_train_service_trainings(struct tw_train_service *s);
 /* Add families to /metrics: write(arg, e) from any thread. Before the server opens. */
 void tw_train_service_add_metrics(struct tw_train_service *s,
 				  void (*write)(void *arg, struct tw_expo *e), void *arg);
+
+/* Add members to /healthz: write(arg, out) from any thread. Before the server opens. */
+void tw_train_service_add_health(struct tw_train_service *s,
+				 void (*write)(void *arg, struct tw_buf *out), void *arg);
 
 /* Routes for struct tw_httpd_config; ->app is the service. */
 extern const struct tw_http_route *const tw_train_service_routes[];

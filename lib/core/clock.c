@@ -16,6 +16,11 @@ uint64_t tw_now_ns(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
+int64_t tw_wall_ms(void)
+{
+	return (int64_t)(read_ns(CLOCK_REALTIME) / 1000000);
+}
+
 uint64_t tw_boot_ns(void)
 {
 	return read_ns(CLOCK_BOOTTIME);

@@ -8,6 +8,9 @@
 uint64_t tw_now_ms(void);
 uint64_t tw_now_ns(void);
 
+/* CLOCK_REALTIME in ms: the time since 1970. It may be set, and jump. */
+int64_t tw_wall_ms(void);
+
 /* CLOCK_BOOTTIME in ns: time since boot, including suspend. */
 uint64_t tw_boot_ns(void);
 

@@ -18,6 +18,7 @@ from sources import Prometheus, make_blocks, need_prometheus, reply
 
 SAMPLE = re.compile(r'^tw_trainer_online_(\w+)(?:\{(.*)\})? (\S+)$', re.M)
 TRAIN_AFTER = 200
+YEAR_S = 365 * 86400
 
 
 class Online(Case):
@@ -162,6 +163,41 @@ class Online(Case):
         request.end_headers()
         request.wfile.write(b'{"status":"success","data":{"resultType":"matrix","result":[{"me')
         request.close_connection = True
+
+    def health(self, trainer):
+        return call(trainer, "GET", "/healthz").json()
+
+    def test_a_clock_that_is_a_year_ahead_stops_nothing(self):
+        machine = Machine(start_s=int(time.time()) - 60)
+        machine.run(10)
+        server = ScriptedPrometheus(self, machine)
+        trainer = self.teach(server, "--lookback", "60s", "--train-after", "100000")
+        wait_until(lambda: self.metric(trainer, "samples_total", "") > 40, "samples are read")
+        self.assertEqual(self.health(trainer)["status"], "ok")
+        self.assertIsNone(self.health(trainer)["online"]["problem"])
+        # The next answers are of a clock a year ahead.
+        server.now_s += YEAR_S
+        trainer.wait_logged("server's clock is 31[0-9]{6} s ahead of this machine's")
+        wait_until(lambda: self.metric(trainer, "behind_seconds", "") > YEAR_S / 2, "it shows")
+        wait_until(lambda: re.search("31[0-9]{6} s ahead", str(self.health(trainer)["online"])),
+                   "the health shows it")
+        machine.run(5)
+        server.now_s = machine.end_s()
+        trainer.wait_logged("agrees with this machine's again")
+        self.advance(server, trainer, 5)
+        wait_until(lambda: self.health(trainer)["online"]["problem"] is None, "it is over")
+        self.assertLess(self.health(trainer)["online"]["behind_seconds"], 1)
+        trainer.stop()
+        self.assert_whole(server)
+        # A store in which a wrong clock left such a time.
+        with contextlib.closing(sqlite3.connect(self.path("state/online.sqlite"))) as db:
+            db.execute("UPDATE reading SET to_ms = to_ms + ?", (YEAR_S * 1000,))
+            db.commit()
+        trainer = self.teach(server, "--lookback", "60s", "--train-after", "100000")
+        trainer.wait_logged("s in the future: reading again after the last stored one")
+        self.advance(server, trainer, 5)
+        trainer.stop()
+        self.assert_whole(server)
 
     def test_a_full_window_keeps_rest_and_full_load(self):
         machine = Machine()

@@ -241,6 +241,11 @@ out:
 	return rc;
 }
 
+int64_t tw_online_node_taken_to(const struct tw_online_node *n)
+{
+	return n->taken_to_ms;
+}
+
 /* ---- decisions ---- */
 
 /* Record a verdict and the standing in one transaction. */

@@ -31,6 +31,9 @@ void tw_online_node_free(struct tw_online_node *n); /* NULL is fine */
 int tw_online_node_take(struct tw_online_node *n, const struct tw_prom *samples,
 			int64_t from_ms, int64_t to_ms, struct tw_err *err);
 
+/* The end of the last samples that were taken; 0: none. */
+int64_t tw_online_node_taken_to(const struct tw_online_node *n);
+
 /*
  * Roll back or begin a training, if there is reason to; publish the better models of a
  * training that has ended. Outside a transaction. A training that fails is a verdict, no

@@ -19,6 +19,10 @@
 /* Limit of machines; others are not trained on. */
 #define MACHINES_MAX 256
 
+/* A clock of the server that is ahead of this machine's by more is wrong. Two right
+ * clocks differ by less. */
+#define AHEAD_MAX_MS 300000
+
 struct tw_online {
 	struct tw_online_config config;
 	struct tw_stop stop;
@@ -27,6 +31,7 @@ struct tw_online {
 	char *machine[MACHINES_MAX];
 	size_t nodes;
 	int64_t read_to_ms;
+	int64_t ahead_ms; /* by which the server's clock is wrong; 0: it is not */
 	struct tw_log_limit too_many;
 	struct tw_online_metrics metrics;
 	pthread_t thread;
@@ -124,9 +129,48 @@ static int read_interval(struct tw_online *o, struct tw_err *err)
 }
 
 /*
- * The first interval after a pause: samples older than the look-back are given up. The
- * clock is the server's, so that a jump of this machine's skips no samples.
+ * The time up to which to read: the server's, so that a jump of this machine's clock
+ * skips no samples. If the server's is far ahead, it is this machine's, so long ago that
+ * the samples are in the server.
  */
+static int64_t bound_time(struct tw_online *o, int64_t server_ms)
+{
+	const int64_t own_ms = tw_wall_ms();
+	const bool was_ahead = o->ahead_ms > 0;
+
+	o->ahead_ms = server_ms > own_ms + AHEAD_MAX_MS ? server_ms - own_ms : 0;
+	if (o->ahead_ms > 0 && !was_ahead)
+		tw_log_warn("the server's clock is %" PRId64
+			    " s ahead of this machine's: reading up to this machine's "
+			    "time; set the wrong one of the two clocks",
+			    o->ahead_ms / 1000);
+	else if (o->ahead_ms == 0 && was_ahead)
+		tw_log_info("the server's clock agrees with this machine's again");
+	return o->ahead_ms > 0 ? own_ms - AHEAD_MAX_MS : server_ms;
+}
+
+/* Reading up to a time in the future was a wrong clock's: go back to the last sample. */
+static void leave_future(struct tw_online *o)
+{
+	const int64_t own_ms = tw_wall_ms();
+	int64_t last_ms = 0;
+
+	if (o->read_to_ms <= own_ms + AHEAD_MAX_MS)
+		return;
+	for (size_t i = 0; i < o->nodes; i++) {
+		const int64_t ms = tw_online_node_taken_to(o->node[i]);
+
+		last_ms = ms > last_ms ? ms : last_ms;
+	}
+	if (last_ms >= o->read_to_ms)
+		return;
+	tw_log_warn("samples were read up to a time %" PRId64
+		    " s in the future: reading again after the last stored one",
+		    (o->read_to_ms - own_ms) / 1000);
+	o->read_to_ms = last_ms;
+}
+
+/* The first interval after a pause: samples older than the look-back are given up. */
 static void find_start(struct tw_online *o, int64_t end_ms)
 {
 	const int64_t oldest_ms = end_ms - (int64_t)o->config.lookback_ms;
@@ -140,6 +184,14 @@ static void find_start(struct tw_online *o, int64_t end_ms)
 	o->read_to_ms = oldest_ms;
 }
 
+/* The time, by the server's clock, of what was not read yet. */
+static void note_behind(struct tw_online *o, int64_t server_ms)
+{
+	const int64_t ms = server_ms - (int64_t)o->config.delay_ms - o->read_to_ms;
+
+	tw_online_metrics_set_behind(&o->metrics, ms > 0 ? ms : 0);
+}
+
 static int read_all(struct tw_online *o, struct tw_err *err)
 {
 	const int64_t interval_ms = (int64_t)o->config.interval_ms;
@@ -147,9 +199,11 @@ static int read_all(struct tw_online *o, struct tw_err *err)
 
 	if (tw_poll_time(o->poll, &now_ms, err) < 0)
 		return -1;
-	end_ms = now_ms - (int64_t)o->config.delay_ms;
+	end_ms = bound_time(o, now_ms) - (int64_t)o->config.delay_ms;
+	leave_future(o);
 	find_start(o, end_ms);
-	if (end_ms < o->read_to_ms - interval_ms)
+	note_behind(o, now_ms);
+	if (o->ahead_ms == 0 && end_ms < o->read_to_ms - interval_ms)
 		return tw_fail(err, TW_INVALID,
 			       "the server's clock was set back by %" PRId64
 			       " s; waiting until it reaches the last sample",
@@ -159,7 +213,7 @@ static int read_all(struct tw_online *o, struct tw_err *err)
 			return 0;
 		if (read_interval(o, err) < 0)
 			return -1;
-		tw_online_metrics_set_behind(&o->metrics, end_ms - o->read_to_ms);
+		note_behind(o, now_ms);
 	}
 	return 0;
 }
@@ -194,7 +248,11 @@ static void run_once(struct tw_online *o)
 
 	if (tw_stop_requested(&o->stop))
 		return;
-	if (tw_online_metrics_polled(&o->metrics, failed)) {
+	if (!failed && o->ahead_ms > 0)
+		tw_fail(&why, TW_INVALID,
+			"the server's clock is %" PRId64 " s ahead of this machine's",
+			o->ahead_ms / 1000);
+	if (tw_online_metrics_polled(&o->metrics, failed, why.text)) {
 		if (failed)
 			tw_log_warn("no samples are taken, trying again at each "
 				    "interval: %s",
@@ -294,6 +352,11 @@ void tw_online_close(struct tw_online *o)
 	tw_store_close(o->config.rules.store);
 	tw_online_metrics_release(&o->metrics);
 	free(o);
+}
+
+void tw_online_write_health(void *online, struct tw_buf *out)
+{
+	tw_online_metrics_health(&((struct tw_online *)online)->metrics, out);
 }
 
 void tw_online_write_metrics(void *online, struct tw_expo *e)

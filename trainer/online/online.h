@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+struct tw_buf;
 struct tw_err;
 struct tw_expo;
 struct tw_online;
@@ -37,6 +38,9 @@ void tw_online_stop(struct tw_online *o);
 
 /* Wait for the thread. NULL is fine. */
 void tw_online_close(struct tw_online *o);
+
+/* Append the member `online` of /healthz. online is a struct tw_online. */
+void tw_online_write_health(void *online, struct tw_buf *out);
 
 /* Add the families of /metrics. online is a struct tw_online. */
 void tw_online_write_metrics(void *online, struct tw_expo *e);

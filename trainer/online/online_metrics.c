@@ -2,9 +2,13 @@
 #include "trainer/online/online_metrics.h"
 
 #include "lib/core/array.h"
+#include "lib/core/buf.h"
+#include "lib/core/num.h"
 #include "lib/http/expo.h"
+#include "lib/json/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,17 +57,33 @@ void tw_online_metrics_set_behind(struct tw_online_metrics *m, int64_t behind_ms
 	pthread_mutex_unlock(&m->lock);
 }
 
-bool tw_online_metrics_polled(struct tw_online_metrics *m, bool failed)
+bool tw_online_metrics_polled(struct tw_online_metrics *m, bool failed,
+			      const char *problem)
 {
 	bool changed;
 
 	pthread_mutex_lock(&m->lock);
 	changed = m->down != failed;
 	m->down = failed;
+	snprintf(m->problem, sizeof(m->problem), "%s", problem);
 	m->polls += !failed;
 	m->failed_polls += failed;
 	pthread_mutex_unlock(&m->lock);
 	return changed;
+}
+
+void tw_online_metrics_health(struct tw_online_metrics *m, struct tw_buf *out)
+{
+	pthread_mutex_lock(&m->lock);
+	tw_buf_adds(out, "\"online\":{\"behind_seconds\":");
+	tw_buf_add_double(out, (double)m->behind_ms / 1e3);
+	tw_buf_adds(out, ",\"problem\":");
+	if (m->problem[0] != '\0')
+		tw_buf_add_json_text(out, m->problem, strlen(m->problem));
+	else
+		tw_buf_adds(out, "null");
+	tw_buf_adds(out, "}");
+	pthread_mutex_unlock(&m->lock);
 }
 
 /* ---- exposition ---- */

@@ -7,6 +7,7 @@
  * HTTP server write them.
  */
 
+#include "lib/core/err.h"
 #include "trainer/online/node.h"
 
 #include <pthread.h>
@@ -14,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_buf;
 struct tw_expo;
 
 struct tw_online_metrics {
@@ -22,7 +24,8 @@ struct tw_online_metrics {
 	size_t nodes;
 	uint64_t samples, polls, failed_polls;
 	int64_t behind_ms;
-	bool down; /* the last poll failed */
+	bool down;                 /* the last poll failed */
+	char problem[TW_ERR_TEXT]; /* of the last poll; "" */
 };
 
 void tw_online_metrics_init(struct tw_online_metrics *m);
@@ -34,8 +37,13 @@ void tw_online_metrics_set(struct tw_online_metrics *m, size_t i,
 void tw_online_metrics_add_samples(struct tw_online_metrics *m, uint64_t samples);
 void tw_online_metrics_set_behind(struct tw_online_metrics *m, int64_t behind_ms);
 
-/* Count a poll. Returns whether its success differs from that of the last one. */
-bool tw_online_metrics_polled(struct tw_online_metrics *m, bool failed);
+/* Count a poll, and keep its problem ("": none). Returns whether its success differs from
+ * that of the last one. */
+bool tw_online_metrics_polled(struct tw_online_metrics *m, bool failed,
+			      const char *problem);
+
+/* Append the member `online` of /healthz: {"behind_seconds":1,"problem":null}. */
+void tw_online_metrics_health(struct tw_online_metrics *m, struct tw_buf *out);
 
 void tw_online_metrics_write(struct tw_online_metrics *m, struct tw_expo *e);
 
