@@ -183,10 +183,8 @@ static int fail_no_data(const struct training *t, struct tw_err *err)
 
 	if (s != NULL)
 		return tw_fail(err, TW_NOTFOUND,
-			       "nothing to train on: the energy of source '%s' is "
-			       "estimated, simulated or passed on; to train on it, pass "
-			       "--source %s",
-			       s->name, s->name);
+			       "nothing to train on: " TW_EXTRACT_UNMEASURED, s->name,
+			       s->name);
 	return tw_fail(err, TW_NOTFOUND, "nothing to train on: " TW_TRAIN_NO_DATA,
 		       "the response");
 }

@@ -318,16 +318,14 @@ bool tw_train_machine_wants(const struct tw_train_machine *m,
 const struct tw_energy_source *
 tw_train_machines_unmeasured(const struct tw_train_machines *m)
 {
-	for (size_t s = 0; s < tw_energy_source_count(); s++) {
-		const struct tw_energy_source *source = tw_energy_source_at(s);
+	for (size_t i = 0; i < m->count; i++)
+		for (size_t k = 0; k < m->at[i].recordings; k++) {
+			const struct tw_energy_source *s =
+				tw_extract_unmeasured(m->at[i].recording[k].response);
 
-		for (size_t i = 0; i < m->count; i++)
-			for (size_t k = 0; k < m->at[i].recordings; k++)
-				if (!tw_energy_source_is_measured(source) &&
-				    tw_extract_has_source(m->at[i].recording[k].response,
-							  source))
-					return source;
-	}
+			if (s != NULL)
+				return s;
+		}
 	return NULL;
 }
 

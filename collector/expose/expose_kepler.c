@@ -8,6 +8,7 @@
 #include "collector/power/node.h"
 #include "collector/power/power.h"
 #include "lib/core/array.h"
+#include "lib/field/energy.h"
 #include "lib/http/url.h"
 
 #include <stdio.h>
@@ -92,16 +93,31 @@ static bool is_cpu(enum tw_zone_kind kind)
 	       kind == TW_ZONE_UNCORE || kind == TW_ZONE_DRAM || kind == TW_ZONE_PSYS;
 }
 
-/* Kepler reports the directory of a zone, not its file. */
-static const char *directory(const char *path, char out[TW_ZONE_PATH])
+#define PATH_SIZE (TW_ZONE_PATH + TW_ENERGY_SOURCE_NAME_MAX + 2)
+
+static bool is_measured(const char *meter)
+{
+	const struct tw_energy_source *s =
+		tw_energy_source_find(tw_energy_source_of_meter(meter));
+
+	return s == NULL || tw_energy_source_is_measured(s);
+}
+
+/*
+ * The label `path`: the directory of a zone, as Kepler has it, not its file. Kepler has
+ * no label of the source, so the path names a meter that does not measure.
+ */
+static const char *name_path(const struct tw_power_zone *z, char out[PATH_SIZE])
 {
 	static const char file[] = "/energy_uj";
+	const char *path = z->zone->path;
 	const size_t len = strlen(path), n = sizeof(file) - 1;
+	const bool is_file = len > n && strcmp(path + len - n, file) == 0;
+	const bool marked =
+		is_measured(z->source) || tw_energy_source_of_path(path) != NULL;
 
-	if (len <= n || strcmp(path + len - n, file) != 0)
-		return path;
-	memcpy(out, path, len - n);
-	out[len - n] = '\0';
+	snprintf(out, PATH_SIZE, "%s%s%.*s", marked ? "" : z->source, marked ? "" : ":",
+		 (int)(is_file ? len - n : len), path);
 	return out;
 }
 
@@ -114,12 +130,12 @@ static void expose_node(const struct tw_exposure *x)
 		tw_expo_family(x->e, &node_metrics[m].family);
 		for (size_t i = 0; i < count; i++) {
 			struct tw_labels l = { .count = 0 };
-			char path[TW_ZONE_PATH];
+			char path[PATH_SIZE];
 
 			if (!tw_exposure_believes(x, &z[i]) || !is_cpu(z[i].zone->kind))
 				continue;
 			tw_labels_add(&l, "zone", tw_zone_kind_name(z[i].zone->kind));
-			tw_labels_add(&l, "path", directory(z[i].zone->path, path));
+			tw_labels_add(&l, "path", name_path(&z[i], path));
 			sample(x, &l, node_metrics[m].value(&z[i]));
 		}
 	}

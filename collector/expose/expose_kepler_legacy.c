@@ -10,6 +10,7 @@
 #include "collector/power/power.h"
 #include "collector/workloads/cgroup.h"
 #include "lib/core/array.h"
+#include "lib/field/energy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,12 +201,6 @@ static const struct {
 	const char *name, *name_space;
 } outside[] = { { "system_processes", "system" }, { "kernel_processes", "kernel" } };
 
-/* Kepler's name for our source "model". */
-static const char *source_name(const char *source)
-{
-	return strcmp(source, "model") == 0 ? "trained_power_model" : source;
-}
-
 /* ---- labels ---- */
 
 static void label_container(struct tw_labels *l, const struct tw_workload *w)
@@ -287,7 +282,7 @@ static void expose_energy(const struct tw_exposure *x, const struct tw_shown *s,
 		if (source == NULL)
 			continue;
 		tw_expo_family(x->e, &v->zone[i]);
-		expose_modes(x, s, &kinds[i], source_name(source));
+		expose_modes(x, s, &kinds[i], tw_energy_source_of_meter(source));
 	}
 	if (v->total.name == NULL || x->sum == 0)
 		return;
@@ -367,7 +362,7 @@ static void expose_package(const struct tw_exposure *x, const struct tw_power_zo
 		tw_labels_add(&l, "package", package);
 		tw_labels_add(&l, "instance", x->c->show.node_name);
 		tw_labels_add(&l, "mode", tw_mode_name(idle));
-		tw_labels_add(&l, "source", source_name(z[at].source));
+		tw_labels_add(&l, "source", tw_energy_source_of_meter(z[at].source));
 		tw_expo_sample(x->e, l.at, l.count, tw_joules(uj[idle]));
 	}
 }
@@ -389,7 +384,7 @@ static const char *source_or_none(const struct tw_exposure *x, enum tw_zone_kind
 {
 	const char *source = tw_exposure_source(x, kind);
 
-	return source != NULL ? source_name(source) : "";
+	return source != NULL ? tw_energy_source_of_meter(source) : "";
 }
 
 static void expose_info(const struct tw_exposure *x)

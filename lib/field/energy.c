@@ -185,13 +185,53 @@ const struct tw_energy_source *tw_energy_source_wanted(const char *text)
 	return tw_energy_source_find(text);
 }
 
+/* The meters of tw-collector that measure nothing, and their sources. */
+static const struct {
+	const char *meter, *source;
+} unmeasured[] = {
+	{ "fake", "fake" },
+	{ "model", "trained_power_model" },
+	{ "passthrough", "passthrough" },
+};
+
 bool tw_energy_source_is_measured(const struct tw_energy_source *s)
 {
-	static const char *const others[] = { "fake", "passthrough",
-					      "trained_power_model" };
-
-	for (size_t i = 0; i < TW_COUNT(others); i++)
-		if (strcmp(s->name, others[i]) == 0)
+	for (size_t i = 0; i < TW_COUNT(unmeasured); i++)
+		if (strcmp(s->name, unmeasured[i].source) == 0)
 			return false;
 	return true;
+}
+
+const char *tw_energy_source_of_meter(const char *meter)
+{
+	for (size_t i = 0; i < TW_COUNT(unmeasured); i++)
+		if (strcmp(meter, unmeasured[i].meter) == 0)
+			return unmeasured[i].source;
+	return meter;
+}
+
+/* Kepler 0.10's simulated meter; powercap's own file is energy_uj. */
+static bool is_simulated_by_kepler(const char *path)
+{
+	const char *file = strrchr(path, '/');
+
+	return file != NULL && strncmp(file, "/energy_", 8) == 0 &&
+	       strcmp(file, "/energy_uj") != 0;
+}
+
+const char *tw_energy_source_of_path(const char *path)
+{
+	for (size_t i = 0; i < TW_COUNT(unmeasured); i++) {
+		const size_t len = strlen(unmeasured[i].meter);
+
+		if (strncmp(path, unmeasured[i].meter, len) == 0 && path[len] == ':')
+			return unmeasured[i].source;
+	}
+	return is_simulated_by_kepler(path) ? "fake" : NULL;
+}
+
+bool tw_energy_path_is_virtual(const char *path)
+{
+	return path[0] == '/' && strstr(path, "/sys/") == NULL &&
+	       strncmp(path, "/dev/", 5) != 0;
 }

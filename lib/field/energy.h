@@ -80,4 +80,20 @@ const struct tw_energy_source *tw_energy_source_wanted(const char *text);
  */
 bool tw_energy_source_is_measured(const struct tw_energy_source *s);
 
+/* The name of the source that a meter of tw-collector has in metrics: "model" is
+ * trained_power_model; other meters have the names of their sources. */
+const char *tw_energy_source_of_meter(const char *meter);
+
+/*
+ * The name of the unmeasured source that a zone's path tells, for metrics without a label
+ * of the source, as Kepler's: METER and ':' before the path, "model:rapl-sysfs"; or the
+ * path of Kepler's simulated meter, ".../energy_package". NULL: a path of any other
+ * meter.
+ */
+const char *tw_energy_source_of_path(const char *path);
+
+/* Whether a path is of a file, but not below sysfs or a device: such a powercap tree was
+ * written by a program. */
+bool tw_energy_path_is_virtual(const char *path);
+
 #endif /* TW_ENERGY_H */

@@ -17,7 +17,9 @@ METRICS = ("kepler_container_bpf_cpu_time_ms_total", "kepler_container_bpf_page_
 
 class Machine:
     """One CPU that rests, computes and mixes, for a quarter of a second to one each. `law` may be
-    changed: (W at rest, W of a busy CPU)."""
+    changed: (W at rest, W of a busy CPU); and `source`, the label of its meter."""
+
+    source = "intel_rapl"
 
     def __init__(self, seed=1, noise_w=0.02, start_s=START_S):
         self.start_s = start_s
@@ -49,9 +51,9 @@ class Machine:
         times = [(i, self.start_s + i * STEP_S) for i in range(first, last + 1)]
         labels = {"__name__": metric, "instance": "teacher", "job": "kepler"}
         if metric == METRICS[2]:
-            yield ({**labels, "mode": "dynamic", "source": "intel_rapl", "package": "0"},
+            yield ({**labels, "mode": "dynamic", "source": self.source, "package": "0"},
                    [(t, self.at[i][0]) for i, t in times])
-            yield ({**labels, "mode": "idle", "source": "intel_rapl", "package": "0"},
+            yield ({**labels, "mode": "idle", "source": self.source, "package": "0"},
                    [(t, 0.0) for i, t in times])
         else:
             yield ({**labels, "container_id": "abc", "pod_name": "web",

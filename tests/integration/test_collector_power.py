@@ -110,7 +110,7 @@ class Power(Metered):
         trees = self.path("trees")
         os.makedirs(trees)
         vm = self.start_vm()
-        host = self.collect("--meters", "fake", "--vm-power-dir", trees)
+        host = self.collect("--meters", "fake", "--vm-power-dir", trees, "--compat", "kepler")
         powercap = f"{trees}/{VM}/class/powercap"
         wait_until(lambda: os.path.exists(f"{powercap}/intel-rapl:0/energy_uj"),
                    "the tree is there")
@@ -121,7 +121,7 @@ class Power(Metered):
                                vm_id=VM)
 
         before = self.settled(at_host, host)
-        guest = self.collect("--powercap", powercap)
+        guest = self.collect("--powercap", powercap, "--compat", "kepler")
         wait_until(lambda: "not moved yet" in self.metrics(guest), "it has read once")
         os.kill(vm, signal.SIGCONT)
         wait_until(lambda: at_host() > before + 2, "it runs")
@@ -131,6 +131,10 @@ class Power(Metered):
         self.assertAlmostEqual(read / used, 1, 3)
         # It is not taken for RAPL, and a guest of the guest is told the same origin.
         self.assertEqual(self.told_of(guest), {("passthrough", "fake", "")})
+        for kepler, path in ((host, "fake:package-0"),
+                             (guest, f"passthrough:{powercap}/intel-rapl:0")):
+            self.assertIn(path, {has["path"] for n, has, _ in self.samples(kepler)
+                                 if n == "kepler_node_cpu_joules_total"})
         nested = self.collect("--powercap", powercap, "--powercap-out", self.path("nested"))
         wait_until(lambda: self.told_of(nested), "it is read")
         self.assertEqual(self.told_of(nested), {("passthrough", "fake", "")})
@@ -247,7 +251,7 @@ class Power(Metered):
 
     def test_a_model_of_the_machine_s_own_samples_predicts_its_power(self):
         response, db = self.path("response.json"), self.path("db")
-        measured = self.collect("--meters", "fake")
+        measured = self.collect("--meters", "fake", "--compat", "kepler")
         self.tallywatt("record", "--output", response, "--for", "8s", "--interval", "250ms",
                        f"http://{measured.address}/metrics")
         train = ("train", "--input", response, "--name", "own", "--group", "NodeCPU",
@@ -256,6 +260,9 @@ class Power(Metered):
         self.assertIn("nothing to train on: the energy of source 'fake' is estimated, "
                       "simulated or passed on; to train on it, pass --source fake",
                       self.refused(*train))
+        # Nor by Kepler's names, which have no source.
+        self.assertIn("the energy of source 'fake' is estimated", self.refused(
+            *(text.replace("NodeCPU", "BPFOnly") for text in train), "--source", "rapl-sysfs"))
         self.tallywatt(*train, "--source", "fake")
         model = os.path.join(db, "own/fake/AbsPower/NodeCPU/SGDRegressorTrainer_0")
         daemon = self.collect("--model", model, "--estimated-idle", "scale")

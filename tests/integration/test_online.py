@@ -199,6 +199,19 @@ class Online(Case):
         trainer.stop()
         self.assert_whole(server)
 
+    def test_an_estimate_is_refused_with_a_reason(self):
+        machine = Machine()
+        machine.source = "trained_power_model"
+        machine.run(10)
+        trainer = self.teach(ScriptedPrometheus(self, machine), "--lookback", "20s")
+        trainer.wait_logged("teacher: power of source 'trained_power_model' is not trained on: it "
+                            "is estimated, simulated or passed on")
+        wait_until(lambda: self.metric(trainer, "samples_total", "") > 500, "all is read")
+        trainer.stop()
+        self.assertEqual(trainer.log().count("is not trained on"), 1)
+        with contextlib.closing(sqlite3.connect(self.path("state/online.sqlite"))) as db:
+            self.assertEqual(db.execute("SELECT count(*) FROM segment").fetchone(), (0,))
+
     def test_a_full_window_keeps_rest_and_full_load(self):
         machine = Machine()
         machine.run(5)  # all states

@@ -80,6 +80,44 @@ static void estimates_and_simulations_are_not_measured(void **state)
 		&(struct tw_energy_source){ .name = "passthrough" }));
 }
 
+static void a_zone_s_path_names_the_source_that_does_not_measure(void **state)
+{
+	static const struct {
+		const char *path, *source;
+		bool is_virtual;
+	} paths[] = {
+		{ "model:rapl-sysfs", "trained_power_model", false },
+		{ "fake:core", "fake", false },
+		{ "passthrough:/run/x/class/powercap/intel-rapl:0", "passthrough",
+		  false },
+		/* Kepler's simulated meter. */
+		{ "/sys/class/powercap/intel-rapl/energy_package", "fake", false },
+		{ "/sys/class/powercap/intel-rapl:0", NULL, false },
+		{ "/sys/class/powercap/intel-rapl:0/energy_uj", NULL, false },
+		{ "/host/sys/class/powercap/intel-rapl:0", NULL, false },
+		{ "/run/host-power/class/powercap/intel-rapl:0", NULL, true },
+		{ "/dev/cpu/0/msr:0x611", NULL, false },
+		{ "aggregated-package", NULL, false },
+		{ "models:x", NULL, false },
+		{ "", NULL, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		const char *source = tw_energy_source_of_path(paths[i].path);
+
+		if (paths[i].source == NULL)
+			assert_null(source);
+		else
+			assert_string_equal(source, paths[i].source);
+		assert_true(tw_energy_path_is_virtual(paths[i].path) ==
+			    paths[i].is_virtual);
+	}
+	assert_string_equal(tw_energy_source_of_meter("model"), "trained_power_model");
+	assert_string_equal(tw_energy_source_of_meter("passthrough"), "passthrough");
+	assert_string_equal(tw_energy_source_of_meter("rack-7"), "rack-7");
+}
+
 static void each_meter_of_the_collector_is_known_with_its_components(void **state)
 {
 	static const struct {
@@ -210,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(estimates_and_simulations_are_not_measured),
+		cmocka_unit_test(a_zone_s_path_names_the_source_that_does_not_measure),
 		cmocka_unit_test(components_are_named_and_found_by_name),
 		cmocka_unit_test(sources_are_complete_sorted_and_findable),
 		cmocka_unit_test(rapl_measures_parts_and_acpi_the_platform),

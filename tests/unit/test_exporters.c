@@ -3,12 +3,15 @@
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/array.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "tests/unit/sampled.h"
 #include "trainer/extract/extract.h"
 #include "trainer/extract/prom.h"
+#include "trainer/extract/quality.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PROCESS "kepler_process_cpu_seconds_total"
@@ -256,6 +259,110 @@ static const struct sampled two[] = {
 	{ WATTS, "'node_name':'b','source':'redfish'", "100,20 110,20" },
 };
 
+#define OURS "tallywatt_node_energy_joules_total"
+#define OURS_CPU "tallywatt_process_cpu_seconds_total"
+#define OLD "kepler_node_package_joules_total"
+#define OLD_CPU "kepler_container_bpf_cpu_time_ms_total"
+
+/* Power that is no measurement, by the names of Kepler, of its old releases and ours. */
+static void unmeasured_power_teaches_only_by_its_name(void **state)
+{
+	static const struct {
+		struct sampled power, cpu;
+		const char *source, *instead, *missing;
+	} cases[] = {
+		{ { ZONE, "'zone':'package','path':'model:rapl-sysfs'", "100,0 110,100" },
+		  { PROCESS, "'pid':'1'", "100,0 110,5" },
+		  "trained_power_model",
+		  "rapl-sysfs",
+		  ZONE "{zone=\"package\"}" },
+		{ { ZONE, "'zone':'package','path':'fake:package-0'", "100,0 110,100" },
+		  { PROCESS, "'pid':'1'", "100,0 110,5" },
+		  "fake",
+		  "rapl-sysfs",
+		  ZONE "{zone=\"package\"}" },
+		{ { ZONE, "'zone':'psys','path':'passthrough:/x/intel-rapl:1'",
+		    "100,0 110,100" },
+		  { PROCESS, "'pid':'1'", "100,0 110,5" },
+		  "passthrough",
+		  "psys",
+		  ZONE "{zone=\"psys\"}" },
+		{ { OURS, "'zone':'psys','source':'passthrough','path':'/x'",
+		    "100,0 110,100" },
+		  { OURS_CPU, "'pid':'1'", "100,0 110,5" },
+		  "passthrough",
+		  "psys",
+		  OURS "{zone=\"platform\"}" },
+		{ { OURS, "'zone':'package','source':'model','path':'model:acpi'",
+		    "100,0 110,100" },
+		  { OURS_CPU, "'pid':'1'", "100,0 110,5" },
+		  "trained_power_model",
+		  "rapl-sysfs",
+		  OURS "{zone=\"package\"}" },
+		{ { OLD, "'package':'0','mode':'dynamic','source':'passthrough'",
+		    "100,0 110,100" },
+		  { OLD_CPU, "'container_id':'c'", "100,0 110,5000" },
+		  "passthrough",
+		  "rapl-sysfs",
+		  OLD "{source=\"rapl-sysfs\"}" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		const struct sampled series[] = { cases[i].power, cases[i].cpu };
+		const struct tw_extract_args named = make_args(cases[i].source,
+							       "BPFOnly"),
+					     other = make_args(cases[i].instead,
+							       "BPFOnly");
+		struct tw_dataset d = { 0 };
+		char want[256];
+
+		extract(series, 2, &named, &d);
+		assert_int_equal(d.rows, 1);
+		tw_dataset_release(&d);
+		snprintf(want, sizeof(want),
+			 "response has no series of %s; the energy of source '%s' is "
+			 "estimated, simulated or passed on; to train on it, pass "
+			 "--source %s",
+			 cases[i].missing, cases[i].source, cases[i].source);
+		expect_failure(series, 2, &other, TW_NOTFOUND, want);
+	}
+}
+
+static void a_virtual_tree_is_doubted(void **state)
+{
+	static const char *const path[] = {
+		"/sys/class/powercap/intel-rapl:0",
+		"/run/host-power/class/powercap/intel-rapl:0"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		char labels[128];
+		const struct sampled series[] = { { ZONE, labels, "100,0 110,100" },
+						  { PROCESS, "'pid':'1'",
+						    "100,0 110,5" } };
+		struct tw_extract_args args = make_args("rapl-sysfs", "BPFOnly");
+		struct tw_quality q = { 0 };
+		struct tw_dataset d = { 0 };
+		struct tw_buf text = { 0 };
+
+		args.quality = &q;
+		snprintf(labels, sizeof(labels), "'zone':'package','path':'%s'", path[i]);
+		extract(series, 2, &args, &d);
+		tw_quality_to_text(&q, &text);
+		assert_true(
+			(strstr(text.data,
+				"warning: the meter's path "
+				"'/run/host-power/class/powercap/intel-rapl:0' is not "
+				"below /sys: a host or another program wrote it, and its "
+				"power may be an estimate\n") != NULL) == (i == 1));
+		tw_buf_clear(&text);
+		tw_quality_release(&q);
+		tw_dataset_release(&d);
+	}
+}
+
 static void one_machine_of_several_is_selected_by_name(void **state)
 {
 	struct tw_extract_args args = make_args("redfish", "BPFOnly");
@@ -284,6 +391,8 @@ int main(void)
 		cmocka_unit_test(tw_collector_has_energy_by_zone_source_and_mode),
 		cmocka_unit_test(missing_metrics_have_the_exporters_names),
 		cmocka_unit_test(groups_and_sources_belong_to_one_exporter),
+		cmocka_unit_test(unmeasured_power_teaches_only_by_its_name),
+		cmocka_unit_test(a_virtual_tree_is_doubted),
 		cmocka_unit_test(one_machine_of_several_is_selected_by_name),
 	};
 

@@ -16,6 +16,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -382,8 +383,11 @@ static int measure_quality(struct job *j, const struct tw_prom *p, struct tw_err
 				.restarts = count_restarts(j),
 				.energy_meter_j = j->power.grown_j,
 				.lag_corrected_s = j->corrected_s };
+	const char *path = tw_extract_virtual_path(p, j->args->source);
 	int rc = -1;
 
+	if (path != NULL)
+		snprintf(q.virtual_path, sizeof(q.virtual_path), "%s", path);
 	if (node_ms == NULL)
 		return tw_fail(err, TW_NOMEM, "quality of %zu rows", j->power.times);
 	for (size_t k = 0; k < j->power.times; k++)

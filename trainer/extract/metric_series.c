@@ -21,7 +21,35 @@ static bool is_power(const struct tw_schema_metric *m, enum tw_component c,
 {
 	return (m->kind == TW_METRIC_ENERGY || m->kind == TW_METRIC_POWER) &&
 	       m->component == c &&
-	       (m->source == NULL || strcmp(m->source, source->name) == 0);
+	       (m->source == NULL || strcmp(m->source, source->name) == 0 ||
+		!tw_energy_source_is_measured(source));
+}
+
+static bool is_unmeasured(const char *source)
+{
+	const struct tw_energy_source *s = tw_energy_source_find(source);
+
+	return s != NULL && !tw_energy_source_is_measured(s);
+}
+
+/*
+ * The energy source of a series; NULL: not known. A metric of a certain source may carry
+ * an estimate, a simulation or passed-on power: its path or the source label tell.
+ */
+static const char *source_of(const struct tw_series *s, const struct tw_schema *schema,
+			     const struct tw_schema_metric *m)
+{
+	const char *path = tw_series_label(s, "path"), *label = NULL;
+	const char *source = path != NULL ? tw_energy_source_of_path(path) : NULL;
+
+	if (source != NULL)
+		return source;
+	if (schema->source_label != NULL)
+		label = tw_series_label(s, schema->source_label);
+	if (label != NULL)
+		source = tw_schema_source(schema, label);
+	return m->source == NULL || (source != NULL && is_unmeasured(source)) ? source
+									      : m->source;
 }
 
 /* Whether the series is of the metric and, unless source is NULL, of the source. */
@@ -38,10 +66,10 @@ static bool is_of(const struct tw_series *s, const struct tw_schema *schema,
 			      : strcmp(text, m->value) != 0)
 			return false;
 	}
-	if (source == NULL || m->source != NULL)
+	if (source == NULL)
 		return true;
-	text = tw_series_label(s, schema->source_label);
-	return text != NULL && strcmp(tw_schema_source(schema, text), source->name) == 0;
+	text = source_of(s, schema, m);
+	return text != NULL && strcmp(text, source->name) == 0;
 }
 
 const struct tw_series *tw_metric_series_next(const struct tw_metric_series *m, size_t *i)
@@ -266,6 +294,55 @@ bool tw_extract_has_both(const struct tw_prom *p, const struct tw_feature_group 
 	return false;
 }
 
+const struct tw_energy_source *tw_extract_unmeasured(const struct tw_prom *p)
+{
+	for (size_t i = 0; i < tw_energy_source_count(); i++) {
+		const struct tw_energy_source *s = tw_energy_source_at(i);
+
+		if (!tw_energy_source_is_measured(s) && tw_extract_has_source(p, s))
+			return s;
+	}
+	return NULL;
+}
+
+/* The path of a series by which its meter is a virtual tree, or NULL. */
+static const char *find_virtual(const struct tw_prom *p, const struct tw_schema *schema,
+				const struct tw_schema_metric *m)
+{
+	const struct tw_metric_series all =
+		find_series(p, schema, m, tw_energy_source_find(m->source));
+	const struct tw_series *s;
+	size_t i = 0;
+
+	while ((s = tw_metric_series_next(&all, &i)) != NULL) {
+		const char *path = tw_series_label(s, "path");
+
+		if (path != NULL && tw_energy_path_is_virtual(path))
+			return path;
+	}
+	return NULL;
+}
+
+const char *tw_extract_virtual_path(const struct tw_prom *p,
+				    const struct tw_energy_source *source)
+{
+	for (size_t k = 0; k < tw_schema_count(); k++) {
+		const struct tw_schema *schema = tw_schema_at(k);
+
+		for (size_t i = 0; i < schema->metric_count; i++) {
+			const struct tw_schema_metric *m = &schema->metrics[i];
+			const char *path = NULL;
+
+			if (m->kind == TW_METRIC_ENERGY && m->source != NULL &&
+			    (source == NULL || strcmp(m->source, source->name) == 0))
+				path = find_virtual(p, schema, m);
+			if (path != NULL)
+				return path;
+		}
+	}
+	return NULL;
+}
+
 /* ---- the schema of an extraction ---- */
 
 /* How well a schema fits a request: the number of wanted metrics in the response, and the
@@ -424,6 +501,11 @@ int tw_extract_check(const struct tw_prom *p, const struct tw_schema *schema,
 		goto out;
 	}
 	if (names.len > 0) {
+		const struct tw_energy_source *other = tw_extract_unmeasured(p);
+
+		if (other != NULL && other != a->source)
+			tw_buf_addf(&names, "; " TW_EXTRACT_UNMEASURED, other->name,
+				    other->name);
 		tw_fail(err, TW_NOTFOUND, "response has no series of %s", names.data + 2);
 		goto out;
 	}

@@ -73,6 +73,23 @@ bool tw_extract_has_source(const struct tw_prom *p, const struct tw_energy_sourc
 bool tw_extract_has_both(const struct tw_prom *p, const struct tw_feature_group *g,
 			 const struct tw_energy_source *s);
 
+/* A source of the response that does not measure, or NULL. */
+const struct tw_energy_source *tw_extract_unmeasured(const struct tw_prom *p);
+
+/* Why such a source is not trained on; its name twice. */
+#define TW_EXTRACT_UNMEASURED                                                          \
+	"the energy of source '%s' is estimated, simulated or passed on; to train on " \
+	"it, "                                                                         \
+	"pass --source %s"
+
+/*
+ * The path of a zone of the source (NULL: of any) that is neither below sysfs nor a
+ * device, or NULL. It is of a powercap tree that a program wrote, whose power may be an
+ * estimate. Only of metrics without a label of the source, such as Kepler's.
+ */
+const char *tw_extract_virtual_path(const struct tw_prom *p,
+				    const struct tw_energy_source *source);
+
 /* Whether to use the series: with a->vm_metrics a VM's, else a host's. */
 bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args *a);
 

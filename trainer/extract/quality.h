@@ -40,6 +40,7 @@ struct tw_quality {
 	double lag_s;           /* by which power follows the features; 0: not seen */
 	double lag_corrected_s; /* by which power was shifted before, set by the caller */
 	struct tw_strs constant, missing; /* features */
+	char virtual_path[128];           /* of a meter that a program wrote; "": none */
 };
 
 /* Rows of one machine, in order of time. */

@@ -45,6 +45,11 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 	const double cpu = tw_quality_share(q->cpu_rows_s, q->cpu_node_s);
 	const double energy = tw_quality_share(q->energy_rows_j, q->energy_meter_j);
 
+	if (q->virtual_path[0] != '\0')
+		tw_buf_addf(b,
+			    "the meter's path '%s' is not below /sys: a host or another "
+			    "program wrote it, and its power may be an estimate\n",
+			    q->virtual_path);
 	if (is_off(cpu))
 		tw_buf_addf(b, "the rows have %.1f %% of the node's CPU time: %s\n",
 			    100 * cpu, find_reason(q, cpu));

@@ -394,5 +394,5 @@ const char *tw_schema_source(const struct tw_schema *s, const char *label)
 	for (size_t i = 0; i < s->source_count; i++)
 		if (strcmp(s->sources[i].label, label) == 0)
 			return s->sources[i].source;
-	return label;
+	return tw_energy_source_of_meter(label);
 }

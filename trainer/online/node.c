@@ -7,6 +7,7 @@
 #include "lib/core/file.h"
 #include "lib/program/log.h"
 #include "model-db/publish.h"
+#include "trainer/extract/metric_series.h"
 #include "trainer/extract/prom_text.h"
 #include "trainer/extract/prom_store.h"
 #include "trainer/online/attempt.h"
@@ -35,7 +36,8 @@ struct tw_online_node {
 	size_t rival; /* the model of previous like it; previous.count: none */
 	struct tw_live live, previous_live;
 	int64_t taken_to_ms;
-	struct tw_attempt *attempt;              /* a training in progress, or NULL */
+	bool doubted;               /* a line about its meter is in the log */
+	struct tw_attempt *attempt; /* a training in progress, or NULL */
 	int64_t attempt_to_ms, attempt_onset_ms; /* its last samples; its drift or 0 */
 };
 
@@ -210,6 +212,26 @@ static int bound_window(struct tw_online_node *n, struct tw_err *err)
 	return rc;
 }
 
+/* Say once why the machine's power is not trained on, or may be no measurement. */
+static void doubt_meter(struct tw_online_node *n, const struct tw_prom *samples)
+{
+	const struct tw_energy_source *other = tw_extract_unmeasured(samples);
+	const char *path = tw_extract_virtual_path(samples, NULL);
+
+	if (n->doubted || (path == NULL && other == NULL))
+		return;
+	n->doubted = true;
+	if (path != NULL)
+		tw_log_warn("%s: the meter's path '%.100s' is not below /sys: a host or "
+			    "another program wrote it, and its power may be an estimate",
+			    n->machine, path);
+	else
+		tw_log_warn(
+			"%s: power of source '%s' is not trained on: it is estimated, "
+			"simulated or passed on",
+			n->machine, other->name);
+}
+
 int tw_online_node_take(struct tw_online_node *n, const struct tw_prom *samples,
 			int64_t from_ms, int64_t to_ms, struct tw_err *err)
 {
@@ -220,6 +242,7 @@ int tw_online_node_take(struct tw_online_node *n, const struct tw_prom *samples,
 	struct tw_err why = { 0 };
 	int rc = -1;
 
+	doubt_meter(n, samples);
 	/* A machine with a meter may have an interval without a row, between two that
 	 * its samples connect. */
 	if (tw_segment_summarize(samples, &g, &why) < 0 && n->taken_to_ms == 0) {
