@@ -17,9 +17,11 @@ METRICS = ("kepler_container_bpf_cpu_time_ms_total", "kepler_container_bpf_page_
 
 class Machine:
     """One CPU that rests, computes and mixes, for a quarter of a second to one each. `law` may be
-    changed: (W at rest, W of a busy CPU); and `source`, the label of its meter."""
+    changed: (W at rest, W of a busy CPU); and `source`, the label of its meter, and `jobs`, which
+    scrape its exporter."""
 
     source = "intel_rapl"
+    jobs = ("kepler",)
 
     def __init__(self, seed=1, noise_w=0.02, start_s=START_S):
         self.start_s = start_s
@@ -49,16 +51,17 @@ class Machine:
         first = max(0, math.floor((after_s - self.start_s) / STEP_S) + 1)
         last = min(len(self.at) - 1, math.floor((to_s - self.start_s) / STEP_S + 1e-6))
         times = [(i, self.start_s + i * STEP_S) for i in range(first, last + 1)]
-        labels = {"__name__": metric, "instance": "teacher", "job": "kepler"}
-        if metric == METRICS[2]:
-            yield ({**labels, "mode": "dynamic", "source": self.source, "package": "0"},
-                   [(t, self.at[i][0]) for i, t in times])
-            yield ({**labels, "mode": "idle", "source": self.source, "package": "0"},
-                   [(t, 0.0) for i, t in times])
-        else:
-            yield ({**labels, "container_id": "abc", "pod_name": "web",
-                    "container_name": "app", "container_namespace": "shop"},
-                   [(t, self.at[i][1 + METRICS.index(metric)]) for i, t in times])
+        for job in self.jobs:
+            labels = {"__name__": metric, "instance": "teacher", "job": job}
+            if metric == METRICS[2]:
+                yield ({**labels, "mode": "dynamic", "source": self.source, "package": "0"},
+                       [(t, self.at[i][0]) for i, t in times])
+                yield ({**labels, "mode": "idle", "source": self.source, "package": "0"},
+                       [(t, 0.0) for i, t in times])
+            else:
+                yield ({**labels, "container_id": "abc", "pod_name": "web",
+                        "container_name": "app", "container_namespace": "shop"},
+                       [(t, self.at[i][1 + METRICS.index(metric)]) for i, t in times])
 
 
 class ScriptedPrometheus(Server):

@@ -5,7 +5,9 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/sampled.h"
+#include "trainer/extract/copies.h"
 #include "trainer/extract/extract.h"
 #include "trainer/extract/prom.h"
 #include "trainer/extract/quality.h"
@@ -363,6 +365,109 @@ static void a_virtual_tree_is_doubted(void **state)
 	}
 }
 
+/* A second series of a process or of a package, beside those of job a. */
+struct second {
+	const char *metric, *labels, *samples;
+	const char *named; /* in the refusal; NULL: the series is a part */
+};
+
+#define FIRST_CPU "100,10 110,15 120,17 130,26"
+#define FIRST_JOULES "100,1000 110,1300 120,1500 130,2000"
+
+static void check_second(const struct second *c)
+{
+	const struct sampled cpu = { PROCESS,
+				     "'pid':'1','comm':'x','job':'a','instance':'m:1'",
+				     FIRST_CPU };
+	const struct sampled joules = {
+		ZONE, "'zone':'package','path':'/0','job':'a','instance':'m:1'",
+		FIRST_JOULES
+	};
+	const struct sampled more = { c->metric, c->labels, c->samples };
+	const bool of_cpu = strcmp(c->metric, PROCESS) == 0;
+	const struct sampled series[] = { cpu, of_cpu ? more : joules,
+					  of_cpu ? joules : more };
+	const struct tw_extract_args args = make_args("rapl-sysfs", "BPFOnly");
+	struct tw_prom *p = sampled_response(series, TW_COUNT(series));
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	if (c->named == NULL) {
+		if (tw_extract(p, &args, &d, &err) < 0)
+			fail_msg("%s: %s", c->labels, err.text);
+	} else {
+		if (tw_extract(p, &args, &d, &err) == 0)
+			fail_msg("%s: taken", c->labels);
+		if (err.code != TW_INVALID || strstr(err.text, c->named) == NULL)
+			fail_msg("got  %s\nwant %s", err.text, c->named);
+		assert_non_null(strstr(err.text, "read it once: --match '"));
+	}
+	tw_dataset_release(&d);
+	tw_prom_free(p);
+}
+
+static void an_exporter_that_two_jobs_scrape_is_refused(void **state)
+{
+	static const struct second seconds[] = {
+		{ PROCESS, "'pid':'1','comm':'x','job':'b','instance':'m:1'", FIRST_CPU,
+		  PROCESS ": {job=\"a\"} and {job=\"b\"} have the same values, as if an "
+			  "exporter were scraped twice" },
+		/* The other job's samples are later; the name of the process has changed.
+		 */
+		{ PROCESS, "'pid':'1','comm':'y','job':'b','instance':'m:1'",
+		  "103,11.5 113,15.6 123,19.7 133,27", "{job=\"a\"} and {job=\"b\"}" },
+		{ PROCESS,
+		  "'pid':'1','comm':'x','job':'a','instance':'m:1','pod':'p',"
+		  "'service':'s'",
+		  FIRST_CPU, "{} and {pod=\"p\",service=\"s\"}" },
+		{ ZONE, "'zone':'package','path':'/0','job':'b','instance':'m:1'",
+		  FIRST_JOULES, ZONE ": {job=\"a\"} and {job=\"b\"}" },
+		/* Another package, with equal values or with none. */
+		{ ZONE, "'zone':'package','path':'/1','job':'a','instance':'m:1'",
+		  FIRST_JOULES, NULL },
+		{ ZONE, "'zone':'package','path':'/1','job':'b','instance':'m:1'",
+		  "100,0 110,0 120,0 130,0", NULL },
+		/* Another process. */
+		{ PROCESS, "'pid':'2','comm':'x','job':'b','instance':'m:1'", FIRST_CPU,
+		  NULL },
+		/* One job after the other: the last sample of the first is repeated. */
+		{ PROCESS, "'pid':'1','comm':'x','job':'b','instance':'m:1'",
+		  "130,26 140,30 150,31 160,38", NULL },
+		/* A new exporter counts from 0, beside the old one. */
+		{ PROCESS, "'pid':'1','comm':'x','job':'b','instance':'m:1'",
+		  "100,0 110,5 120,7 130,16", NULL },
+		/* It did not grow. */
+		{ PROCESS, "'pid':'1','comm':'x','job':'b','instance':'m:1'",
+		  "100,10 110,10 120,10 130,10", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(seconds); i++)
+		check_second(&seconds[i]);
+}
+
+/* A failed allocation is that, and no refusal. */
+static void copies_are_found_or_memory_is_short(void **state)
+{
+	static const struct sampled series[] = {
+		{ PROCESS, "'pid':'1','job':'a'", FIRST_CPU },
+		{ PROCESS, "'pid':'1','job':'b'", FIRST_CPU },
+	};
+	struct tw_prom *p = sampled_response(series, TW_COUNT(series));
+	struct tw_err err;
+	int n = 1;
+
+	(void)state;
+	do {
+		err = (struct tw_err){ 0 };
+		fail_alloc_at(n++);
+		assert_int_equal(tw_copies_check_all(p, &err), -1);
+		assert_int_equal(err.code, fail_alloc_hit() ? TW_NOMEM : TW_INVALID);
+	} while (err.code == TW_NOMEM);
+	assert_true(n > 3);
+	tw_prom_free(p);
+}
+
 static void one_machine_of_several_is_selected_by_name(void **state)
 {
 	struct tw_extract_args args = make_args("redfish", "BPFOnly");
@@ -393,6 +498,8 @@ int main(void)
 		cmocka_unit_test(groups_and_sources_belong_to_one_exporter),
 		cmocka_unit_test(unmeasured_power_teaches_only_by_its_name),
 		cmocka_unit_test(a_virtual_tree_is_doubted),
+		cmocka_unit_test(an_exporter_that_two_jobs_scrape_is_refused),
+		cmocka_unit_test(copies_are_found_or_memory_is_short),
 		cmocka_unit_test(one_machine_of_several_is_selected_by_name),
 	};
 

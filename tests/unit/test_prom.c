@@ -17,7 +17,7 @@
 
 static const char small[] =
 	"{\"kepler_container_cpu_cycles_total\":["
-	"{\"metric\":{\"container_id\":\"abc\",\"endpoint\":\"http\"},"
+	"{\"metric\":{\"container_id\":\"abc\",\"scheme\":\"http\"},"
 	"\"values\":[[10,\"1\"],[13.5,\"2.5e3\"]]},"
 	"{\"metric\":{\"container_id\":\"def\"},\"values\":[[10,\"0\"],[13.5,\"7\"]]}],"
 	"\"other_total\":[{\"metric\":{},\"values\":[[1,\"NaN\"]]}],"
@@ -43,7 +43,7 @@ static void schema_metrics_are_kept_with_the_labels_that_schemas_use(void **stat
 	s = tw_prom_series(p, "kepler_container_cpu_cycles_total", &count);
 	assert_int_equal(count, 2);
 	assert_string_equal(tw_series_label(&s[0], "container_id"), "abc");
-	assert_null(tw_series_label(&s[0], "endpoint"));
+	assert_null(tw_series_label(&s[0], "scheme"));
 	assert_int_equal(s[0].time_ms.count, 2);
 	assert_int_equal(s[0].value.count, 2);
 	assert_true(tw_packed_last(&s[0].time_ms) == 13500);

@@ -128,7 +128,7 @@ static void names_are_matched_whole(void **state)
 	assert_false(tw_schema_has_metric("", 0));
 	assert_true(tw_schema_has_label("container_id=", 12));
 	assert_false(tw_schema_has_label("container_id=", 13));
-	assert_false(tw_schema_has_label("endpoint", 8));
+	assert_false(tw_schema_has_label("datacenter", 10));
 }
 
 static void old_names_of_energy_sources_are_mapped(void **state)

@@ -4,6 +4,7 @@
 #include "lib/core/err.h"
 #include "trainer/extract/balance.h"
 #include "trainer/extract/clock.h"
+#include "trainer/extract/copies.h"
 #include "trainer/extract/guest.h"
 #include "trainer/extract/lag.h"
 #include "trainer/extract/late.h"
@@ -405,6 +406,23 @@ out:
 	return rc;
 }
 
+/* No counter of the rows may be there twice. */
+static int check_copies(const struct job *j, const struct tw_prom *p,
+			const struct tw_schema *schema, struct tw_err *err)
+{
+	for (size_t f = 0; f < j->features; f++)
+		if (tw_copies_check(&j->feature[f], err) < 0)
+			return -1;
+	for (size_t k = 0; k < j->components; k++) {
+		const struct tw_metric_series m =
+			tw_energy_series(p, schema, j->component[k], j->args->source);
+
+		if (tw_copies_check(&m, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Find the wanted metrics, the packages, power and the workloads' counters. */
 static int find_inputs(struct job *j, const struct tw_prom *p, struct tw_err *err)
 {
@@ -415,6 +433,8 @@ static int find_inputs(struct job *j, const struct tw_prom *p, struct tw_err *er
 		return -1;
 	j->features = tw_extract_features(p, schema, a->group, j->feature);
 	j->components = tw_extract_components(p, schema, a->source, j->component);
+	if (a->compat == TW_COMPAT_NONE && check_copies(j, p, schema, err) < 0)
+		return -1;
 	if (tw_clock_find(p, schema, a, &j->clock, err) < 0 ||
 	    tw_packages_find(p, schema, a, j->component, j->components, &j->packages,
 			     err) < 0 ||

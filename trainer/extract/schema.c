@@ -55,6 +55,13 @@
 static const char *const machine_labels[] = { "node_name", "exported_instance",
 					      "instance", NULL };
 
+/* Labels that Prometheus adds by its scrape job and target, or Thanos and Mimir by the
+ * server; stored, too. */
+static const char *const scrape_labels[] = {
+	"container",  "endpoint",           "job",     "namespace", "pod",
+	"prometheus", "prometheus_replica", "replica", "service",   NULL
+};
+
 /*
  * ---- Kepler 0.10 and later ----
  *
@@ -89,8 +96,8 @@ static const char *const kepler_unit_labels[] = { "path", "bmc_id", "chassis_id"
 						  "source_id", NULL };
 /* comm and exe change at exec, state at the end of a process. */
 static const char *const kepler_other_labels[] = {
-	"comm",    "exe",   "job",  "model_name", "physical_id", "pod", "processor",
-	"runtime", "state", "type", "vendor_id",  "zone",        NULL
+	"comm",  "exe",  "model_name", "physical_id", "processor", "runtime",
+	"state", "type", "vendor_id",  "zone",        NULL
 };
 
 static const struct tw_schema kepler = {
@@ -174,10 +181,9 @@ static const char *const legacy_id_labels[] = { "container_id", "pod_name",
 						"container_name", "container_namespace",
 						NULL };
 static const char *const legacy_unit_labels[] = { "mode", "package", NULL };
-/* command changes at exec, pod when the exporter restarts. */
-static const char *const legacy_other_labels[] = { "command", "cpu", "job",
-						   "pkg_id",  "pod", "qatDevID",
-						   "type",    NULL };
+/* command changes at exec. */
+static const char *const legacy_other_labels[] = { "command",  "cpu",  "pkg_id",
+						   "qatDevID", "type", NULL };
 
 static const struct tw_schema kepler_legacy = {
 	.name = "kepler-legacy",
@@ -226,7 +232,7 @@ static const struct tw_schema_metric node_metrics[] = {
 
 static const char *const node_id_labels[] = { "cpu", NULL };
 static const char *const node_unit_labels[] = { "index", "path", "chip", "sensor", NULL };
-static const char *const node_other_labels[] = { "job", "mode", "pod", NULL };
+static const char *const node_other_labels[] = { "mode", NULL };
 
 static const struct tw_schema node_exporter = {
 	.name = "node-exporter",
@@ -291,9 +297,11 @@ static const char *const tallywatt_id_labels[] = { "container_id", "container_na
 static const char *const tallywatt_unit_labels[] = { "mode", "path", "package", NULL };
 /* command changes at exec, cgroup at a move, serial where a pid is used again. */
 static const char *const tallywatt_other_labels[] = {
-	"cgroup",           "chips",  "comm",   "command", "cores",     "exe",
-	"frequency",        "job",    "memory", "pod",     "processor", "serial",
-	"threads_per_core", "vendor", "zone",   NULL
+	/* Of workloads and zones. */
+	"cgroup", "comm", "command", "exe", "serial", "zone",
+	/* Of the machine. */
+	"chips", "cores", "frequency", "memory", "processor", "threads_per_core",
+	"vendor", NULL
 };
 
 static const struct tw_schema tallywatt = {
@@ -376,6 +384,8 @@ bool tw_schema_has_label(const char *name, size_t len)
 {
 	if (memchr(name, '\0', len) != NULL)
 		return false;
+	if (is_among(scrape_labels, name, len))
+		return true;
 	for (size_t i = 0; i < TW_COUNT(schemas); i++) {
 		const struct tw_schema *s = schemas[i];
 
@@ -387,6 +397,13 @@ bool tw_schema_has_label(const char *name, size_t len)
 			return true;
 	}
 	return false;
+}
+
+bool tw_schema_is_scrape_label(const char *name)
+{
+	const size_t len = strlen(name);
+
+	return is_among(scrape_labels, name, len) || is_among(machine_labels, name, len);
 }
 
 const char *tw_schema_source(const struct tw_schema *s, const char *label)

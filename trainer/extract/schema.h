@@ -84,6 +84,9 @@ bool tw_schema_has_metric(const char *name, size_t len);
 /* Whether a schema uses the label, so that its texts are stored. */
 bool tw_schema_has_label(const char *name, size_t len);
 
+/* Whether the label tells who scraped a series, or which machine, not what it counts. */
+bool tw_schema_is_scrape_label(const char *name);
+
 /* Canonical name of the energy source that a label's text means; else the text itself. */
 const char *tw_schema_source(const struct tw_schema *s, const char *label);
 
