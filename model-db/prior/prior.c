@@ -12,11 +12,14 @@ void tw_prior_locate(const struct tw_prior *p, const struct tw_prior_machine *m,
 		     struct tw_prior_row *out)
 {
 	memcpy(out->number, m->number, sizeof(out->number));
-	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
-		out->category[c] =
-			m->category[c][0] == '\0'
-				? -1
-				: (int)tw_strs_find(&p->names[c], m->category[c]);
+	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++) {
+		const ptrdiff_t at = tw_strs_find(&p->names[c], m->category[c]);
+
+		if (m->category[c][0] == '\0')
+			out->category[c] = TW_PRIOR_UNKNOWN;
+		else
+			out->category[c] = at >= 0 ? (int)at : TW_PRIOR_NEW;
+	}
 }
 
 double tw_prior_log_scale(enum tw_prior_scale s, const struct tw_prior_row *r)
@@ -116,6 +119,46 @@ void tw_prior_compose(const struct tw_prior_member *m, const struct tw_prior_row
 	log_w[TW_PRIOR_LOADS - 1] = log(full);
 }
 
+static bool is_used(const struct tw_prior_view *v, size_t row)
+{
+	return v->member[0].target[0].weight[row] != 0;
+}
+
+static bool has_level(const struct tw_prior *p, const struct tw_prior_view *v,
+		      const struct tw_prior_row *r, enum tw_prior_category c)
+{
+	for (size_t i = 0; i < p->rows; i++)
+		if (is_used(v, i) && p->row[i].category[c] == r->category[c])
+			return true;
+	return false;
+}
+
+/*
+ * Replace levels that the view has no machine of, in the categories that stand for an
+ * era, by those of its newest machine. Without a level, a machine would have the mean
+ * power of all eras. Architectures and generations are those of a vendor.
+ */
+static void take_newest(const struct tw_prior *p, const struct tw_prior_view *v,
+			struct tw_prior_row *r)
+{
+	static const enum tw_prior_category eras[] = { TW_PRIOR_ARCHITECTURE,
+						       TW_PRIOR_GENERATION,
+						       TW_PRIOR_MEMORY_TYPE };
+
+	for (size_t k = 0; k < sizeof(eras) / sizeof(eras[0]); k++) {
+		const enum tw_prior_category c = eras[k];
+
+		if (r->category[c] == TW_PRIOR_UNKNOWN || has_level(p, v, r, c))
+			continue;
+		for (size_t i = 0; i < p->rows; i++)
+			if (is_used(v, i) && p->row[i].category[c] >= 0 &&
+			    (c == TW_PRIOR_MEMORY_TYPE ||
+			     p->row[i].category[TW_PRIOR_VENDOR] ==
+				     r->category[TW_PRIOR_VENDOR]))
+				r->category[c] = p->row[i].category[c];
+	}
+}
+
 static void member_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
 			 const struct tw_prior_member *m, const struct tw_prior_row *r,
 			 double *log_w)
@@ -140,12 +183,14 @@ static void member_log_w(const struct tw_prior *p, const struct tw_prior_view *v
 void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
 			 const struct tw_prior_row *r, double *log_w)
 {
+	struct tw_prior_row newest = *r;
 	double one[TW_PRIOR_LOADS];
 
+	take_newest(p, v, &newest);
 	for (size_t j = 0; j < TW_PRIOR_LOADS; j++)
 		log_w[j] = 0;
 	for (size_t i = 0; i < v->members; i++) {
-		member_log_w(p, v, &v->member[i], r, one);
+		member_log_w(p, v, &v->member[i], &newest, one);
 		for (size_t j = 0; j < TW_PRIOR_LOADS; j++)
 			log_w[j] += one[j] / (double)v->members;
 	}

@@ -135,14 +135,17 @@ struct tw_prior_view {
 	struct tw_prior_misses later;  /* of other generations */
 };
 
-/* A training machine: numbers, and places in the lists of categories (-1: unknown). */
+/* A category without a place in its list: nobody knows it, or the table lacks it. */
+enum { TW_PRIOR_UNKNOWN = -1, TW_PRIOR_NEW = -2 };
+
+/* A training machine: numbers, and places in the lists of categories. */
 struct tw_prior_row {
 	double number[TW_PRIOR_NUMBERS];
 	int category[TW_PRIOR_CATEGORIES];
 };
 
 struct tw_prior {
-	struct tw_prior_row *row;
+	struct tw_prior_row *row;        /* the newest machine is last */
 	double (*row_w)[TW_PRIOR_LOADS]; /* measured power of each row */
 	size_t rows;
 	struct tw_strs names[TW_PRIOR_CATEGORIES];     /* of the categories */
@@ -181,7 +184,11 @@ double tw_prior_covariance(const struct tw_prior_kernel *k, unsigned categories,
 void tw_prior_compose(const struct tw_prior_member *m, const struct tw_prior_row *r,
 		      const double *target, double *log_w);
 
-/* log W of a view, the mean of its members: the median, without variance and factor. */
+/*
+ * log W of a view, the mean of its members: the median, without variance and factor. An
+ * architecture, generation or memory type that the view's machines lack counts as that of
+ * the newest machine.
+ */
 void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
 			 const struct tw_prior_row *r, double *log_w);
 

@@ -102,6 +102,70 @@ static void an_interval_is_wider_far_from_the_table(void **state)
 	}
 }
 
+/* The newest machine of the table has DDR4; the types differ in power. */
+static void a_memory_type_that_the_table_lacks_counts_as_the_newest(void **state)
+{
+	static const struct {
+		const char *memory;
+		bool as_newest;
+	} cases[] = { { "ddr4", true }, { "ddr9", true }, { "", false } };
+	struct tw_prior_row r[TW_COUNT(cases)];
+	struct tw_prior_machine m;
+	struct tw_buf text = { 0 };
+	struct tw_prior p = { 0 };
+	struct tw_err err = { 0 };
+
+	tw_prior_write(*state, &text);
+	assert_int_equal(tw_prior_read(text.data, text.len, &p, &err), 0);
+	measured_other(&m, 10, 102, 2);
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		snprintf(m.category[TW_PRIOR_MEMORY_TYPE], TW_PRIOR_TEXT, "%s",
+			 cases[i].memory);
+		tw_prior_locate(&p, &m, &r[i]);
+	}
+	for (size_t v = 0; v < p.views; v++) {
+		double newest[TW_PRIOR_LOADS], log_w[TW_PRIOR_LOADS];
+
+		/* All machines of the table are Haswells with DDR4: the mean is theirs.
+		 */
+		for (size_t k = 0; k < p.view[v].members; k++) {
+			struct tw_prior_target *full = &p.view[v].member[k].target[0];
+
+			full->kernel.category[TW_PRIOR_MEMORY_TYPE] = 1;
+			full->weight[0] += 0.1;
+		}
+		tw_prior_view_log_w(&p, &p.view[v], &r[0], newest);
+		for (size_t i = 1; i < TW_COUNT(cases); i++) {
+			tw_prior_view_log_w(&p, &p.view[v], &r[i], log_w);
+			assert_int_equal(fabs(log_w[LAST] - newest[LAST]) < 1e-12,
+					 cases[i].as_newest);
+		}
+	}
+	tw_prior_release(&p);
+	tw_buf_clear(&text);
+}
+
+static void the_newest_machine_of_a_table_is_last(void **state)
+{
+	struct tw_machine_table t = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_buf b = { 0 };
+
+	(void)state;
+	tw_buf_adds(&b, measured_header);
+	for (int year = 2015; year >= 2012; year--)
+		tw_buf_addf(&b,
+			    "Intel Xeon E5-2660,A,%d-06,2019,2200,2,16,2,64,95,800,5,6,7,"
+			    "8,9,10,11,12,13,14,15\n",
+			    year);
+	assert_int_equal(tw_machine_table_read(b.data, b.len, &t, &err), 0);
+	assert_int_equal(t.count, 4);
+	for (size_t i = 0; i < t.count; i++)
+		assert_int_equal(t.machine[i].year, 2012 + (int)i);
+	tw_machine_table_release(&t);
+	tw_buf_clear(&b);
+}
+
 static void a_view_needs_no_more_than_is_known(void **state)
 {
 	const struct tw_prior *p = *state;
@@ -365,6 +429,8 @@ int main(void)
 		cmocka_unit_test(an_unseen_processor_is_near_its_law),
 		cmocka_unit_test(power_never_falls_and_intervals_hold_it),
 		cmocka_unit_test(an_interval_is_wider_far_from_the_table),
+		cmocka_unit_test(a_memory_type_that_the_table_lacks_counts_as_the_newest),
+		cmocka_unit_test(the_newest_machine_of_a_table_is_last),
 		cmocka_unit_test(a_view_needs_no_more_than_is_known),
 		cmocka_unit_test(a_file_gives_the_same_answers),
 		cmocka_unit_test(broken_files_are_refused),

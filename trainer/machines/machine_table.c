@@ -229,6 +229,19 @@ static int add_machine(struct reader *r, struct tw_err *err)
 	return 0;
 }
 
+/* The prior takes the last machine for the newest. */
+static void sort_by_year(struct tw_machine_table *t)
+{
+	for (size_t i = 1; i < t->count; i++) {
+		const struct tw_measured_machine m = t->machine[i];
+		size_t k = i;
+
+		for (; k > 0 && t->machine[k - 1].year > m.year; k--)
+			t->machine[k] = t->machine[k - 1];
+		t->machine[k] = m;
+	}
+}
+
 int tw_machine_table_read(const char *data, size_t len, struct tw_machine_table *out,
 			  struct tw_err *err)
 {
@@ -242,6 +255,7 @@ int tw_machine_table_read(const char *data, size_t len, struct tw_machine_table 
 		if (take_row(&r, &more, err) < 0 || (more && add_machine(&r, err) < 0))
 			goto out;
 	}
+	sort_by_year(out);
 	rc = 0;
 out:
 	tw_csv_cells_release(&r.cells);

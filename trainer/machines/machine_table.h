@@ -25,7 +25,7 @@ struct tw_measured_machine {
 
 /* All zero bytes is empty. */
 struct tw_machine_table {
-	struct tw_measured_machine *machine;
+	struct tw_measured_machine *machine; /* by year */
 	size_t count;
 	size_t processors;
 };
