@@ -25,7 +25,7 @@ int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
 		    const struct tw_choice *chosen, struct tw_model *out,
 		    struct tw_err *err)
 {
-	struct tw_model m = { 0 };
+	struct tw_prior_estimate e;
 	const struct tw_likeness *measured =
 		chosen != NULL ? &chosen->entry->machine->likeness : NULL;
 	struct tw_likeness mine;
@@ -38,15 +38,13 @@ int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
 	if (measured != NULL && mine.vendor[0] != '\0' &&
 	    strcmp(mine.processor, measured->processor) == 0)
 		return tw_fail(err, TW_NOTFOUND, "this processor was measured");
-	if (tw_prior_model(&x->prior, &w->spec, w->source, &w->metrics, &m, err) < 0)
+	if (tw_prior_estimate(&x->prior, &w->spec, &e, err) < 0)
 		return -1;
+	/* Both errors are of wall power. */
 	if (measured != NULL && chosen->match == TW_MATCH_SIMILAR &&
-	    m.info.mape_percent > 100 * nearest_error(&x->prior, &mine, measured)) {
-		tw_model_release(&m);
+	    e.error > nearest_error(&x->prior, &mine, measured))
 		return tw_fail(
 			err, TW_NOTFOUND,
 			"the error of the nearest machine is less than the prior's");
-	}
-	*out = m;
-	return 0;
+	return tw_prior_model_of(&e, &w->spec, w->source, &w->metrics, out, err);
 }

@@ -22,8 +22,9 @@
 
 /*
  * A component's share of wall power: of idle power, and of the power above it, and the
- * factor by which they may be wrong. Package and DRAM: linear models of the recordings
- * nx12-rapl and nx12-acpi, the only ones that have both meters (docs/machines.md).
+ * factor by which they may be wrong: exp of the standard deviation of their logarithm.
+ * Package and DRAM: linear models of the recordings nx12-rapl and nx12-acpi, the only
+ * ones that have both meters (docs/machines.md).
  */
 struct share {
 	enum tw_component component;
@@ -139,16 +140,26 @@ static double part_of(const struct share *k, const double *model_w, double w)
 	return model_w[0] * k->idle + (w - model_w[0]) * k->dynamic;
 }
 
+/* The mean of |exp(z) - 1| of a normal z: z has a standard deviation of log(factor). */
+static double mean_error(double factor)
+{
+	const double sd = log(factor);
+
+	return exp(0.5 * sd * sd) * erf(sd / sqrt(2));
+}
+
 /*
  * Bins of the interval, one a load, between the powers that the model predicts. model_w
  * is the wall power of the model at each load; the curve may differ from it.
  */
-static void add_interval(json_t *metadata, const struct share *k,
+static void add_interval(struct tw_model_info *info, const struct share *k,
 			 const struct tw_prior_curve *c, const double *model_w)
 {
+	const double of_share = mean_error(k->uncertainty);
+	json_t *metadata = info->metadata;
 	json_t *widths = json_array(), *edges = json_array();
 	const char *name = tw_component_name(k->component);
-	double error = 0, worst = 0, last = 0;
+	double error = 0, relative = 0, gap = 0, worst = 0, last = 0;
 	bool rises = true;
 	char key[64];
 
@@ -163,8 +174,10 @@ static void add_interval(json_t *metadata, const struct share *k,
 
 		json_array_append_new(widths, json_real(half));
 		worst = fmax(worst, half);
-		error += (c->error[l] * of_wall + fabs(of_wall * c->w[l] - part)) /
-			 TW_PRIOR_LOADS;
+		error +=
+			hypot(c->error[l], of_share * c->w[l]) * of_wall / TW_PRIOR_LOADS;
+		gap += fabs(of_wall * c->w[l] - part) / TW_PRIOR_LOADS;
+		relative += hypot(c->error[l] / c->w[l], of_share) / TW_PRIOR_LOADS;
 		rises = rises && (l == 0 || part > last);
 		if (l > 0)
 			json_array_append_new(edges, json_real((last + part) / 2));
@@ -181,9 +194,13 @@ static void add_interval(json_t *metadata, const struct share *k,
 	snprintf(key, sizeof(key), "%s_interval_widths", name);
 	add_figure(metadata, key, widths);
 	snprintf(key, sizeof(key), "%s_mae", name);
-	add_figure(metadata, key, json_real(error));
+	add_figure(metadata, key, json_real(error + gap));
 	snprintf(key, sizeof(key), "%s_p95", name);
 	add_figure(metadata, key, json_real(worst));
+	snprintf(key, sizeof(key), "%s_mape", name);
+	add_figure(metadata, key, json_real(100 * relative));
+	info->mae_w = fmax(info->mae_w, error);
+	info->mape_percent = fmax(info->mape_percent, 100 * relative);
 }
 
 static void add_origin(json_t *metadata, const struct tw_prior_estimate *e,
@@ -274,9 +291,6 @@ static int begin(const struct tw_prior_estimate *e, const struct tw_machine_spec
 	m->info.source = source;
 	m->info.output = TW_ABS_POWER;
 	m->info.spec = *s;
-	m->info.mape_percent = 100 * e->error;
-	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-		m->info.mae_w += e->curve.error[l] / TW_PRIOR_LOADS;
 	m->info.metadata = json_object();
 	if (m->info.metadata == NULL)
 		return tw_fail(err, TW_NOMEM, "model of the prior");
@@ -300,7 +314,7 @@ static int make(const struct tw_prior_estimate *e, const struct tw_machine_spec 
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
 		line[l] = e->curve.w[0] + slope * (double)l / LAST;
 	for (size_t i = 0; i < count; i++) {
-		add_interval(m->info.metadata, &k[i], &e->curve, line);
+		add_interval(&m->info, &k[i], &e->curve, line);
 		if (add_part(m, &k[i], &e->curve, slope, s->cores, err) < 0)
 			return -1;
 	}
@@ -392,7 +406,7 @@ int tw_prior_curve_model(const struct tw_prior_estimate *e,
 	    begin(e, s, source, TW_PRIOR_CURVE_TRAINER, "isotonic", &m, err) < 0 ||
 	    choose_group(&cpu_time, &m.info, err) < 0)
 		goto out;
-	add_interval(m.info.metadata, wall, &e->curve, e->curve.w);
+	add_interval(&m.info, wall, &e->curve, e->curve.w);
 	if (add_curve(&m, &e->curve, MS_PER_CPU * s->cores, err) < 0 ||
 	    tw_model_check(&m, err) < 0)
 		goto out;
@@ -403,15 +417,4 @@ out:
 	tw_strs_clear(&cpu_time);
 	tw_model_release(&m);
 	return rc;
-}
-
-int tw_prior_model(const struct tw_prior *p, const struct tw_machine_spec *s,
-		   const struct tw_energy_source *source, const struct tw_strs *metrics,
-		   struct tw_model *out, struct tw_err *err)
-{
-	struct tw_prior_estimate e;
-
-	if (tw_prior_estimate(p, s, &e, err) < 0)
-		return -1;
-	return tw_prior_model_of(&e, s, source, metrics, out, err);
 }

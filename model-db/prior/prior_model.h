@@ -61,11 +61,6 @@ int tw_prior_model_of(const struct tw_prior_estimate *e, const struct tw_machine
 		      const struct tw_strs *metrics, struct tw_model *out,
 		      struct tw_err *err);
 
-/* The same of the prior's estimate for the machine. */
-int tw_prior_model(const struct tw_prior *p, const struct tw_machine_spec *s,
-		   const struct tw_energy_source *source, const struct tw_strs *metrics,
-		   struct tw_model *out, struct tw_err *err);
-
 /*
  * A model of wall power (acpi, BPFOnly) that is the curve, straight between its loads. It
  * has no weights.

@@ -342,14 +342,16 @@ static void weights_are_not_negative_and_name_the_prior(void **state)
 
 	assert_int_equal(tw_strs_adds(&metrics, "bpf_cpu_time_ms", &err), 0);
 	for (size_t i = 0; i < 2; i++) {
+		struct tw_prior_estimate e;
 		struct tw_weights_shape shape;
 		struct tw_model m = { 0 };
 		struct tw_fileset files = { 0 };
 		const char *match = NULL;
 
-		assert_int_equal(tw_prior_model(*state, &vm,
-						tw_energy_source_find(sources[i]),
-						&metrics, &m, &err),
+		assert_int_equal(tw_prior_estimate(*state, &vm, &e, &err), 0);
+		assert_int_equal(tw_prior_model_of(&e, &vm,
+						   tw_energy_source_find(sources[i]),
+						   &metrics, &m, &err),
 				 0);
 		assert_int_equal(tw_weights_shape(&m, &shape, &err), 0);
 		assert_true(shape.non_negative && shape.rises && shape.idle_power);
@@ -360,6 +362,57 @@ static void weights_are_not_negative_and_name_the_prior(void **state)
 		assert_true(m.info.mae_w > 0 && m.info.mape_percent > 0);
 		tw_model_release(&m);
 		tw_fileset_clear(&files);
+	}
+	tw_strs_clear(&metrics);
+}
+
+static double number_of(const struct tw_model *m, const char *key)
+{
+	const json_t *v = json_object_get(m->info.metadata, key);
+
+	if (!json_is_number(v))
+		fail_msg("no number '%s'", key);
+	return json_number_value(v);
+}
+
+/*
+ * |exp(z) - 1| of a normal z has a mean of 0.404 for a standard deviation of log(1.6),
+ * and of 0.650 for log(2): numerical integrals.
+ */
+static void the_error_of_a_derived_component_includes_its_share_s(void **state)
+{
+	static const struct {
+		const char *source, *mape, *mae;
+		double of_share;
+	} cases[] = { { "acpi", "platform_mape", "platform_mae", 0 },
+		      { "rapl-sysfs", "package_mape", "package_mae", 0.4039 },
+		      { "rapl-sysfs", "dram_mape", "dram_mae", 0.6508 } };
+	const struct tw_machine_spec vm = vm_of(4);
+	struct tw_strs metrics = { 0 };
+	struct tw_prior_estimate e;
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_strs_adds(&metrics, "bpf_cpu_time_ms", &err), 0);
+	assert_int_equal(tw_prior_estimate(*state, &vm, &e, &err), 0);
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_model m = { 0 };
+		double want = 0;
+
+		assert_int_equal(tw_prior_model_of(&e, &vm,
+						   tw_energy_source_find(cases[i].source),
+						   &metrics, &m, &err),
+				 0);
+		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+			want += 100 *
+				hypot(e.curve.error[l] / e.curve.w[l],
+				      cases[i].of_share) /
+				TW_PRIOR_LOADS;
+		assert_float_equal(number_of(&m, cases[i].mape), want, 0.01 * want);
+		assert_true(m.info.mape_percent >= want * 0.99);
+		assert_true(m.info.mae_w > 0 &&
+			    m.info.mae_w <= number_of(&m, i == 0 ? "platform_mae"
+								 : "package_mae"));
+		tw_model_release(&m);
 	}
 	tw_strs_clear(&metrics);
 }
@@ -438,6 +491,7 @@ int main(void)
 		cmocka_unit_test(broken_tables_are_refused),
 		cmocka_unit_test(shares_add_up_to_a_chip),
 		cmocka_unit_test(weights_are_not_negative_and_name_the_prior),
+		cmocka_unit_test(the_error_of_a_derived_component_includes_its_share_s),
 		cmocka_unit_test(the_size_of_a_hidden_product_is_unknown),
 		cmocka_unit_test(an_unknown_vendor_has_no_prior),
 		cmocka_unit_test(a_stored_zip_is_a_zip),
