@@ -88,13 +88,19 @@ static bool lacks_counters(struct tw_models *m, const struct tw_request *r)
 	return !m->counters_seen;
 }
 
+/* Version 2 is ours: its clients name the trainer that their user chose. */
+static bool names_default(const struct tw_request *r)
+{
+	return r->version < 2 && tw_trainer_is_default(r->trainer);
+}
+
 static bool key_fits(const struct tw_models_key *k, const struct tw_request *r,
 		     bool unproven, uint64_t hash)
 {
 	if (k->hash != hash || k->counters_unproven != unproven ||
-	    k->output != r->output || k->source != r->source ||
-	    !same_text(k->trainer, r->trainer) || !same_text(k->filter, r->filter) ||
-	    k->metrics.count != r->metrics.count)
+	    k->default_trainer != names_default(r) || k->output != r->output ||
+	    k->source != r->source || !same_text(k->trainer, r->trainer) ||
+	    !same_text(k->filter, r->filter) || k->metrics.count != r->metrics.count)
 		return false;
 	/* Most clients send the metrics sorted, as the key has them. */
 	for (size_t i = 0; i < r->metrics.count; i++)
@@ -129,6 +135,7 @@ int tw_models_wanted(const struct tw_models *m, const struct tw_models_key *k,
 			       .source = k->source,
 			       .output = k->output,
 			       .counters_unproven = k->counters_unproven,
+			       .default_trainer = k->default_trainer,
 			       .node_type = -1,
 			       .loose_node_type = true,
 			       .spec = m->machine,
@@ -191,6 +198,7 @@ static int make_entry(const struct tw_models *m, const struct tw_request *r,
 	e->key.source = r->source;
 	e->key.hash = hash;
 	e->key.counters_unproven = unproven;
+	e->key.default_trainer = names_default(r);
 	if (copy_text(&e->key.trainer, r->trainer, err) < 0 ||
 	    copy_text(&e->key.filter, r->filter, err) < 0 ||
 	    tw_strs_copy(&e->key.metrics, &r->metrics, err) < 0) {

@@ -31,10 +31,10 @@ struct tw_wanted;
 struct tw_models_key {
 	enum tw_output output;
 	const struct tw_energy_source *source;
-	char *trainer, *filter; /* NULL: any */
-	struct tw_strs metrics; /* sorted */
-	bool counters_unproven; /* as in struct tw_wanted */
-	uint64_t hash;          /* of metrics */
+	char *trainer, *filter;                  /* NULL: any */
+	struct tw_strs metrics;                  /* sorted */
+	bool counters_unproven, default_trainer; /* as in struct tw_wanted */
+	uint64_t hash;                           /* of metrics */
 };
 
 struct tw_models_entry {

@@ -36,6 +36,9 @@
 /* Bytes of a zip; tw_zip_model_limits limits its contents. */
 #define ZIP_MAX ((size_t)64 << 20)
 
+/* The model class of a default trainer. */
+static const char linear[] = "linear";
+
 struct net {
 	struct tw_models *m;
 	struct tw_log_limit log;
@@ -79,7 +82,8 @@ static char *make_cache_key(const struct net *n, const struct lookup *l)
 
 	tw_buf_addf(&b, "%s %s %s %s", tw_origin_name(l->origin),
 		    tw_output_name(k->output), k->source->name, url_of(n->m, l));
-	tw_buf_addf(&b, " trainer=%s filter=%s", k->trainer != NULL ? k->trainer : "",
+	tw_buf_addf(&b, " trainer=%s%s filter=%s", k->trainer != NULL ? k->trainer : "",
+		    k->default_trainer ? " or linear" : "",
 		    k->filter != NULL ? k->filter : "");
 	for (size_t i = 0; i < k->metrics.count; i++)
 		if (!k->counters_unproven || !tw_feature_is_counter(k->metrics.at[i]))
@@ -95,7 +99,8 @@ static int check_trainer(const struct tw_models_key *k, const struct tw_power_mo
 {
 	const struct tw_model_info *info = tw_power_model_info(p);
 
-	if (k->trainer == NULL || strcmp(k->trainer, info->trainer) == 0)
+	if (k->trainer == NULL || strcmp(k->trainer, info->trainer) == 0 ||
+	    (k->default_trainer && strcmp(info->predictor, linear) == 0))
 		return 0;
 	return tw_fail(err, TW_NOTFOUND, "model '%s' is not of trainer '%.64s'",
 		       info->name, k->trainer);
@@ -192,7 +197,9 @@ static char *make_body(const struct tw_wanted *w, size_t *len)
 		tw_buf_add_json_text(&b, w->metrics.at[i], strlen(w->metrics.at[i]));
 	}
 	tw_buf_adds(&b, "],\"weight\":false,\"node_type\":-1,\"model_classes\":[");
-	for (size_t i = 0; i < tw_predictor_count(); i++)
+	if (w->default_trainer)
+		tw_buf_addf(&b, "\"%s\"", linear);
+	for (size_t i = 0; !w->default_trainer && i < tw_predictor_count(); i++)
 		tw_buf_addf(&b, "%s\"%s\"", i > 0 ? "," : "", tw_predictor_at(i)->name);
 	tw_buf_adds(&b, "]");
 	add_text(&b, "output_type", tw_output_name(w->output));

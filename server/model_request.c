@@ -49,7 +49,8 @@ struct reader {
 	struct tw_wanted w;
 	const struct tw_output_name *output; /* NULL: not given yet */
 	bool weight_given;
-	size_t metrics; /* number of entries of "metrics" */
+	bool other_classes; /* "model_classes" lists more than linear models */
+	size_t metrics;     /* number of entries of "metrics" */
 
 	const struct member
 		*member;   /* the member whose value follows; NULL: an unknown key */
@@ -147,6 +148,7 @@ static int take_class(struct reader *r, const struct tw_jsax_event *e, struct tw
 	r->w.classes = true;
 	r->w.ensembles |= is_text(e, "ensemble");
 	r->w.trees |= is_text(e, "xgboost");
+	r->other_classes |= !is_text(e, "linear");
 	return 0;
 }
 
@@ -336,6 +338,9 @@ static int complete(struct reader *r, struct tw_err *err)
 			       TW_REQUEST_METRICS_MAX);
 	if (!r->weight_given)
 		r->w.weight = r->output->weight;
+	/* Clients with other models to choose from have chosen the trainer. */
+	r->w.default_trainer = tw_trainer_is_default(r->w.trainer) &&
+			       (r->w.classes ? !r->other_classes : r->w.weight);
 	/* A client that lists model classes knows its counters. */
 	r->w.counters_unproven = !r->w.classes && tw_feature_list_unproven(&r->w.metrics);
 	/* A zip has fixed names of features: a client with old names cannot use it. */

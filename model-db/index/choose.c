@@ -72,7 +72,7 @@ static struct fit fit_of(const struct tw_matcher *m,
 
 static bool wants_idle_power(const struct tw_wanted *w)
 {
-	return w->weight && w->output == TW_ABS_POWER;
+	return (w->weight || w->default_trainer) && w->output == TW_ABS_POWER;
 }
 
 /* Whether no later model of an equally good fit can be better. */
@@ -169,8 +169,8 @@ static bool is_share(const struct tw_wanted *w, const struct tw_index_machine *m
 }
 
 /*
- * The named trainer's model; for a name that means any linear weights, a linear model of
- * another trainer if its machine is nearer.
+ * The named trainer's model; for a default trainer, a linear model of another trainer if
+ * its machine is nearer.
  */
 static struct best search_named(struct tw_matcher *m)
 {
@@ -178,7 +178,7 @@ static struct best search_named(struct tw_matcher *m)
 	struct best linear;
 
 	/* Without a model the match is TW_MATCH_ANY. */
-	if (!tw_wanted_means_linear(m->wanted) || match_of(&named.fit) >= TW_MATCH_SPEC)
+	if (!m->wanted->default_trainer || match_of(&named.fit) >= TW_MATCH_SPEC)
 		return named;
 	m->any_linear = true;
 	linear = search(m);

@@ -31,7 +31,7 @@ int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
 	struct tw_likeness mine;
 
 	if (x->prior.views == 0 || w->output != TW_ABS_POWER ||
-	    (w->trainer != NULL && !tw_wanted_means_linear(w)) || w->pipeline != NULL ||
+	    (w->trainer != NULL && !w->default_trainer) || w->pipeline != NULL ||
 	    w->filter != NULL || w->node_type >= 0)
 		return tw_fail(err, TW_NOTFOUND, "the prior is not asked");
 	tw_likeness_of(&w->spec, &mine);

@@ -131,6 +131,8 @@ static bool can_use(const struct tw_matcher *m, const struct tw_index_entry *e)
 		return can_use_weights(w, e, m->first_metric);
 	if (m->only_trees && !tw_index_is_trees(e))
 		return false;
+	if (w->default_trainer)
+		return tw_index_has_weights(e, w->client);
 	if (w->trainer != NULL)
 		return true;
 	return e->fitness != TW_UNFIT && (w->ensembles || !tw_index_is_ensemble(e));
@@ -185,8 +187,7 @@ void tw_wanted_release(struct tw_wanted *w)
 	*w = (struct tw_wanted){ 0 };
 }
 
-bool tw_wanted_means_linear(const struct tw_wanted *w)
+bool tw_trainer_is_default(const char *trainer)
 {
-	return w->weight && !w->classes && w->trainer != NULL &&
-	       strcmp(w->trainer, "SGDRegressorTrainer") == 0;
+	return trainer != NULL && strcmp(trainer, "SGDRegressorTrainer") == 0;
 }

@@ -14,7 +14,8 @@
  *   (model-db/weights.h) only by the trainer's name; weights of trees only for clients
  *   that list them in model_classes.
  * - a zip: a client that names no trainer gets no unfit model, and an ensemble only if it
- *   lists ensembles in model_classes.
+ *   lists ensembles in model_classes. A client that names a default trainer gets only
+ *   models whose weights it would get.
  */
 
 #include "lib/core/strs.h"
@@ -44,10 +45,11 @@ struct tw_wanted {
 	bool counters_unproven;
 	const struct tw_energy_source *source;
 	enum tw_output output;
-	char *trainer;       /* NULL: any. Exact */
-	char *pipeline;      /* NULL: any. Exact */
-	char *filter;        /* NULL: none. "mae:10;features:a,b" */
-	long long node_type; /* -1: any */
+	char *trainer;        /* NULL: any. Exact, unless default_trainer */
+	bool default_trainer; /* Kepler's default name: any linear model */
+	char *pipeline;       /* NULL: any. Exact */
+	char *filter;         /* NULL: none. "mae:10;features:a,b" */
+	long long node_type;  /* -1: any */
 	bool loose_node_type;
 	struct tw_machine_spec spec;
 	bool weight;    /* weights, not the zip */
@@ -61,10 +63,11 @@ struct tw_wanted {
 void tw_wanted_release(struct tw_wanted *w);
 
 /*
- * True if the trainer's name means any linear weights: Kepler 0.7.12 to 0.9 names
- * SGDRegressorTrainer if its user names no trainer (docs/wire.md).
+ * True if the name is that of the trainer that Kepler 0.7.9 to 0.9 names if its user
+ * names no trainer (docs/wire.md). Then it means any linear model, for clients that may
+ * not have chosen it. NULL is fine.
  */
-bool tw_wanted_means_linear(const struct tw_wanted *w);
+bool tw_trainer_is_default(const char *trainer);
 
 /* The first check that a model fails, in the order of the checks. */
 enum tw_mismatch {

@@ -226,8 +226,8 @@ class Release:
     def row(self, metrics, load):
         return [self.value(metric, load) for metric in metrics]
 
-    def default_trainer(self):
-        return ""
+    # The trainer's name if the user names none.
+    regressor_trainer = sidecar_trainer = ""
 
     def request(self, metrics, use, source, trainer, filter_, spec):
         return {"metrics": [*metrics, ARCHITECTURE[0]], "output_type": OUTPUT[use],
@@ -285,7 +285,9 @@ class Release06(Release):
 
 
 class Release0711(Release):
+    """From 0.7.9 on, getPowerModelTrainerName() in pkg/model/model.go has a default."""
     name = "0.7.11"
+    regressor_trainer = sidecar_trainer = LINEAR
 
     def metrics(self, counters, rng):
         return rng.sample(SOFTWARE, len(SOFTWARE)) + \
@@ -297,11 +299,10 @@ class Release0711(Release):
 
 
 class Release0712(Release0711):
+    """The default is only the regressor's (createPowerModelEstimator())."""
     name = "0.7.12"
     core_ratio = True
-
-    def default_trainer(self):
-        return LINEAR
+    sidecar_trainer = ""
 
     def request(self, metrics, use, source, trainer, filter_, spec):
         request = super().request(metrics, use, source, trainer, filter_, spec)
@@ -425,7 +426,7 @@ class Regressor(Client):
         self.found = {}
 
     def start(self):
-        trainer = self.trainer or self.release.default_trainer()
+        trainer = self.trainer or self.release.regressor_trainer
         request = self.release.request(self.metrics, self.use, self.source, trainer,
                                        self.filter, self.spec)
         status, body = self.post(json.dumps(request))
@@ -484,7 +485,8 @@ class Sidecar(Client):
     def watts(self, rows):
         request = {"metrics": self.metrics, "values": rows, "output_type": OUTPUT[self.use],
                    "source": self.source, "system_features": [ARCHITECTURE[0]],
-                   "system_values": [ARCHITECTURE[1]], "trainer_name": self.trainer,
+                   "system_values": [ARCHITECTURE[1]],
+                   "trainer_name": self.trainer or self.release.sidecar_trainer,
                    "filter": self.filter}
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
             s.settimeout(TIMEOUT_S)

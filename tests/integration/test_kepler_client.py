@@ -31,6 +31,7 @@ from unittest import mock
 import kepler_client as kepler
 from harness import (GENERATED, QUICK, ROOT, SLOW, Case, Daemon, built_trainers, read_json,
                      train_generated)
+from scripted_vm import Machine
 
 SHIPPED = os.path.join(ROOT, "model-db/models")
 SPEC = {"vendor": "authenticamd", "processor": "amd_epyc", "cores": 2, "chips": 1,
@@ -183,7 +184,7 @@ def cases_with(use, source, trainer, features, counters):
             firsts = sorted(PER_CPU if counters else set(PER_CPU) - COUNTERS)
         for first in firsts:
             yield WEIGHTS, {"release": release, "first": first, **more}
-    for release in ("0.6", "0.7.12", "0.9"):
+    for release in ("0.6", "0.7.11", "0.7.12", "0.9"):
         if release == "0.7.12" or not features:
             yield SOCKET, {"release": release, **more}
 
@@ -333,8 +334,6 @@ class Containers(Case):
             for release in ("0.6", "0.7.11", "0.7.12", "0.9"):
                 for source in (kepler.COMPONENTS, kepler.PLATFORM):
                     for counters in (True, False):
-                        if kind is kepler.Sidecar and release == "0.7.11":
-                            continue
                         yield (f"{name} {release} {source} {'' if counters else 'VM'}",
                                kind(place, release, kepler.PROCESS, source,
                                     counters=counters, spec=SPEC))
@@ -354,6 +353,55 @@ class Containers(Case):
             self.assertGreater(watts[-1], 1, what)
             self.assertLess(idle, 0.5, what)
             self.assertAlmostEqual(equal / watts[-1], 1, delta=0.05, msg=what)
+
+
+class DefaultTrainer(Case):
+    """Kepler 0.7.9 to 0.7.11 names SGDRegressorTrainer to the estimator, too, if its user names
+    no trainer: as 0.7.12 does to the server, it means any linear model."""
+    spec = {"vendor": "authenticamd", "processor": "amd_epyc", "cores": 2}
+
+    def setUp(self):
+        super().setUp()
+        self.server = self.start_http("tw-server", "--model-db", SHIPPED)
+
+    def estimator(self, name, *args):
+        path = self.path(name + ".socket")
+        self.start("tw-estimator", "--socket", path, "--shipped-models", "",
+                   *Machine(self.path("machine"), self.spec["cores"], 1).args, *args)
+        return path
+
+    @staticmethod
+    def powers(client):
+        client.start()
+        rows = [client.row(busy(cpus)) for cpus in (0, 1, 2)]
+        return client.powers(rows, True)[:1] + client.powers(rows, False)
+
+    def test_a_virtual_machine_has_the_same_power_by_both(self):
+        ways = {"database": self.estimator("db", "--model-db", SHIPPED),
+                "server": self.estimator("net", "--model-server",
+                                         f"http://{self.server.address}")}
+        for source in (kepler.PLATFORM, kepler.COMPONENTS):
+            more = {"use": kepler.NODE, "source": source, "counters": False, "spec": self.spec}
+            want = self.powers(kepler.Regressor(self.server.address, "0.7.12", **more))
+            for way, path in ways.items():
+                got = self.powers(kepler.Sidecar(path, "0.7.11", **more))
+                print(f"{source} by the estimator's {way}: at rest "
+                      f"{kepler.main_mw(got[0]) / 1000} W, by the server's weights "
+                      f"{kepler.main_mw(want[0]) / 1000} W")
+                for one, other in zip(got, want, strict=True):
+                    for name, mw in other.items():
+                        self.assertAlmostEqual(one[name], mw, delta=2, msg=f"{way} {name}")
+
+    def test_a_client_that_chose_it_gets_the_trainer_s_model(self):
+        path = self.estimator("db", "--model-db", SHIPPED)
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(path)
+            s.sendall(json.dumps({
+                "version": 2, "metrics": ["bpf_cpu_time_ms"], "values": [[0.0]],
+                "output_type": "AbsPower", "source": "acpi", "system_features": [],
+                "system_values": [], "trainer_name": "SGDRegressorTrainer"}).encode())
+            answer = json.loads(s.makefile().readline())
+        self.assertEqual(answer["model"], "SGDRegressorTrainer_0")
 
 
 class Trained(Served, unittest.TestCase):

@@ -157,6 +157,9 @@ int choosing_ask(const struct tw_index *x, const struct choosing *q,
 		.source = tw_energy_source_wanted(q->source),
 		.output = q->output,
 		.trainer = copy(q->trainer),
+		.default_trainer =
+			q->default_trainer ||
+			(q->weight && q->no_classes && tw_trainer_is_default(q->trainer)),
 		.pipeline = copy(q->pipeline),
 		.filter = copy(q->filter),
 		.node_type = q->node_type == 0    ? -1

@@ -23,7 +23,8 @@ struct choosing {
 	bool strict;
 	bool weight;
 	bool ensembles;
-	bool no_classes; /* model_classes is not given */
+	bool no_classes;      /* model_classes is not given */
+	bool default_trainer; /* of a zip; weights follow from the other fields */
 	bool trees;
 	enum tw_client client;
 	struct tw_machine_spec spec;

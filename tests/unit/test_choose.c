@@ -261,23 +261,32 @@ static void unproven_counters_are_ignored(void **state)
 	tw_wanted_release(&w);
 }
 
-static void the_default_trainer_of_kepler_means_linear_weights(void **state)
+/* The model of the named trainer includes idle power. */
+static void a_zip_for_a_default_trainer_is_a_model_whose_weights_kepler_gets(void **state)
 {
-	char trainer[] = "SGDRegressorTrainer", other[] = "SGDRegressorTrainers";
-	struct tw_wanted w = { .weight = true, .trainer = trainer };
+	static const struct sample both[] = {
+		{ .trainer = "LinearRegressionTrainer", .output = TW_DYN_POWER },
+		{ .trainer = "SGDRegressorTrainer",
+		  .output = TW_DYN_POWER,
+		  .metadata = "{\"isolator\":\"NoneIsolator\"}" },
+	};
+	struct choosing q = { .trainer = "SGDRegressorTrainer", .output = TW_DYN_POWER };
+	const struct tw_index_entry *e = NULL;
+	char *db = scratch_new();
+	struct tw_index *x;
+	struct refused r;
+	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_true(tw_wanted_means_linear(&w));
-	w.classes = true;
-	assert_false(tw_wanted_means_linear(&w));
-	w.classes = false;
-	w.weight = false;
-	assert_false(tw_wanted_means_linear(&w));
-	w.weight = true;
-	w.trainer = other;
-	assert_false(tw_wanted_means_linear(&w));
-	w.trainer = NULL;
-	assert_false(tw_wanted_means_linear(&w));
+	sample_publish(db, "p", both, TW_COUNT(both));
+	x = load_index(db, &r);
+	assert_int_equal(choosing_ask(x, &q, &e, &err), 0);
+	assert_string_equal(e->name, "SGDRegressorTrainer_0");
+	q.default_trainer = true;
+	assert_int_equal(choosing_ask(x, &q, &e, &err), 0);
+	assert_string_equal(e->name, "LinearRegressionTrainer_0");
+	tw_index_unref(x);
+	scratch_free(db);
 }
 
 /* Kepler names a trainer; a database without its models has weights for it, too. */
@@ -338,7 +347,8 @@ int main(void)
 		cmocka_unit_test(each_request_gets_the_expected_model),
 		cmocka_unit_test(the_best_model_of_a_group_is_found),
 		cmocka_unit_test(unproven_counters_are_ignored),
-		cmocka_unit_test(the_default_trainer_of_kepler_means_linear_weights),
+		cmocka_unit_test(
+			a_zip_for_a_default_trainer_is_a_model_whose_weights_kepler_gets),
 		cmocka_unit_test(
 			linear_weights_of_a_trainer_that_kepler_does_not_name_serve_it),
 		cmocka_unit_test(every_failed_allocation_is_reported),

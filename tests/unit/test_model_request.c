@@ -287,6 +287,40 @@ static void a_list_of_all_metrics_proves_no_counters(void **state)
 	}
 }
 
+static void kepler_s_default_trainer_is_told_from_one_that_was_chosen(void **state)
+{
+	static const struct {
+		const char *rest;
+		bool is_default;
+	} cases[] = {
+		{ "\"trainer_name\":\"SGDRegressorTrainer\",\"weight\":true", true },
+		{ "\"trainer_name\":\"SGDRegressorTrainer\",\"weight\":false", false },
+		{ "\"trainer_name\":\"SGDRegressorTrainers\",\"weight\":true", false },
+		{ "\"trainer_name\":\"\",\"weight\":true", false },
+		{ "\"trainer_name\":\"SGDRegressorTrainer\",\"weight\":true,"
+		  "\"model_classes\":[\"linear\",\"xgboost\"]",
+		  false },
+		/* tw-estimator, for a client that names the default. */
+		{ "\"trainer_name\":\"SGDRegressorTrainer\",\"weight\":false,"
+		  "\"model_classes\":[\"linear\"]",
+		  true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_wanted w = { 0 };
+		struct tw_err err = { 0 };
+		char text[256];
+
+		snprintf(text, sizeof(text),
+			 "{\"metrics\":[],\"output_type\":\"AbsPower\",%s}",
+			 cases[i].rest);
+		assert_int_equal(parse(text, &w, &err), 0);
+		assert_int_equal(w.default_trainer, cases[i].is_default);
+		tw_wanted_release(&w);
+	}
+}
+
 static void malformed_text_is_rejected_with_its_position(void **state)
 {
 	(void)state;
@@ -424,6 +458,8 @@ int main(void)
 		cmocka_unit_test(every_key_may_be_given),
 		cmocka_unit_test(each_generation_is_recognised_by_its_keys),
 		cmocka_unit_test(a_list_of_all_metrics_proves_no_counters),
+		cmocka_unit_test(
+			kepler_s_default_trainer_is_told_from_one_that_was_chosen),
 		cmocka_unit_test(malformed_text_is_rejected_with_its_position),
 		cmocka_unit_test(numbers_and_lengths_have_limits),
 		cmocka_unit_test(old_names_are_taken_where_weights_are_wanted),

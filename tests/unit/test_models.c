@@ -237,6 +237,33 @@ static void the_database_serves_if_the_server_has_no_model(void **state)
 	tear_down(&f);
 }
 
+/* Kepler's requests have version 1, and its default name means any linear model. */
+static void a_default_trainer_is_served_by_any_linear_model(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	for (int from_server = 0; from_server < 2; from_server++) {
+		const struct sample other = { .trainer = "LinearRegressionTrainer" };
+
+		set_up(&f);
+		if (from_server)
+			answer_model(&f.server, &other);
+		else
+			publish(&f, &other);
+		f.request.trainer = "SGDRegressorTrainer";
+		f.request.version = 1;
+		start(&f);
+		expect_model(&f, "LinearRegressionTrainer_0");
+		if (from_server)
+			assert_non_null(
+				strstr(f.server.asked, "\"model_classes\":[\"linear\"]"));
+		f.request.version = 2;
+		expect_model(&f, "");
+		tear_down(&f);
+	}
+}
+
 static void invalid_models_of_the_server_are_rejected(void **state)
 {
 	static const struct sample wrong[] = {
@@ -436,6 +463,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_model_of_the_server_precedes_one_of_the_database),
 		cmocka_unit_test(the_database_serves_if_the_server_has_no_model),
+		cmocka_unit_test(a_default_trainer_is_served_by_any_linear_model),
 		cmocka_unit_test(invalid_models_of_the_server_are_rejected),
 		cmocka_unit_test(an_unreachable_server_is_asked_again),
 		cmocka_unit_test(a_bad_answer_to_a_refresh_changes_nothing),
