@@ -48,7 +48,7 @@ struct tw_model_info {
 	struct tw_machine_spec spec;
 	double mae_w;        /* the largest over components; blocked folds. NAN: none */
 	double mape_percent; /* the largest over components. NAN: none */
-	json_t *metadata;    /* the whole of metadata.json */
+	json_t *metadata;    /* the whole of metadata.json, and of details.json */
 };
 
 /* One energy component of a model. */

@@ -15,9 +15,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * kepler-model-server's estimator takes each object of metadata.json, in lists too, for a
+ * model, and rejects the file. It removes machine_spec before.
+ */
+static bool has_objects(const json_t *v)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(v, i, one)
+		if (has_objects(one))
+			return true;
+	return json_is_object(v);
+}
+
+static bool is_detail(const char *key, const json_t *v)
+{
+	return strcmp(key, "machine_spec") != 0 && has_objects(v);
+}
+
+bool tw_model_has_details(const struct tw_model_info *i)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach(i->metadata, key, v)
+		if (is_detail(key, v))
+			return true;
+	return false;
+}
+
 /* ---- reading ---- */
 
-static const char metadata_name[] = "metadata.json";
+static const char metadata_name[] = "metadata.json", details_name[] = "details.json";
 
 /* Reads the files of a model by name. */
 struct reader {
@@ -281,6 +312,48 @@ static int read_metadata(const struct reader *r, struct tw_model_info *i,
 	return read_info(i->metadata, i, err);
 }
 
+/* Set *failed if v is NULL or there is no memory; otherwise leave it. */
+static void set(json_t *obj, const char *key, json_t *v, bool *failed)
+{
+	if (json_object_set_new(obj, key, v) < 0)
+		*failed = true;
+}
+
+/* Add details.json to the metadata, if the model has it; metadata.json goes before it. */
+static int read_details(const struct tw_fileset *files, json_t *metadata,
+			struct tw_err *err)
+{
+	const struct tw_fileset_file *f = tw_fileset_find(files, details_name);
+	json_t *details = NULL, *v;
+	bool failed = false;
+	const char *key;
+	int rc = -1;
+
+	if (f == NULL)
+		return 0;
+	if (f->len > TW_MODEL_METADATA_BYTES_MAX)
+		return tw_fail(err, TW_INVALID, "%s: %zu bytes, limit is %zu",
+			       details_name, f->len, TW_MODEL_METADATA_BYTES_MAX);
+	if (tw_json_parse(f->data, f->len, details_name, &details, err) < 0)
+		goto out;
+	if (!json_is_object(details)) {
+		tw_fail(err, TW_PARSE, "%s: expected an object, got %s", details_name,
+			tw_json_type_name(details));
+		goto out;
+	}
+	json_object_foreach(details, key, v)
+		if (is_detail(key, v) && json_object_get(metadata, key) == NULL)
+			set(metadata, key, json_incref(v), &failed);
+	if (failed) {
+		tw_fail(err, TW_NOMEM, "%s", details_name);
+		goto out;
+	}
+	rc = 0;
+out:
+	json_decref(details);
+	return rc;
+}
+
 int tw_model_glance(tw_model_file_fn *file, void *arg, tw_model_wants_parts_fn *wants,
 		    struct tw_model *out, struct tw_err *err)
 {
@@ -329,7 +402,8 @@ int tw_model_from_files(const struct tw_fileset *files, struct tw_model *out,
 	struct tw_model m = { 0 };
 	int rc = -1;
 
-	if (read_metadata(&r, &m.info, err) < 0 || read_list(&r, &m, err) < 0 ||
+	if (read_metadata(&r, &m.info, err) < 0 ||
+	    read_details(files, m.info.metadata, err) < 0 || read_list(&r, &m, err) < 0 ||
 	    tw_model_check(&m, err) < 0)
 		goto out;
 
@@ -360,13 +434,6 @@ static json_t *numbers(const double *v, size_t count)
 		}
 	}
 	return list;
-}
-
-/* Set *failed if v is NULL or there is no memory; otherwise leave it. */
-static void set(json_t *obj, const char *key, json_t *v, bool *failed)
-{
-	if (json_object_set_new(obj, key, v) < 0)
-		*failed = true;
 }
 
 /* Add the value as an indented JSON file. */
@@ -410,8 +477,8 @@ static void set_derived(json_t *obj, const struct tw_model_info *i, bool *failed
 static int add_metadata(const struct tw_model_info *i, struct tw_fileset *files,
 			struct tw_err *err)
 {
-	json_t *obj = json_object(), *v;
-	bool failed = obj == NULL;
+	json_t *obj = json_object(), *details = json_object(), *v;
+	bool failed = obj == NULL || details == NULL;
 	const char *key;
 	int rc = -1;
 
@@ -420,17 +487,21 @@ static int add_metadata(const struct tw_model_info *i, struct tw_fileset *files,
 	 * jansson reads without a lock. */
 	json_object_foreach(i->metadata, key, v)
 		if (strcmp(key, "machine_spec") != 0 && json_object_get(obj, key) == NULL)
-			set(obj, key, json_deep_copy(v), &failed);
+			set(is_detail(key, v) ? details : obj, key, json_deep_copy(v),
+			    &failed);
 	if (failed) {
 		tw_fail(err, TW_NOMEM, "metadata of model '%s'", i->name);
 		goto out;
 	}
-	if (add_json(files, "metadata.json", obj, err) < 0)
+	if (add_json(files, metadata_name, obj, err) < 0 ||
+	    (json_object_size(details) > 0 &&
+	     add_json(files, details_name, details, err) < 0))
 		goto out;
 
 	rc = 0;
 out:
 	json_decref(obj);
+	json_decref(details);
 	return rc;
 }
 

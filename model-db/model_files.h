@@ -3,9 +3,9 @@
 #define TW_MODEL_DB_MODEL_FILES_H
 
 /*
- * The files of a model (docs/model-format.md): metadata.json, <name>.json, one file a
- * component, and weight.json. All are JSON; nothing in them is executed. They are
- * untrusted input.
+ * The files of a model (docs/model-format.md): metadata.json, details.json, <name>.json,
+ * one file a component, and weight.json. All are JSON; nothing in them is executed. They
+ * are untrusted input.
  */
 
 #include "model-db/model.h"
@@ -24,6 +24,12 @@ int tw_model_from_files(const struct tw_fileset *files, struct tw_model *out,
 			struct tw_err *err);
 
 /*
+ * Whether the metadata has objects beside machine_spec, which go to details.json: that
+ * file keeps them from kepler-model-server's estimator, which rejects them.
+ */
+bool tw_model_has_details(const struct tw_model_info *i);
+
+/*
  * Read one file of a model, at most max bytes; *data is the caller's and NUL-terminated.
  * TW_NOTFOUND if there is no such file.
  */
@@ -35,8 +41,8 @@ typedef bool tw_model_wants_parts_fn(const struct tw_model_info *i);
 
 /*
  * Read the metadata, and the components only where wants is true, without their error
- * texts: an index reads thousands of models. info is checked, the components' texts are
- * not. *out must be all zero; it is yours.
+ * texts and without details.json: an index reads thousands of models. info is checked,
+ * the components' texts are not. *out must be all zero; it is yours.
  */
 int tw_model_glance(tw_model_file_fn *file, void *arg, tw_model_wants_parts_fn *wants,
 		    struct tw_model *out, struct tw_err *err);

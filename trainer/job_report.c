@@ -14,7 +14,6 @@
 
 /* Metadata of a model is below source, output, group and name. */
 #define MODEL_DEPTH 4
-#define METADATA "/metadata.json"
 
 /* Keys of metadata.json that are the report's keys, too. */
 static const char *const keys[] = { "model_name",    "energy_source", "output_type",
@@ -25,15 +24,15 @@ static const char *const keys[] = { "model_name",    "energy_source", "output_ty
 /* Keys of components: package_mae, dram_p95, .. */
 static const char *const figures[] = { "_mae", "_rmse", "_r2", "_bias", "_p95" };
 
-static bool is_model(const char *name)
+/* Whether name is that of a model's file: file is "/metadata.json". */
+static bool is_of_model(const char *name, const char *file)
 {
-	const size_t len = strlen(name), end = sizeof(METADATA) - 1;
+	const size_t len = strlen(name), end = strlen(file);
 	size_t depth = 0;
 
 	for (const char *p = name; *p != '\0'; p++)
 		depth += *p == '/';
-	return depth == MODEL_DEPTH && len > end &&
-	       strcmp(name + len - end, METADATA) == 0;
+	return depth == MODEL_DEPTH && len > end && strcmp(name + len - end, file) == 0;
 }
 
 static bool ends_in_figure(const char *key)
@@ -69,7 +68,7 @@ fail:
 
 /*
  * Models of one recording have the same quality, so each is reported once. Take the
- * model's own: a list, or absent.
+ * model's own: a list of details.json, in older models of metadata.json, or absent.
  */
 static int add_quality(json_t *all, json_t *metadata)
 {
@@ -87,19 +86,22 @@ static int add_quality(json_t *all, json_t *metadata)
 	return 0;
 }
 
-static int add_model(const struct tw_zip_member *m, json_t *models, json_t *quality,
-		     struct tw_err *err)
+static int add_file(const struct tw_zip_member *m, json_t *models, json_t *quality,
+		    struct tw_err *err)
 {
-	json_t *metadata = NULL, *model = NULL;
+	const bool is_model = is_of_model(m->name, "/metadata.json");
+	json_t *file = NULL, *model = NULL;
 	char *text = NULL;
 	int rc = -1;
 
+	if (!is_model && !is_of_model(m->name, "/details.json"))
+		return 0;
 	if (tw_zip_unpack(m, &text, err) < 0 ||
-	    tw_json_parse(text, m->len, m->name, &metadata, err) < 0)
+	    tw_json_parse(text, m->len, m->name, &file, err) < 0)
 		goto out;
-	model = report_of(metadata);
-	if (model == NULL || json_array_append(models, model) < 0 ||
-	    add_quality(quality, metadata) < 0) {
+	model = is_model ? report_of(file) : NULL;
+	if ((is_model && (model == NULL || json_array_append(models, model) < 0)) ||
+	    add_quality(quality, file) < 0) {
 		tw_fail(err, TW_NOMEM, "report");
 		goto out;
 	}
@@ -107,7 +109,7 @@ static int add_model(const struct tw_zip_member *m, json_t *models, json_t *qual
 	rc = 0;
 out:
 	free(text);
-	json_decref(metadata);
+	json_decref(file);
 	json_decref(model);
 	return rc;
 }
@@ -126,8 +128,7 @@ int tw_job_report_write(const char *zip, size_t len, struct tw_buf *out,
 	if (tw_zip_list_read(zip, len, &tw_zip_pipeline_limits, &list, err) < 0)
 		goto out;
 	for (size_t i = 0; i < list.count; i++)
-		if (is_model(list.at[i].name) &&
-		    add_model(&list.at[i], models, quality, err) < 0)
+		if (add_file(&list.at[i], models, quality, err) < 0)
 			goto out;
 	tw_buf_adds(out, "{\"models\":");
 	tw_buf_add_json(out, models);

@@ -145,7 +145,7 @@ class Quality(Case):
         self.assertIn("data quality: ", text)
         model = self.path("db", "p", "rapl-sysfs", "AbsPower", "BPFOnly",
                           "LinearRegressionTrainer_0")
-        with open(os.path.join(model, "metadata.json")) as f:
+        with open(os.path.join(model, "details.json")) as f:
             quality, = json.load(f)["data_quality"]
         self.assertAlmostEqual(quality["cpu_time_rows_s"] / quality["cpu_time_node_s"],
                                1.0, delta=0.01)

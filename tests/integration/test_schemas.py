@@ -126,7 +126,7 @@ class Schemas(Case):
                    "--trainers", "LinearRegressionTrainer", "--model-db", self.path("db"))
         self.tallywatt(*command, "--correct-lag")
         with open(self.path("db", "late", "rapl-sysfs", "AbsPower", "CounterOnly",
-                            "LinearRegressionTrainer_0", "metadata.json")) as f:
+                            "LinearRegressionTrainer_0", "details.json")) as f:
             quality, = json.load(f)["data_quality"]
         self.assertAlmostEqual(quality["lag_corrected_s"], 4.5, delta=0.31)
         self.assertLess(abs(quality["lag_s"]), 1.0)

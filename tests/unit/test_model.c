@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/zip/fileset.h"
 #include "model-db/model.h"
@@ -159,22 +160,6 @@ static void fields_go_before_further_metadata(void **state)
 	tw_fileset_clear(&files);
 }
 
-static void an_undefined_error_is_null_and_not_a_number(void **state)
-{
-	const struct sample s = { .mae_w = NAN };
-	struct tw_fileset files = { 0 };
-	struct tw_model m = { 0 };
-
-	(void)state;
-	sample_files(&s, &files);
-	assert_non_null(strstr(text_of(&files, "metadata.json"), "\"mae\": null"));
-	read_files(&files, &m);
-	assert_true(isnan(m.info.mae_w));
-	assert_true(m.info.mape_percent == 12.25);
-	tw_model_release(&m);
-	tw_fileset_clear(&files);
-}
-
 /* A copy of the files in which the first `from` in one of them is `to`. */
 static void edit(const struct tw_fileset *files, const char *name, const char *from,
 		 const char *to, struct tw_fileset *out)
@@ -202,6 +187,61 @@ static void edit(const struct tw_fileset *files, const char *name, const char *f
 				0, sizeof(text) - 1);
 		assert_int_equal(tw_fileset_add(out, name, text, strlen(text), &err), 0);
 	}
+}
+
+/* Old readers take each object of metadata.json for a model. */
+static void objects_of_the_metadata_have_a_file_of_their_own(void **state)
+{
+	const struct sample s = {
+		.spec = { .cores = 4 },
+		.metadata = "{\"data_quality\":[{\"rows\":9}],\"deep_list\":[1,[{}]],"
+			    "\"an_object\":{},"
+			    "\"flat\":[[1],\"x\"]}",
+	};
+	static const char *const keys[] = { "data_quality", "deep_list", "an_object",
+					    "flat" };
+	struct tw_fileset files = { 0 }, old = { 0 };
+	struct tw_model m = { 0 };
+	const char *metadata;
+
+	(void)state;
+	sample_files(&s, &files);
+	metadata = text_of(&files, "metadata.json");
+	assert_non_null(strstr(metadata, "\"flat\""));
+	for (size_t i = 0; i < 3; i++) {
+		assert_null(strstr(metadata, keys[i]));
+		assert_non_null(strstr(text_of(&files, "details.json"), keys[i]));
+	}
+	read_files(&files, &m);
+	for (size_t i = 0; i < TW_COUNT(keys); i++)
+		assert_non_null(json_object_get(m.info.metadata, keys[i]));
+	assert_true(tw_model_has_details(&m.info));
+	tw_model_release(&m);
+	/* Older files have them in metadata.json. */
+	edit(&files, "metadata.json", "\"flat\"", "\"an_object\": {\"b\": 1}, \"flat\"",
+	     &old);
+	read_files(&old, &m);
+	assert_int_equal(json_object_size(json_object_get(m.info.metadata, "an_object")),
+			 1);
+	tw_model_release(&m);
+	tw_fileset_clear(&old);
+	tw_fileset_clear(&files);
+}
+
+static void an_undefined_error_is_null_and_not_a_number(void **state)
+{
+	const struct sample s = { .mae_w = NAN };
+	struct tw_fileset files = { 0 };
+	struct tw_model m = { 0 };
+
+	(void)state;
+	sample_files(&s, &files);
+	assert_non_null(strstr(text_of(&files, "metadata.json"), "\"mae\": null"));
+	read_files(&files, &m);
+	assert_true(isnan(m.info.mae_w));
+	assert_true(m.info.mape_percent == 12.25);
+	tw_model_release(&m);
+	tw_fileset_clear(&files);
 }
 
 struct bad {
@@ -475,6 +515,7 @@ int main(void)
 		cmocka_unit_test(the_files_are_those_of_the_wire_contract),
 		cmocka_unit_test(a_model_that_is_not_linear_has_no_weight_file),
 		cmocka_unit_test(fields_go_before_further_metadata),
+		cmocka_unit_test(objects_of_the_metadata_have_a_file_of_their_own),
 		cmocka_unit_test(an_undefined_error_is_null_and_not_a_number),
 		cmocka_unit_test(bad_files_are_refused_with_file_and_place),
 		cmocka_unit_test(files_may_omit_trainer_and_node_type_of_the_name),
