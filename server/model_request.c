@@ -36,6 +36,7 @@ enum key {
 	KEY_OUTPUT_TYPE,
 	KEY_PIPELINE_NAME,
 	KEY_SOURCE,
+	KEY_SPEC,
 	KEY_TRAINER_NAME,
 	KEY_WEIGHT,
 	KEY_COUNT
@@ -132,6 +133,16 @@ static int take_metric(struct reader *r, const struct tw_jsax_event *e,
 			       TW_FEATURE_NAME_MAX);
 	if (tw_strs_add(&r->w.metrics, e->text, e->len, err) < 0)
 		return tw_err_wrap(err, WHERE ".metrics[%zu]", i);
+	return 0;
+}
+
+/* The client has said all by sending it. */
+static int take_nothing(struct reader *r, const struct tw_jsax_event *e,
+			struct tw_err *err)
+{
+	(void)r;
+	(void)e;
+	(void)err;
 	return 0;
 }
 
@@ -267,6 +278,7 @@ static const struct member members[KEY_COUNT] = {
 	[KEY_OUTPUT_TYPE] = { "output_type", take_output, NULL },
 	[KEY_PIPELINE_NAME] = { "pipeline_name", take_pipeline, NULL },
 	[KEY_SOURCE] = { "source", take_source, NULL },
+	[KEY_SPEC] = { "spec", take_nothing, NULL },
 	[KEY_TRAINER_NAME] = { "trainer_name", take_trainer, NULL },
 	[KEY_WEIGHT] = { "weight", take_weight, NULL },
 };
@@ -360,6 +372,7 @@ static void tell_client(struct reader *r)
 	struct tw_wanted *w = &r->w;
 
 	w->client = TW_CLIENT_CURRENT;
+	w->no_spec = is_seen(r, KEY_SPEC);
 	if (is_seen(r, KEY_MACHINE_SPEC)) {
 		if (w->node_type == 0)
 			w->node_type = -1;

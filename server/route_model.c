@@ -65,31 +65,57 @@ static int send_weights(struct tw_index *x, const struct tw_index_entry *e,
 	return 0;
 }
 
-/* The prior's model: weights, or a zip that is made for the request. */
-static int send_prior(const struct tw_wanted *w, const struct tw_model *m,
-		      struct tw_http_reply *r, struct tw_err *err)
+static int zip_model(const struct tw_model *m, struct tw_http_reply *r,
+		     struct tw_err *err)
 {
 	struct tw_fileset files = { 0 };
-	struct tw_buf b = { 0 };
+	struct tw_buf b = { 0 }, name = { 0 };
 	int rc = -1;
 
-	if (w->weight) {
-		if (tw_weights_write(m, w->client, &b, err) < 0) {
-			tw_buf_clear(&b);
-			return -1;
-		}
-		tw_http_reply_buf(r, &b);
-		return 0;
-	}
 	if (tw_model_to_files(m, &files, err) < 0 || tw_zip_store(&files, &b, err) < 0) {
 		tw_buf_clear(&b);
 		goto out;
 	}
 	tw_http_reply_buf(r, &b);
 	r->content_type = "application/zip";
+	tw_buf_addf(&name, "%s.zip", m->info.name);
+	r->attachment = tw_buf_detach(&name, NULL);
+	r->failed |= r->attachment == NULL;
 	rc = 0;
 out:
 	tw_fileset_clear(&files);
+	return rc;
+}
+
+/* The prior's model: weights, or a zip that is made for the request. */
+static int send_prior(const struct tw_wanted *w, const struct tw_model *m,
+		      struct tw_http_reply *r, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+
+	if (!w->weight)
+		return zip_model(m, r, err);
+	if (tw_weights_write(m, w->client, &b, err) < 0) {
+		tw_buf_clear(&b);
+		return -1;
+	}
+	tw_http_reply_buf(r, &b);
+	return 0;
+}
+
+/* Objects of metadata.json would make kepler-model-server's estimator reject the zip. */
+static int send_without_objects(const struct tw_index_entry *e, const struct tw_wanted *w,
+				struct tw_http_reply *r, struct tw_err *err)
+{
+	struct tw_model m = { 0 };
+	int rc;
+
+	if (tw_index_read_model(e, &m, err) < 0)
+		return -1;
+	if (w->no_spec)
+		m.info.spec = (struct tw_machine_spec){ 0 };
+	rc = zip_model(&m, r, err);
+	tw_model_release(&m);
 	return rc;
 }
 
@@ -97,8 +123,11 @@ static int send_model(struct tw_index *x, const struct tw_index_entry *e,
 		      const struct tw_wanted *w, struct tw_http_reply *r,
 		      struct tw_err *err)
 {
-	return w->weight ? send_weights(x, e, w, r, err)
-			 : tw_send_zip(x, e, NULL, r, err);
+	if (w->weight)
+		return send_weights(x, e, w, r, err);
+	if (w->no_spec || (e->has_details && !w->classes))
+		return send_without_objects(e, w, r, err);
+	return tw_send_zip(x, e, NULL, r, err);
 }
 
 /* Send the best model. If it turns out to be broken, give it up and choose again. */

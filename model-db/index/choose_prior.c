@@ -34,6 +34,9 @@ int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
 	    (w->trainer != NULL && !w->default_trainer) || w->pipeline != NULL ||
 	    w->filter != NULL || w->node_type >= 0)
 		return tw_fail(err, TW_NOTFOUND, "the prior is not asked");
+	if (measured != NULL && !w->weight && !w->classes && w->trainer == NULL &&
+	    tw_index_is_trees(chosen->entry))
+		return tw_fail(err, TW_NOTFOUND, "the client reads trees only");
 	tw_likeness_of(&w->spec, &mine);
 	if (measured != NULL && mine.vendor[0] != '\0' &&
 	    strcmp(mine.processor, measured->processor) == 0)

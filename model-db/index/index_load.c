@@ -266,6 +266,7 @@ static int pack(struct tw_index *x, const char *pipeline, const char *path,
 		.fitness = d->fitness,
 		.unfit_why = d->unfit_why,
 		.serves_shares = d->serves_shares,
+		.has_details = tw_model_has_details(i),
 	};
 
 	if (pack_names(x, pipeline, d, &e, err) < 0 ||

@@ -56,6 +56,9 @@ struct tw_wanted {
 	bool classes;   /* the request has model_classes */
 	bool ensembles; /* these list ensembles */
 	bool trees;     /* these list "xgboost" */
+	/* The client rejects a zip with a machine_spec: kepler-model-server 0.7.7 to
+	 * 0.7.11. */
+	bool no_spec;
 	enum tw_client client;
 };
 

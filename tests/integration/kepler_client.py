@@ -13,10 +13,12 @@ included: strict types, unsigned conversion of negative watts, unchecked indices
 Loads are rates a second of the features in docs/wire.md.
 """
 import http.client
+import io
 import json
 import math
 import random
 import socket
+import zipfile
 
 # Outcomes of a case, the worst first.
 PANIC, WRAP, ZERO, IDLE, UNREAD, REFUSED, OK = OUTCOMES = (
@@ -356,6 +358,18 @@ RELEASES = {r.name: r for r in (Release053(), Release06(), Release0711(), Releas
 
 # ---- the two ways to a model -----------------------------------------------
 
+def post(address, body):
+    host, port = address.rsplit(":", 1)
+    connection = http.client.HTTPConnection(host, int(port), timeout=TIMEOUT_S)
+    try:
+        connection.request("POST", "/model", body=body, headers={
+            "Content-Type": "application/json; charset=UTF-8"})
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
 class Client:
     """One configured power model of Kepler: a use, a source, a trainer's name, a filter."""
 
@@ -448,15 +462,7 @@ class Regressor(Client):
                 raise Panic(str(e)) from e
 
     def post(self, body):
-        host, port = self.address.rsplit(":", 1)
-        connection = http.client.HTTPConnection(host, int(port), timeout=TIMEOUT_S)
-        try:
-            connection.request("POST", "/model", body=body, headers={
-                "Content-Type": "application/json; charset=UTF-8"})
-            response = connection.getresponse()
-            return response.status, response.read()
-        finally:
-            connection.close()
+        return post(self.address, body)
 
     def watts(self, rows):
         if self.source == PLATFORM and "platform" not in self.found:
@@ -509,6 +515,57 @@ class Sidecar(Client):
     def count(self, watts, rows):
         # Kepler counts the values of a random component; the shortest is the worst.
         return min((len(v) for v in watts.values()), default=0)
+
+
+# ---- kepler-model-server's own estimator -------------------------------------
+
+class PythonEstimator:
+    """How kepler-model-server's estimator gets and loads a model (load_model() in its
+    estimate/model/model.py). Only its class for boosted trees needs no pickle.
+
+    The loader builds a model of each JSON object in metadata.json, the innermost first. An
+    object without a model's keys is an error. 0.7.12 removes machine_spec before."""
+    NEEDED = {"model_class", "model_name", "output_type", "model_file", "features"}
+
+    def __init__(self, address, release):
+        self.address, self.release = address, release
+
+    def request(self, metrics, output_type, source, trainer="", spec=None):
+        """make_model_request(): without "weight", "node_type" and "model_classes"."""
+        own = {"machine_spec": spec} if self.release == "0.7.12" else \
+            {"spec": {"cores": spec["cores"]}}
+        return {"metrics": [*metrics, ARCHITECTURE[0]], "output_type": output_type,
+                "source": source, "filter": "", "trainer_name": trainer, **own}
+
+    def fetch(self, *args, **more):
+        status, body = post(self.address, json.dumps(self.request(*args, **more)))
+        if status != 200:
+            raise Refused(f"status {status}")
+        with zipfile.ZipFile(io.BytesIO(body)) as z:
+            return {name: z.read(name) for name in z.namelist()}
+
+    def load(self, files):
+        """The metadata of a model's files, if the loader takes them."""
+        metadata = json.loads(files["metadata.json"])
+        self.check(metadata)
+        if metadata["model_class"] != "xgboost":
+            raise Unread(f"KeyError: '{metadata['model_class']}'")
+        for part in json.loads(files[metadata["model_file"]]).values():
+            if part["fe_files"] or "learner" not in json.loads(files[part["model_file"]]):
+                raise Unread(f"{part['model_file']} is no file of XGBoost")
+            if not set(part["features"]) <= set(metadata["features"]):
+                raise Unread(f"{part['model_file']} has other features")
+        return metadata
+
+    def check(self, metadata):
+        if self.release == "0.7.12":
+            metadata = {k: v for k, v in metadata.items() if k != "machine_spec"}
+        json.loads(json.dumps(metadata), object_hook=self.build)
+
+    def build(self, found):
+        if missing := self.NEEDED - set(found):
+            raise Unread(f"a model of {list(found)[:4]} has no {sorted(missing)}")
+        return found
 
 
 # ---- the two uses of a model -----------------------------------------------

@@ -29,8 +29,8 @@ import zipfile
 from unittest import mock
 
 import kepler_client as kepler
-from harness import (GENERATED, QUICK, ROOT, SLOW, Case, Daemon, built_trainers, read_json,
-                     train_generated)
+from harness import (GENERATED, QUICK, ROOT, SLOW, Case, Daemon, built_trainers, need,
+                     read_json, train_generated)
 from scripted_vm import Machine
 
 SHIPPED = os.path.join(ROOT, "model-db/models")
@@ -41,6 +41,7 @@ PER_CPU = {"cpu_cycles": 2.6e9, "cpu_instructions": 3.1e9, "cache_miss": 1e7,
            "bpf_cpu_time_ms": 1000.0, "bpf_page_cache_hit": 100.0, "bpf_net_rx_irq": 60.0,
            "bpf_net_tx_irq": 8.0, "bpf_block_irq": 15.0}
 COUNTERS = {"cpu_cycles", "cpu_instructions", "cache_miss"}
+TREES = ("XgboostFitTrainer", "GradientBoostingRegressorTrainer")
 WEIGHTS, SOCKET = "weights", "socket"
 IDLE_CONTAINERS, EQUAL_CONTAINERS = 30, 20
 # AutoTrainer takes as long as a hundred trainers: it trains one feature group, and none in
@@ -424,6 +425,72 @@ class Trained(Served, unittest.TestCase):
                               "--group", "BPFOnly", *FEW_FOLDS))
         cls.ask_for("models trained from " + os.path.basename(GENERATED["0.7"]),
                     [Database(name, os.path.join(db, name)) for name in ("all", "whole")])
+
+
+class ModelServersEstimator(Case):
+    """kepler-model-server's own estimator of each release loads what tw-server sends."""
+
+    def check(self, db):
+        """The trees of each energy source and output. Those of workloads do not add up, so
+        only a client that names their trainer gets them."""
+        server = self.start_http("tw-server", "--model-db", db.path)
+        found = {(m.use, m.source, "" if m.use == kepler.NODE else m.trainer)
+                 for m in db.models if m.trainer in TREES}
+        self.assertTrue(found)
+        for release in ("0.7.7", "0.7.12"):
+            estimator = kepler.PythonEstimator(server.address, release)
+            for use, source, trainer in sorted(found):
+                files = estimator.fetch(list(PER_CPU), kepler.OUTPUT[use], source, trainer,
+                                        spec=SPEC)
+                metadata = estimator.load(files)
+                print(f"{db.name} {release} {use} {source}: {metadata['model_name']}")
+                # 0.7.12 divides its cores by those of the model.
+                self.assertEqual("machine_spec" in metadata, release == "0.7.12", release)
+
+    def test_the_shipped_models(self):
+        self.check(Database("shipped", SHIPPED))
+
+    def test_models_that_were_just_trained(self):
+        trainers = [t for t in built_trainers() if t in TREES]
+        need("xgboost", trainers)
+        train_generated(self.path("db"), trainers=[*trainers, kepler.LINEAR],
+                        more=("--cores", "4", *FEW_FOLDS))
+        self.check(Database("trained", self.path("db")))
+        self.check_files(self.path("db"))
+
+    def test_models_of_older_files(self):
+        """Their data_quality is in metadata.json."""
+        shutil.copytree(os.path.join(SHIPPED, "nx12-acpi"), self.path("db/nx12-acpi"))
+        for path in glob.glob(self.path("db/*/*/*/*/*.zip")):
+            with zipfile.ZipFile(path) as z:
+                files = {name: z.read(name) for name in z.namelist()}
+            details = json.loads(files.pop("details.json", b"{}"))
+            files["metadata.json"] = json.dumps({
+                **json.loads(files["metadata.json"]), "data_quality": [{"rows": 9}],
+                **details}).encode()
+            with zipfile.ZipFile(path, "w") as z:
+                for name, data in files.items():
+                    z.writestr(name, data)
+        self.check(Database("older", self.path("db")))
+
+    def test_files_without_a_server(self):
+        """Its estimator also takes zips from a URL."""
+        self.check_files(SHIPPED)
+
+    def check_files(self, db):
+        estimator = kepler.PythonEstimator("", "0.7.12")
+        zips = glob.glob(os.path.join(db, "*/*/*/*/*.zip"))
+        self.assertTrue(zips)
+        for path in zips:
+            with zipfile.ZipFile(path) as z:
+                estimator.check(json.loads(z.read("metadata.json")))
+
+    def test_an_unknown_machine_gets_trees_not_the_prior(self):
+        server = self.start_http("tw-server", "--model-db", SHIPPED)
+        estimator = kepler.PythonEstimator(server.address, "0.7.12")
+        estimator.load(estimator.fetch(list(PER_CPU), "AbsPower", "acpi", spec={
+            "processor": "amd_epyc_7713", "cores": 256, "chips": 2, "memory": 512,
+            "threads_per_core": 2}))
 
 
 class KnownAnswers(Case):
