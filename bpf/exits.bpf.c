@@ -168,6 +168,31 @@ int BPF_PROG(on_release, struct task_struct *t)
 }
 
 /*
+ * The last thread of a process exits. Loaded in place of on_release, on kernels without
+ * BPF trampolines. The event keeps all but the last moment of a process whose on_free
+ * does not run: one kernel of virtual machines runs no BPF programs while a thread of
+ * init is current, and RCU frees tasks in softirqs, whichever thread is current.
+ */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *t)
+{
+	struct task_struct *leader = t->group_leader;
+	struct tw_task_event *e;
+
+	if (t->signal->live.counter != 0 ||
+	    bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > 2 * tw_wake_bytes)
+		return 0;
+	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	if (!e)
+		return 0;
+	fill_event(e, TW_EVENT_LEFT, leader);
+	if (t->pid != t->tgid)
+		e->task.cpu_ns += t->se.sum_exec_runtime;
+	bpf_ringbuf_submit(e, wake_flags());
+	return 0;
+}
+
+/*
  * The task has its new cgroup already. For a process with several threads the time is the
  * leader's and that of exited threads; the next walk adds the others.
  */

@@ -48,6 +48,7 @@ typedef struct refcount_struct {
 
 struct signal_struct {
 	refcount_t sigcnt; /* tasks that are not freed yet; others may hold it, too */
+	atomic_t live;     /* threads that have not begun to exit */
 	unsigned long long sum_sched_runtime; /* of exited threads */
 };
 

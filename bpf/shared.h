@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct tw_thread) == 64, "shared with BPF");
 
 /* Kinds of events. */
 enum tw_event_kind {
-	TW_EVENT_LEFT,   /* it left the task list; ENDED follows */
+	TW_EVENT_LEFT,   /* it exits or left the task list; ENDED follows */
 	TW_EVENT_ENDED,  /* it exited; its total is final unless threads are awaited */
 	TW_EVENT_MOVED,  /* it moved to task.cgroup_id with the total task.cpu_ns */
 	TW_EVENT_CGROUP, /* a cgroup was created */

@@ -160,6 +160,7 @@ static int load(struct tw_bpf_events *e, const struct tw_task_config *c, bool re
 	e->skel->rodata->tw_wake_bytes = bytes / 4;
 	bpf_map__set_max_entries(e->skel->maps.events, bytes);
 	bpf_program__set_autoload(e->skel->progs.on_release, releases);
+	bpf_program__set_autoload(e->skel->progs.on_exit, !releases);
 	errnum = -exits_bpf__load(e->skel);
 	if (errnum != 0)
 		return tw_bpf_fail(err, errnum, "cannot load the BPF programs");

@@ -39,6 +39,7 @@ static struct exits_bpf *load_ours(bool releases)
 	s->rodata->tw_wake_bytes = RING_BYTES / 4;
 	bpf_map__set_max_entries(s->maps.events, RING_BYTES);
 	bpf_program__set_autoload(s->progs.on_release, releases);
+	bpf_program__set_autoload(s->progs.on_exit, !releases);
 	if (exits_bpf__load(s) == 0)
 		return s;
 	exits_bpf__destroy(s);

@@ -22,7 +22,7 @@ TRIPS = 50000
 TRACE_ROUNDS = 11
 EVENTS = 50000
 STATS = "/proc/sys/kernel/bpf_stats_enabled"
-OURS = ("on_free", "on_release", "on_attach", "on_mkdir")
+OURS = ("on_free", "on_release", "on_exit", "on_attach", "on_mkdir")
 LOADS = ("pipe", "threads")
 # What attach_programs attaches; and that with so many ticks a second.
 PROGRAMS = {"elsewhere": "a program elsewhere", "empty": "an empty program", "ours": "tw-collector's"}

@@ -154,14 +154,18 @@ class Collector(Case):
             with open(os.path.join(path, "cpuacct.usage"), encoding="ascii") as f:
                 return int(f.read()) / 1e9, ours
 
+        # The kernel of a virtual machine may hide from BPF that a task is freed, while a thread
+        # of init is current: of a thread that costs its last moment, so there are more tries.
+        # Of a process it must not cost more.
         parts, before = [], used()
-        while len(parts) < 5 and max(parts, default=0) < 0.999:
+        while len(parts) < 20 and max(parts, default=0) < 0.999:
             load.stdin.write(b"\n")
             load.stdin.flush()
             after = used()
             parts.append((after[1] - before[1]) / (after[0] - before[0]))
             before = after
         self.assertGreaterEqual(max(parts), 0.999, parts)
+        self.assertGreaterEqual(min(parts), 0.98, parts)
 
     def test_without_bpf_processes_that_live_are_seen(self):
         daemon = self.collect("--bpf", "off")

@@ -44,8 +44,8 @@ struct child {
 /* Reports about one process and about a crowd, and the number of other reports. */
 struct told {
 	uint32_t tgid;
-	struct tw_task alive, ended;
-	size_t alive_count, ended_count, others;
+	struct tw_task alive, left, ended;
+	size_t alive_count, left_count, ended_count, others;
 	struct child *crowd; /* CROWD of them, or NULL */
 	uint64_t lost_ns, lost;
 };
@@ -59,6 +59,16 @@ static void on_alive(void *arg, const struct tw_task *t)
 		return;
 	told->alive = *t;
 	told->alive_count++;
+}
+
+static void on_left(void *arg, const struct tw_task *t)
+{
+	struct told *told = arg;
+
+	if (t->tgid != told->tgid)
+		return;
+	told->left = *t;
+	told->left_count++;
 }
 
 static void on_ended(void *arg, const struct tw_task *t)
@@ -87,6 +97,7 @@ static void read_source(const struct tw_task_source *s, void *source, struct tol
 {
 	const struct tw_task_sink sink = { .arg = told,
 					   .alive = on_alive,
+					   .left = on_left,
 					   .ended = on_ended,
 					   .overflowed = on_overflow };
 	struct tw_err err = { 0 };
@@ -260,6 +271,31 @@ static void the_iterator_reports_a_child_and_its_exit(void **state)
 {
 	(void)state;
 	check_child("bpf-iter");
+}
+
+/* Even if the kernel hides the moment when the process is freed, its time is known. */
+static void an_exit_is_reported_before_the_process_is_freed(void **state)
+{
+	const struct tw_task_source *s = tw_task_source_find("bpf-walk");
+	struct told told = { 0 };
+	uint64_t used_ns;
+	void *source;
+	int go;
+
+	(void)state;
+	if (s == NULL) {
+		printf("SKIPPED: test_tasks: built without BPF: no bpf-walk\n");
+		skip();
+		return;
+	}
+	source = open_source(s, 0, 0);
+	told.tgid = (uint32_t)start_child(20 * MS, &go);
+	used_ns = end_child((pid_t)told.tgid, go);
+	read_source(s, source, &told);
+	assert_int_equal(told.left_count, 1);
+	/* The rest of the exit, and the tick that the running task's time may be old. */
+	assert_in_range(told.left.cpu_ns, used_ns - 5 * MS, used_ns + 2000);
+	s->close(source);
 }
 
 static void proc_reports_a_running_child(void **state)
@@ -493,6 +529,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_walk_reports_a_child_and_its_exit),
 		cmocka_unit_test(the_iterator_reports_a_child_and_its_exit),
+		cmocka_unit_test(an_exit_is_reported_before_the_process_is_freed),
 		cmocka_unit_test(proc_reports_a_running_child),
 		cmocka_unit_test(proc_fails_where_it_cannot_open_files),
 		cmocka_unit_test(threads_are_counted_with_their_process),
