@@ -14,7 +14,7 @@
 
 benches :=
 bench-src :=
-bench = $(test-env) TW_BENCH=$(abspath $(O)) $(PYTHON)
+bench = $(test-env) TW_BENCH=$(abspath $(O)) $(guard) $(PYTHON)
 include $(sort $(wildcard tests/bench/*.mk))
 
 all-objs += $(bench-src:%.c=$(O)/%.o)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Targets that test and check. Each counts its results: see tests/run.py.
 
-run := $(PYTHON) tests/run.py
+# All processes that a test or a bench starts end with it.
+guard := $(PYTHON) tests/guard.py
+run := $(guard) $(PYTHON) tests/run.py
 # Nothing is written outside $(O).
 export PYTHONDONTWRITEBYTECODE := 1
 source-files = $(sort $(call files,[ch]) $(foreach d,docs/examples tests/unit tests/fuzz tests/fake tests/bench,$(wildcard $d/*.[ch])))
@@ -120,7 +122,8 @@ check-bpf: $(if $(filter 1,$(BPF)),$(bpf-objects))
 # The counting of results, the installing of packages, and what benches judge by.
 check-tools:
 	@$(run) python tests/checks/test_run.py tests/checks/test_deps.py tests/checks/test_dist.py \
-		tests/checks/test_bench.py tests/checks/test_mutate.py tests/checks/test_nightly.py
+		tests/checks/test_bench.py tests/checks/test_mutate.py tests/checks/test_nightly.py \
+		tests/checks/test_guard.py
 
 # Change a module one line at a time and list the changes that no test notices:
 # make mutate M=model-db/publish.c [T="tests"] [N=mutants, 0 for all] [SEED=1]
