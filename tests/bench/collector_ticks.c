@@ -7,6 +7,7 @@
 #include "collector/collector.h"
 #include "collector/system/roots.h"
 #include "collector/workloads/workload.h"
+#include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 

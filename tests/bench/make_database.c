@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * make_database DIR TYPES: a model database of TYPES node types x 10 trainers x 3 groups
- * x 2 outputs, in one pipeline. Models are whole and have metadata as ours; their numbers
- * are made up, the same in every run.
+ * x 2 outputs, in one pipeline. Models are whole and have metadata as ours, certificates
+ * included; their numbers are made up, the same in every run. DynPower models are
+ * additive, except curves, which never are: the server refuses weights of others.
  */
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
@@ -11,6 +12,7 @@
 #include "lib/core/num.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
+#include "model-db/fitness.h"
 #include "model-db/model.h"
 #include "model-db/model_files.h"
 
@@ -76,10 +78,12 @@ static char *take(struct tw_buf *b)
 	return text;
 }
 
-static char *component_text(size_t trainer, const struct tw_feature_group *g,
+static char *component_text(size_t trainer, const struct tw_model_info *info,
 			    unsigned *seed)
 {
+	const struct tw_feature_group *g = info->group;
 	struct tw_buf b = { 0 }, features = { 0 };
+	unsigned bias;
 	char *list;
 
 	for (size_t i = 0; i < g->count; i++)
@@ -91,7 +95,8 @@ static char *component_text(size_t trainer, const struct tw_feature_group *g,
 	list = take(&features);
 	switch (trainers[trainer].form) {
 	case FORM_LINEAR:
-		tw_buf_addf(&b, LINEAR, 1 + draw(seed, 50), list);
+		bias = 1 + draw(seed, 50);
+		tw_buf_addf(&b, LINEAR, info->output == TW_DYN_POWER ? 0 : bias, list);
 		break;
 	case FORM_CURVE: {
 		const char *percent = strstr(trainers[trainer].text, "%s");
@@ -110,15 +115,19 @@ static char *component_text(size_t trainer, const struct tw_feature_group *g,
 	return take(&b);
 }
 
-static json_t *make_metadata(const struct tw_energy_source *source, unsigned *seed)
+static json_t *make_metadata(const struct tw_energy_source *source, enum tw_output output,
+			     enum form form, unsigned *seed)
 {
-	json_t *obj = json_pack("{s:s,s:i,s:i,s:s,s:s,s:f,s:s,s:i,s:s}",
-				"validation_scheme", "blocked", "validation_folds", 5,
-				"data_rows", 2000 + (int)draw(seed, 3000), "data_first",
-				"2023-09-19T09:27:43.000Z", "data_last",
-				"2023-09-19T11:17:46.000Z", "data_step_s", 3.0,
-				"data_origin", "made up by tests/bench/make_database.c",
-				"seed", 1, "creator", "tallywatt " TW_VERSION);
+	const bool additive = output == TW_DYN_POWER && form != FORM_CURVE;
+	json_t *obj = json_pack(
+		"{s:s,s:i,s:i,s:s,s:s,s:f,s:s,s:i,s:s,s:b,s:b,s:b,s:b,s:b}",
+		"validation_scheme", "blocked", "validation_folds", 5, "data_rows",
+		2000 + (int)draw(seed, 3000), "data_first", "2023-09-19T09:27:43.000Z",
+		"data_last", "2023-09-19T11:17:46.000Z", "data_step_s", 3.0,
+		"data_origin", "made up by tests/bench/make_database.c", "seed", 1,
+		"creator", "tallywatt " TW_VERSION, TW_CERTIFICATE_RISES, true,
+		TW_CERTIFICATE_ADDITIVE, additive, TW_CERTIFICATE_NON_NEGATIVE, true,
+		TW_CERTIFICATE_REST, true, TW_CERTIFICATE_NO_JUMP, true);
 	char key[64];
 
 	for (size_t c = 0; c < source->count; c++) {
@@ -149,7 +158,7 @@ static void add_parts(size_t trainer, struct tw_model *m, unsigned *seed)
 			exit(1);
 		for (size_t i = 0; i < g->count; i++)
 			p->feature_max[i] = 1e6 + draw(seed, 1000);
-		p->text = component_text(trainer, g, seed);
+		p->text = component_text(trainer, &m->info, seed);
 		p->len = strlen(p->text);
 	}
 }
@@ -181,7 +190,7 @@ static void make_model(unsigned type, size_t trainer, size_t group, enum tw_outp
 	for (size_t f = 0; f < i->group->count; f++)
 		if (tw_strs_adds(&i->features, i->group->features[f], &err) < 0)
 			die(&err);
-	i->metadata = make_metadata(i->source, seed);
+	i->metadata = make_metadata(i->source, output, trainers[trainer].form, seed);
 	add_parts(trainer, m, seed);
 }
 
