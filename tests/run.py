@@ -5,8 +5,9 @@
     run.py unit PROGRAM...     cmocka programs
     run.py fuzz PROGRAM...     replay each fuzz target's corpus
     run.py python FILE...      unittest files
-    run.py one NAME COMMAND... one command that passes or fails
-    run.py total FILE          add up what TW_RESULTS=FILE collected
+    run.py one NAME COMMAND... one command that passes or fails; status 77: it skipped itself
+    run.py skip NAME WHY       one check that is skipped
+    run.py total FILE          add up what TW_RESULTS=FILE collected; the reasons of skips
 
 Each run prints one line for each program and ends with its counts and its seconds, those of
 CPU time among them: on a busy machine they say more. With TW_RESULTS=FILE
@@ -26,6 +27,7 @@ import time
 import unittest
 
 TIMEOUT_S = 600
+SKIPPED = 77
 TAP = re.compile(r"(not )?ok \d+(?: - (.*?))?(?: ?# SKIP ?(.*))?$")
 
 
@@ -110,11 +112,19 @@ def run_program(command, env=None):
     return proc.returncode, output, times(wall_s, used.ru_utime + used.ru_stime)
 
 
+def note_skip(line):
+    """Keep the reason of a skip for the end."""
+    if "TW_RESULTS" in os.environ:
+        with open(os.environ["TW_RESULTS"] + ".skipped", "a", encoding="utf-8") as f:
+            f.write(line + "\n")
+
+
 def report(name, counts, failed, output, time_used):
     print(f"  {'FAIL' if counts.failed else 'ok':4}  {name}: {counts}  ({time_used})")
     for line in output.splitlines():
         if line.startswith("SKIPPED"):
             print(f"        {line}")
+            note_skip(line)
     if counts.failed:
         sys.stdout.write(output)
         for what in failed:
@@ -198,7 +208,9 @@ def run_python(files):
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2,
                                      resultclass=Result).run(suite)
     for test, why in result.skipped:
-        print(f"SKIPPED: {test}: {why}")
+        line = f"SKIPPED: {test}: {why}"
+        print(line)
+        note_skip(line)
     counts = Counts()
     counts.failed = len(result.failures) + len(result.errors) + \
         len(result.unexpectedSuccesses)
@@ -215,10 +227,33 @@ def run_one(words):
     code = subprocess.run(words[1:], check=False).returncode
     if code == 0:
         counts.passed = 1
+    elif code == SKIPPED:
+        counts.skipped = 1
     else:
         counts.failed = 1
         print(f"  FAILED: {words[0]}: ended with status {code}")
     return counts
+
+
+def run_skip(words):
+    counts = Counts()
+    counts.skipped = 1
+    line = f"SKIPPED: {words[0]}: {words[1]}"
+    print(line)
+    note_skip(line)
+    return counts
+
+
+def print_skips(path):
+    """Each reason with the tests that it skipped."""
+    tests_of = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                test, _, why = line.strip().removeprefix("SKIPPED: ").partition(": ")
+                tests_of.setdefault(why or test, []).append(test.split(" ")[0])
+    for why, tests in sorted(tests_of.items()):
+        print(f"skipped: {why}: {', '.join(sorted(tests))}")
 
 
 def print_total(path):
@@ -231,12 +266,14 @@ def print_total(path):
             if counts.failed:
                 print(f"failed: {line.strip()}")
             total.add(counts)
+    print_skips(path + ".skipped")
     print(total)
     return 1 if total.failed or not total.passed else 0
 
 
 def main(argv):
-    kinds = {"unit": run_unit, "fuzz": run_fuzz, "python": run_python, "one": run_one}
+    kinds = {"unit": run_unit, "fuzz": run_fuzz, "python": run_python, "one": run_one,
+             "skip": run_skip}
     if len(argv) == 3 and argv[1] == "total":
         return print_total(argv[2])
     if len(argv) < 3 or argv[1] not in kinds:
@@ -244,7 +281,7 @@ def main(argv):
         return 2
     clock = Clock()
     counts = kinds[argv[1]](argv[2:])
-    label = {"one": argv[2], "python": "+".join(
+    label = {"one": argv[2], "skip": argv[2], "python": "+".join(
         os.path.splitext(os.path.basename(f))[0] for f in argv[2:])}.get(argv[1], argv[1])
     print(f"{label}: {counts} ({clock})")
     results = os.environ.get("TW_RESULTS")

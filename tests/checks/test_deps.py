@@ -60,7 +60,7 @@ class Deps(unittest.TestCase):
 
     def test_nothing_is_done_where_all_is_there(self):
         self.debian("*", "*")
-        for level in ("build", "test", "check"):
+        for level in ("build", "test", "web", "check", "kernels"):
             self.assertEqual(self.deps(level), (0, ""))
         self.assertEqual(self.called(), [])
 
@@ -88,6 +88,27 @@ class Deps(unittest.TestCase):
         code, text = self.deps("build")
         self.assertEqual(code, 0)
         self.assertRegex(text, r"NOTE: .*libsvm-dev.*LIBSVM=0")
+
+    def test_make_test_installs_the_programs_that_its_tests_use(self):
+        programs = ["prometheus", "minisign", "stress-ng", "curl", "openssl", "locales",
+                    "clang-format-14"]
+        self.debian_without(*programs)
+        self.assertEqual(self.deps("build"), (0, ""))
+        self.assertEqual(self.called(), [])
+        self.assertEqual(self.deps("test")[0], 0)
+        self.assertCountEqual(self.called()[-1].split("install ")[-1].split(), programs)
+
+    def test_a_program_of_tests_that_is_nowhere_is_reported(self):
+        self.debian_without("minisign", offered="gcc")
+        code, text = self.deps("test")
+        self.assertEqual(code, 0)
+        self.assertRegex(text, "NOTE: .*minisign: tests that use it are skipped")
+
+    def test_a_browser_is_apart(self):
+        self.debian_without("chromium")
+        self.assertEqual(self.deps("test"), (0, ""))
+        self.assertEqual(self.deps("web")[0], 0)
+        self.assertEqual(self.called()[-1].split("install ")[-1].split(), ["chromium"])
 
     def test_a_needed_package_that_is_nowhere_fails(self):
         self.debian_without("libjansson-dev", offered="gcc")

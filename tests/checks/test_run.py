@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -61,6 +62,27 @@ class Run(unittest.TestCase):
                 self.assertEqual(run.print_total(path), 1)
             self.assertEqual(out.getvalue().splitlines()[-1],
                              "3 passed, 1 failed, 1 skipped")
+
+    def test_reasons_of_skips_come_at_the_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "results")
+            env = dict(os.environ, TW_RESULTS=path)
+            command = [sys.executable, run.__file__]
+            for words in (["skip", "check-x", "no x"], ["skip", "check-y", "no x"],
+                          ["one", "bench-z", "sh", "-c", "exit 77"]):
+                subprocess.run([*command, *words], env=env, check=True,
+                               stdout=subprocess.DEVNULL)
+            program = os.path.join(folder, "test_x")
+            with open(program, "w", encoding="utf-8") as f:
+                f.write("#!/bin/sh\necho 'SKIPPED: test_x: no y'; echo 1..1; echo ok 1 '# SKIP' a\n")
+            os.chmod(program, 0o755)
+            subprocess.run([*command, "unit", program], env=env, check=True,
+                           stdout=subprocess.DEVNULL)
+            done = subprocess.run([*command, "total", path], check=False, text=True,
+                                  stdout=subprocess.PIPE)
+            self.assertEqual(done.stdout.splitlines(),
+                             ["skipped: no x: check-x, check-y", "skipped: no y: test_x",
+                              "0 passed, 0 failed, 4 skipped"])
 
 
 if __name__ == "__main__":
