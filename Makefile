@@ -6,9 +6,11 @@
 #   make                 all programs, in build/release
 #   make demo            install what is missing, build, run the main job
 #   make test            install what is missing, build, run all tests
+#   make test-web        the tests of the web pages: installs a browser, too
 #   make deps            install what is missing
 #   make BUILD=asan      with AddressSanitizer and UBSan, in build/asan
-#   make bench           measure speed, size and accuracy
+#   make bench           measure speed, size and accuracy;  make bench-record  keeps the figures
+#   make bench-quick     all benches in a form of seconds, as tests
 #   make check           unit tests, fuzz corpora and the checks; no programs are started
 #   make install         to $(DESTDIR)$(prefix); configuration to $(DESTDIR)$(sysconfdir)
 #   make format          lay out the sources with clang-format 14

@@ -12,9 +12,16 @@
 # tests/bench/bench.py runs, measures, prints tables and tells what is met and missed. A
 # part that misses a goal exits 1; make bench runs the others all the same.
 
+# make bench-quick runs all of them in a form of seconds, as tests: .ci/run does. make bench-record
+# runs them whole and appends their figures to docs/bench.csv; make nightly-bench fails where a
+# figure is more than 10 % worse there. B="bench-server bench-train": these only.
+
 benches :=
+# Not part of make bench: they fill the machine, or want other programs.
+benches-apart := bench-scrapes bench-shards
 bench-src :=
-bench = $(test-env) TW_BENCH=$(abspath $(O)) $(guard) $(PYTHON)
+bench = $(test-env) TW_BENCH=$(abspath $(O)) \
+	$(if $(TW_BENCH_QUICK),$(run) one $@,$(guard)) $(PYTHON)
 include $(sort $(wildcard tests/bench/*.mk))
 
 all-objs += $(bench-src:%.c=$(O)/%.o)
@@ -28,4 +35,15 @@ bench: all $(bench-programs)
 	@fail=0; for t in $(benches); do \
 		$(MAKE) --no-print-directory -j1 $$t || fail=1; done; exit $$fail
 
-.PHONY: bench $(benches)
+bench-record nightly-bench: all $(bench-programs)
+	@fail=0; for t in $(or $(B),$(benches)); do \
+		TW_BENCH_RECORD=docs/bench.csv TW_BENCH_JUDGE=$(filter nightly-bench,$@) \
+			$(MAKE) --no-print-directory -j1 $$t || fail=1; done; exit $$fail
+
+# They wait more than they compute, and their times are not judged.
+BENCH_JOBS := 4
+bench-quick: all $(bench-programs)
+	@TW_BENCH_QUICK=1 $(MAKE) --no-print-directory -k -j$(BENCH_JOBS) --output-sync=target \
+		$(or $(B),$(benches) $(benches-apart))
+
+.PHONY: bench bench-quick bench-record nightly-bench $(benches) $(benches-apart)

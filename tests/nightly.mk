@@ -7,6 +7,8 @@
 #	make nightly-analyzer	gcc -fanalyzer, F=... as well
 #	make nightly-soak	make soak with a release build and with sanitizers
 #	make nightly-churn	1,000 cgroups a second for a minute
+#	make nightly-bench	all benches; a figure that is more than 10 % worse than the last one
+#				of the machine in docs/bench.csv is a failure (tests/bench.mk)
 #	make nightly-fuzz	each fuzz target until its code has had MINUTES=60 of CPU time: 42
 #				hours in all, so it is not part of make nightly. LIMIT=150 stops
 #				after so many minutes; the next run goes on (tests/fuzz/nightly.py).
@@ -20,7 +22,7 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan tidy analyzer soak churn; do \
+	@fail=0; for t in tsan tidy analyzer soak churn bench; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
 nightly-tsan:

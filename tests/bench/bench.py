@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the parts of make bench share: run and measure, tables, goals."""
+"""What the parts of make bench share: run and measure, tables, goals.
+
+TW_BENCH_QUICK=1 makes each part a test of seconds: all of it runs on small inputs, answers must
+be right, no goal is judged. TW_BENCH_RECORD=FILE appends the figures to FILE (record.py);
+TW_BENCH_JUDGE=1 fails where a figure is more than 10 % worse than the last one in FILE.
+"""
 import math
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -9,9 +15,13 @@ import sys
 import tempfile
 import time
 
+from record import Record
+
 PROGRAMS = os.environ.get("TW_BIN", "build/release")  # tallywatt, tw-trainer, ..
 HELPERS = os.path.join(PROGRAMS, "tests/bench")
 SHARED = os.environ.get("TW_SHARED", "../shared")
+QUICK = bool(os.environ.get("TW_BENCH_QUICK"))
+SKIPPED = 77  # the status by which tests/run.py knows a skip
 
 
 class Failed(Exception):
@@ -22,15 +32,45 @@ def program(name):
     return os.path.join(PROGRAMS, name)
 
 
+def quick(whole, short):
+    """A size: of the whole bench, or of its form of seconds."""
+    return short if QUICK else whole
+
+
+def name_of_part():
+    return os.path.basename(sys.argv[0]).removesuffix(".py")
+
+
+def skip(why, name=None):
+    """End the part, because the machine lacks a prerequisite; an error where TW_REQUIRE has its
+    name."""
+    if name in os.environ.get("TW_REQUIRE", "").split(","):
+        sys.exit(f"{name_of_part()}: {why}, and TW_REQUIRE names {name}")
+    line = f"SKIPPED: {name_of_part()}: {why}"
+    print(line, flush=True)
+    if QUICK and "TW_RESULTS" in os.environ:
+        with open(os.environ["TW_RESULTS"] + ".skipped", "a", encoding="utf-8") as f:
+            f.write(line + "\n")
+    sys.exit(SKIPPED if QUICK else 0)
+
+
+def need_root():
+    if os.geteuid() != 0:
+        skip("not root", "root")
+
+
+def need_programs(*names):
+    for name in names:
+        if shutil.which(name) is None:
+            skip(f"no {name}", name)
+
+
 def shared(path):
     """A file of the recorded data, which is not part of the repository."""
     path = os.path.join(SHARED, path)
-    if os.path.exists(path):
-        return path
-    if "shared" in os.environ.get("TW_REQUIRE", "").split(","):
-        sys.exit(f"{path} is missing, and TW_REQUIRE names shared")
-    print(f"SKIPPED: {os.path.basename(sys.argv[0])}: no {path} (TW_SHARED says where)")
-    sys.exit(0)
+    if not os.path.exists(path):
+        skip(f"no {path} (TW_SHARED says where)", "shared")
+    return path
 
 
 class Run:
@@ -128,9 +168,23 @@ class Goals:
     """What a part promises, held against what it measured."""
 
     def __init__(self):
-        self.missed = 0
+        self.missed, self.figures = 0, []
+
+    def note(self, what, value, unit="", better="less"):
+        """A figure for the record, with or without a goal. A text in parentheses is no part of
+        its name."""
+        self.figures.append((re.sub(r"\s*\([^)]*\)", "", what), value, unit.strip(), better))
+
+    def right(self, what, holds):
+        """An answer that must be right, in the form of seconds as well."""
+        print(f"{'right' if holds else 'WRONG':6}  {what}", flush=True)
+        self.missed += not holds
 
     def _tell(self, what, value, unit, met, side, limit):
+        self.note(what, value, unit, side)
+        if QUICK:
+            print(f"ran     {what}: {value:.4g}{unit and ' ' + unit}", flush=True)
+            return
         by = "" if met or limit == 0 else f": missed by {abs(value / limit - 1):.1%}"
         print(f"{'met' if met else 'MISSED':6}  {what}: {value:.4g}{unit and ' ' + unit}, "
               f"want {limit:g} or {side}{by}", flush=True)
@@ -143,6 +197,10 @@ class Goals:
         self._tell(what, value, unit, value <= most, "less", most)
 
     def _tell_interval(self, what, interval, unit, met, missed, limit):
+        self.note(what, sum(interval) / 2, unit, limit.rsplit(" ", 1)[1])
+        if QUICK:
+            print(f"ran     {what}: between {interval[0]:.4g} and {interval[1]:.4g}", flush=True)
+            return
         word = "met" if met else "MISSED" if missed else "OPEN"
         print(f"{word:6}  {what}: between {interval[0]:.4g} and {interval[1]:.4g}"
               f"{unit and ' ' + unit}, want {limit}", flush=True)
@@ -160,4 +218,10 @@ class Goals:
                             f"{most:g} or less")
 
     def exit(self):
+        path = os.environ.get("TW_BENCH_RECORD")
+        if path and not QUICK:
+            worse = Record(path).add(name_of_part(), self.figures,
+                                     bool(os.environ.get("TW_BENCH_JUDGE")))
+            print("\n".join(worse), end="\n" * bool(worse), flush=True)
+            self.missed += len(worse)
         sys.exit(1 if self.missed else 0)

@@ -14,7 +14,8 @@ ALONE, SERIES, WORST = 0.90, 0.80, 1.00
 
 def main():
     command = [os.path.join(bench.HELPERS, "accuracy"), bench.shared("data/training"),
-               bench.shared("golden/accuracy/blocked.csv")]
+               bench.shared("golden/accuracy/blocked.csv"),
+               *bench.quick([], ["LinearRegressionTrainer"])]
     figures, trainer = {}, None
     # Lines are shown as they come: it takes minutes.
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:

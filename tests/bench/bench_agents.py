@@ -17,9 +17,9 @@ import bench
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from simulated_agents import Node, Server  # noqa: E402
 
-NODES = int(os.environ.get("TW_AGENTS", "200"))
+NODES = int(os.environ.get("TW_AGENTS", bench.quick("200", "10")))
 PODS, HANGING = 25, NODES // 10
-INTERVAL_S, ROUNDS = 10, 3
+INTERVAL_S, ROUNDS = bench.quick((10, 3), (2, 1))
 CLOCK = os.sysconf("SC_CLK_TCK")
 
 
@@ -86,7 +86,7 @@ class Aggregator:
         return json.loads(self.get("/api/v1/agents")[0])["agents"]
 
 
-def measure(agg, what):
+def measure(agg, what, goals):
     pids = [agg.proc.pid]
     before = cpu_s(pids), cpu_s(agg.helpers)
     time.sleep(INTERVAL_S * ROUNDS)
@@ -110,6 +110,10 @@ def measure(agg, what):
           f"{lag * 1e3:.1f} ms late, {missed:.0f} ticks missed")
     for why in sorted({a["reason"] for a in agents if not a["up"]}):
         print(f"  {sum(a['reason'] == why for a in agents)} agents: {why or 'not asked'}")
+    goals.note(f"{what}: collector's CPU a round", collector_s / ROUNDS, "s")
+    goals.note(f"{what}: helper's CPU a round", helper_s / ROUNDS, "s")
+    goals.note(f"{what}: collector's memory", rss_mib(pids), "MiB")
+    goals.note(f"{what}: scrape", times[2] * 1e3, "ms")
     return up
 
 
@@ -117,28 +121,28 @@ def main():
     ours, theirs = multiprocessing.Pipe()
     nodes = multiprocessing.Process(target=simulate, args=(theirs,))
     nodes.start()
-    missed = 0
+    goals = bench.Goals()
     with tempfile.TemporaryDirectory() as directory:
         agg = Aggregator(ours.recv(), directory)
         try:
             time.sleep(INTERVAL_S)
-            up = measure(agg, f"{NODES} agents")
-            missed += len(up) < NODES
+            up = measure(agg, f"{NODES} agents", goals)
+            goals.right("all agents are up", len(up) == NODES)
             ours.send("hang")
             ours.recv()
             time.sleep(INTERVAL_S)
-            up = measure(agg, f"{HANGING} of them hang")
+            up = measure(agg, f"{HANGING} of them hang", goals)
             # A slow machine delays all; a hanging agent must not delay the others.
-            missed += len(up) < NODES - HANGING
-            missed += max(a["age_seconds"] for a in up) > 2 * INTERVAL_S
+            goals.right("all agents that answer are up", len(up) >= NODES - HANGING)
+            goals.at_most("oldest answer, while others hang",
+                          max(a["age_seconds"] for a in up), 2 * INTERVAL_S, "s")
         finally:
             agg.proc.terminate()
             agg.proc.wait()
             ours.send("end")
             nodes.join()
-    print("met" if not missed else f"missed: {missed}")
-    return 1 if missed else 0
+    goals.exit()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

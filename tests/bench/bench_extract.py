@@ -21,11 +21,11 @@ import time
 
 import bench
 
-SIZES = [int(s) for s in os.environ.get("TW_BENCH_SIZES", "4,16,64,256,1024").split(",")]
+SIZES = [int(s) for s in os.environ.get("TW_BENCH_SIZES", bench.quick("4,16,64,256,1024", "1")).split(",")]
 SHAPES = {"many": (50, 40), "few": (5, 0)}  # containers at a time, samples of each
 TRAINERS = ["LinearRegressionTrainer", "SGDRegressorTrainer"]
 MIB = 1 << 20
-RUNS = 3
+RUNS = bench.quick(3, 1)
 GOAL_MB_S = 150
 GOAL_MIB = 0.4 * 1024
 GOAL_GROWTH = 1.25  # seconds a MiB of the largest, against those of 64 MiB
@@ -41,7 +41,7 @@ def make_response(path, shape, mib):
                             str(containers), str(life), "1"], stdout=f, check=True)
         return os.path.getsize(path)
 
-    probe = 2000
+    probe = bench.quick(2000, 100)
     return generate(int(mib * MIB * probe / generate(probe)))
 
 

@@ -23,6 +23,8 @@ import threading
 import time
 import unittest
 
+import bench
+
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
 import test_closed_loop  # noqa: E402
 from harness import call, need, read_json, wait_until  # noqa: E402
@@ -30,14 +32,15 @@ from sources import Prometheus, need_prometheus  # noqa: E402
 from test_closed_loop import Meter, TRAINING, mape, mean, scrape  # noqa: E402
 
 INSIDE = "TW_BENCH_CGROUP"  # set within the namespace: the cgroup
-INTERVAL_S = 5
-SCRAPE_S = 1
+INTERVAL_S, TRAIN_AFTER = bench.quick((5, 160), (1, 8))
+SCRAPE_S = bench.quick(1, 0.5)
 # Each round is rest and all training workloads, about 90 s.
 ROUNDS_MAX = 6
-test_closed_loop.INTERVAL_S, test_closed_loop.SETTLE_S = SCRAPE_S, 2.4
-test_closed_loop.PHASE_S, test_closed_loop.REST_S = 6, 12
+test_closed_loop.INTERVAL_S, test_closed_loop.SETTLE_S = SCRAPE_S, bench.quick(2.4, 0.2)
+test_closed_loop.PHASE_S, test_closed_loop.REST_S = bench.quick((6, 12), (1, 1))
 # The meter and the collectors take precedence, so that they read at their times.
 NICE = -10
+GOALS = bench.Goals()
 MAPE_MAX, REST_BIAS_MAX_W, DRIFT_INTERVALS_MAX, RELEARN_S_MAX = 0.03, 0.3, 10, 300
 SAMPLE = re.compile(r'^tw_trainer_online_(\w+)(?:\{(.*)\})? (\S+)$', re.M)
 
@@ -59,6 +62,9 @@ class Watched:
         text = call(self.trainer, "GET", "/metrics").body.decode()
         return {(name, re.sub(r'machine="[^"]*",?', "", labels or "")): float(value)
                 for name, labels, value in SAMPLE.findall(text)}
+
+    def verdicts(self):
+        return sum(v for (name, _), v in self.now().items() if name == "verdicts_total")
 
     def published(self):
         return self.now().get(("verdicts_total", 'verdict="published"'), 0)
@@ -140,7 +146,7 @@ scrape_configs:
         trainer = self.start_http(
             "tw-trainer", "--online", "--prometheus", prometheus.url, "--model-db",
             self.path("db"), "--online-state", self.path("state"), "--sampling-interval",
-            f"{INTERVAL_S}s", "--delay", "1s", "--train-after", "160", "--rollback-after", "40s")
+            f"{INTERVAL_S}s", "--delay", "1s", "--train-after", str(TRAIN_AFTER), "--rollback-after", "40s")
         for thread in os.listdir(f"/proc/{trainer.proc.pid}/task"):
             os.setpriority(os.PRIO_PROCESS, int(thread), 0)
         return trainer
@@ -164,14 +170,19 @@ scrape_configs:
             self.assertEqual(read_json(path).get("machine_spec"), here, path)
         print(f"{len(models)} models of {here}")
 
-    def judge(self, meter, title):
-        """Estimate the other workloads: MAPE, and bias at rest."""
-        self.check_specs()
+    def start_guest(self):
+        """A server, and a collector without a meter that has estimates from it."""
         server = self.start_http("tw-server", "--model-db", self.path("db"))
         guest = self.collect("--powercap", self.path("none"), "--meters", "model",
                              "--model-server", f"http://{server.address}",
                              "--estimated-idle", "scale", "--shipped-models", "")
         wait_until(lambda: scrape(guest)[1] > 0, "there are estimates")
+        return server, guest
+
+    def judge(self, meter, title):
+        """Estimate the other workloads: MAPE, and bias at rest."""
+        self.check_specs()
+        server, guest = self.start_guest()
         rows, processes = self.estimate(guest, meter)
         print(f"-- {title}, load average {os.getloadavg()[0]:.0f}")
         self.show(guest, rows, processes or [(math.nan, math.nan)])
@@ -188,10 +199,14 @@ scrape_configs:
         self.addCleanup(meter.stop)
         watched = Watched(self.start_loop(meter))
         self.addCleanup(watched.stop)
-        figures = [("first model published after, s", self.learn(watched, 1), None)]
+        if bench.QUICK:  # seconds of rows are too few for a model that is published
+            self.run_workloads(dict(list(TRAINING.items())[:3]), test_closed_loop.REST_S)
+            wait_until(watched.verdicts, "the trainer judges a model")
+            return
+        GOALS.note("first model published after", self.learn(watched, 1), "s")
         error, bias = self.judge(meter, "left-out workloads")
-        figures += [("MAPE, %", 100 * error, 100 * MAPE_MAX),
-                    ("|bias at rest|, W", abs(bias), REST_BIAS_MAX_W)]
+        GOALS.at_most("MAPE", 100 * error, 100 * MAPE_MAX, "%")
+        GOALS.at_most("|bias at rest|", abs(bias), REST_BIAS_MAX_W, "W")
         published = watched.published()
         meter.IDLE_W, meter.CPU_W = 9.0, 5.0
         changed = time.monotonic()
@@ -203,20 +218,13 @@ scrape_configs:
         publish_s = next(t - changed for t, m in watched.seen if m.get(
             ("verdicts_total", 'verdict="published"'), 0) > published)
         error, bias = self.judge(meter, "left-out workloads after the law changed")
-        figures += [("drift exported after, intervals", drift_s / INTERVAL_S if drift_s else 1e9,
-                     DRIFT_INTERVALS_MAX),
-                    ("better model published after, s", publish_s, RELEARN_S_MAX),
-                    ("MAPE after the change, %", 100 * error, 100 * MAPE_MAX),
-                    ("|bias at rest| after the change, W", abs(bias), REST_BIAS_MAX_W)]
         print("\n".join(line for line in watched.trainer.log().splitlines()
                         if "published" in line or "drift" in line or "rolled" in line))
-        missed = 0
-        for name, value, limit in figures:
-            met = limit is None or value <= limit
-            missed += not met
-            print(f"{name:36} {value:8.2f}" + ("" if limit is None else
-                                               f"  at most {limit:g}: {'met' if met else 'MISSED'}"))
-        self.assertEqual(missed, 0)
+        GOALS.at_most("drift exported after, intervals", drift_s / INTERVAL_S if drift_s else 1e9,
+                      DRIFT_INTERVALS_MAX)
+        GOALS.at_most("better model published after", publish_s, RELEARN_S_MAX, "s")
+        GOALS.at_most("MAPE after the change", 100 * error, 100 * MAPE_MAX, "%")
+        GOALS.at_most("|bias at rest| after the change", abs(bias), REST_BIAS_MAX_W, "W")
 
 
 def run_apart():
@@ -236,8 +244,9 @@ def run_apart():
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        sys.exit("bench_online.py: run it as root")
+    bench.need_root()
+    bench.need_programs("stress-ng", "prometheus")
     if INSIDE not in os.environ:
         sys.exit(run_apart())
-    sys.exit(not unittest.TextTestRunner().run(Online()).wasSuccessful())
+    GOALS.missed += not unittest.TextTestRunner().run(Online()).wasSuccessful()
+    GOALS.exit()

@@ -21,16 +21,19 @@ import unittest
 import urllib.parse
 import urllib.request
 
+import bench
+
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
 from harness import (BIN, Daemon, ask_estimator, call, power_request,  # noqa: E402
                      wait_until)
 from sources import Prometheus, free_port, need_prometheus  # noqa: E402
 from test_online import Online  # noqa: E402
 
-INTERVAL_S = 5
+INTERVAL_S = bench.quick(5, 1)
 # Watts of the metered machine: at rest, and more with all CPUs busy.
 LAWS = ((6.0, 8.0), (9.0, 14.0))
 OPTIONS = argparse.Namespace(minutes=10.0, seed=1)
+GOALS = bench.Goals()
 CHECKED = ("tallywatt_collector_tick_time_seconds", "tallywatt_node_energy_joules_total")
 
 
@@ -264,7 +267,9 @@ scrape_configs:
         trainer = self.daemons["trainer"]
         print(", ".join(f"{count} {what}" for what, count in self.counts.items()) +
               f"; whole again after {healed:.1f} s; verdicts: {self.verdicts()}")
-        wait_until(lambda: self.published() > before > 0, "a model is published under each law")
+        if not bench.QUICK:  # a form of seconds has too few rows for a model
+            wait_until(lambda: self.published() > before > 0,
+                       "a model is published under each law")
         wait_until(lambda: self.metric(trainer, "behind_seconds", "") < INTERVAL_S, "all is read")
         trainer.stop()
         found, read_to_s = self.stored()
@@ -273,14 +278,16 @@ scrape_configs:
             there = [t for t in self.in_prometheus(metric) if kept[0] <= t <= read_to_s]
             print(f"{metric}: {len(there)} samples in Prometheus, {len(kept)} in the window")
             self.assertEqual(kept, there)
-        self.assertLess(healed, 2 * INTERVAL_S + 60 * (os.getloadavg()[0] > os.cpu_count()))
+        GOALS.at_most("whole again after", healed,
+                      2 * INTERVAL_S + 60 * (os.getloadavg()[0] > os.cpu_count()), "s")
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        sys.exit("bench_online_chaos.py: run it as root")
+    bench.need_root()
+    bench.need_programs("stress-ng", "prometheus", "ip")
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--minutes", type=float, default=bench.quick(10, 0.1))
     parser.add_argument("--seed", type=int, default=1)
     OPTIONS = parser.parse_args()
-    sys.exit(not unittest.TextTestRunner().run(Chaos()).wasSuccessful())
+    GOALS.missed += not unittest.TextTestRunner().run(Chaos()).wasSuccessful()
+    GOALS.exit()

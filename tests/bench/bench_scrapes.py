@@ -113,17 +113,17 @@ def report(name, table, before, after, taken, most):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--processes", type=int, default=20000)
-    p.add_argument("--load", type=int, default=8)
-    p.add_argument("--slow", type=int, default=3000)
-    p.add_argument("--seconds", type=float, default=45)
+    p.add_argument("--processes", type=int, default=bench.quick(20000, 200))
+    p.add_argument("--load", type=int, default=bench.quick(8, 1))
+    p.add_argument("--slow", type=int, default=bench.quick(3000, 20))
+    p.add_argument("--seconds", type=float, default=bench.quick(45, 2))
     a = p.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (a.slow + 1000, a.slow + 1000))
     goals = bench.Goals()
     with tempfile.TemporaryDirectory() as scratch, \
             Collector(scratch, "--top", "0", "--compat", "kepler,kepler-legacy,kepler-0.5",
                       "--shipped-models", "", "--model-db", "model-db/models",
-                      interval="3s") as c, Sleepers(a.processes):
+                      interval=bench.quick("3s", "500ms")) as c, Sleepers(a.processes):
         spinning = [subprocess.Popen([LOAD, "spin", "1000000000"], stdout=subprocess.DEVNULL)
                     for _ in range(a.load)]
         try:

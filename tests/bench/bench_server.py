@@ -6,11 +6,9 @@ import http.client
 import json
 import os
 import resource
-import shutil
 import socket
 import statistics
 import subprocess
-import sys
 import threading
 import time
 
@@ -18,13 +16,14 @@ import bench
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHIPPED = os.path.join(HERE, "../../model-db/models")
-TYPES = 320           # x 10 trainers x 3 groups x 2 outputs = 19,200 models
-SMALLER = (3, 32)     # node types of the smaller databases
-SECONDS = 2
-ROUNDS = 3            # of each case, in turn: the median counts
+TYPES = bench.quick(320, 4)            # x 10 trainers x 3 groups x 2 outputs = 19,200 models
+SMALLER = bench.quick((3, 32), (3,))   # node types of the smaller databases
+SECONDS = bench.quick(2, 1)
+LONGER = bench.quick(5, 1)
+ROUNDS = bench.quick(3, 1)             # of each case, in turn: the median counts
 CONNECTIONS = 64
-IDLE, SLOW = 5000, 200
-FLAT_REQUESTS = 1_000_000
+IDLE, SLOW = bench.quick((5000, 200), (50, 5))
+FLAT_REQUESTS = bench.quick(1_000_000, 1)
 # Of the shipped models without a trainer's name: its zip is of boosted trees, 200 KiB long, so that
 # it measures how fast bytes are moved and has no goal.
 UNNAMED = "shipped, any trainer"
@@ -91,14 +90,20 @@ class Wrk:
 
 
 def answer_bytes(server, file):
-    """Mean length of the answers to the bodies of a file; each is asked for once."""
+    """Mean length of the answers to the bodies of a file; each is asked for once, and the server
+    has a model for it."""
     host, port = server.address.rsplit(":", 1)
     connection = http.client.HTTPConnection(host, int(port), timeout=60)
     total = count = 0
     with open(file, encoding="ascii") as f:
         for line in f:
             connection.request("POST", "/model", line.strip())
-            total += len(connection.getresponse().read())
+            answer = connection.getresponse()
+            body = answer.read()
+            if answer.status != 200:
+                raise bench.Failed(f"POST /model {line.strip()}: {answer.status}: "
+                                   f"{body.decode(errors='replace').strip()}")
+            total += len(body)
             count += 1
     connection.close()
     return round(total / count)
@@ -170,6 +175,8 @@ def measure_throughput(scratch, databases, goals):
         servers[name] = tw_server(scratch, db)
         os.unlink(servers[name].ready)
     todo = [Measured(name, servers[db], file) for name, db, file in cases(scratch)]
+    # Each case has been asked for all its models; wrk takes a second for each run.
+    todo = todo[:bench.quick(len(todo), 1)]
     for _ in range(ROUNDS):
         for case in todo:
             case.measure(plain)
@@ -204,7 +211,7 @@ def measure_throughput(scratch, databases, goals):
 def measure_start(scratch, databases, goals):
     for name, limit in (("shipped", 50), ("generated", 1500)):
         ms = []
-        for _ in range(5):
+        for _ in range(bench.quick(5, 1)):
             server = tw_server(scratch, databases[name])
             ms.append(server.ready_ms)
             mib = server.resident_mib()
@@ -218,10 +225,10 @@ def measure_flat(scratch, databases, goals):
     server = tw_server(scratch, databases["shipped"])
     file = bodies(scratch, "flat", [{"output_type": o, "weight": w}
                                     for o in ("AbsPower", "DynPower") for w in (True, False)])
-    Wrk(server, "/model", "post.lua", file, seconds=5)
+    Wrk(server, "/model", "post.lua", file, seconds=LONGER)
     before, done = server.resident_mib(), 0.0
     while done < FLAT_REQUESTS:
-        done += 5 * Wrk(server, "/model", "post.lua", file, seconds=5).rate
+        done += LONGER * Wrk(server, "/model", "post.lua", file, seconds=LONGER).rate
     after = server.resident_mib()
     server.stop()
     print(f"\nresident {before:.2f} MiB, after {done:.0f} requests more {after:.2f} MiB")
@@ -254,7 +261,7 @@ def measure_crowd(scratch, databases, goals):
     thread = threading.Thread(target=drip)
     thread.start()
     try:
-        p99 = Wrk(server, "/model", "post.lua", file, seconds=5).p99
+        p99 = Wrk(server, "/model", "post.lua", file, seconds=LONGER).p99
     finally:
         stop.set()
         thread.join()
@@ -292,9 +299,7 @@ def measure_choice(databases, goals):
 
 
 def main():
-    if shutil.which("wrk") is None:
-        print("SKIPPED: bench_server.py: no wrk")
-        sys.exit(1 if "wrk" in os.environ.get("TW_REQUIRE", "").split(",") else 0)
+    bench.need_programs("wrk")
     goals = bench.Goals()
     with bench.Scratch() as scratch:
         databases = {"shipped": os.path.normpath(SHIPPED)}

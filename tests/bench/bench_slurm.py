@@ -11,10 +11,10 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import urllib.request
 
+import bench
 from bench import program, wait_until
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -171,7 +171,7 @@ def total(samples, name, **labels):
                if n == name and all(has.get(k) == w for k, w in labels.items()))
 
 
-def report(s, jobs):
+def report(s, jobs, goals):
     samples = s.metrics()
     node = sum(total(samples, "tallywatt_node_energy_joules_total", zone=z) -
                total(samples, "tallywatt_node_unattributed_joules", zone=z) for z in ZONES)
@@ -192,13 +192,16 @@ def report(s, jobs):
               f"({100 * (cpu / law_s - 1):+.1f} %), user {users}, steps {steps}")
         share = of[job] / sum(of.values()) / (cpu / cpu_all)
         worst = max(worst, abs(share - 1))
-    ok = worst < 0.05 and abs(sum(of.values()) / node - 1) < 0.001
-    print(f"{'met   ' if ok else 'MISSED'}  jobs off by {100 * worst:.1f} %, want 5 or less; "
-          "sum off by 0.1 % or less")
-    return of, ok
+    goals.at_most("jobs off by", 100 * worst, 5, "%")
+    goals.right("the sum of the jobs is the node's energy",
+                abs(sum(of.values()) / node - 1) < 0.001)
+    return of
 
 
 def main():
+    bench.need_root()
+    bench.need_programs("munged", "slurmctld", "slurmd", "sbatch", "slurmdbd", "jq")
+    goals = bench.Goals()
     s = Slurm()
     try:
         s.begin()
@@ -224,15 +227,14 @@ def main():
         rows = wait_until(stored, "the energy is in the accounting", 120)
         jobs.update({raw: (2, f"task {job}") for raw, (job, _) in rows.items()
                      if job.startswith(f"{array}_")})
-        of, ok = report(s, jobs)
+        of = report(s, jobs, goals)
         print(s.run("sacct", "-XP", "-S", "now-1hour", "-o", "JobID,User,CPUTime,AdminComment"))
         for job in jobs:
             told = float(re.search(r"energy_joules=([0-9.]+)", rows[job][1])[1])
             print(f"job {job}: accounting {told:.3f} J, collector {of[job]:.3f} J")
-            if abs(told - of[job]) > 0.001 * of[job]:
-                print(f"MISSED  job {job}: the accounting has other energy than the collector")
-                ok = False
-        sys.exit(not ok)
+            goals.right(f"job {job}: the accounting has the collector's energy",
+                        abs(told - of[job]) <= 0.001 * of[job])
+        goals.exit()
     finally:
         s.stop()
 

@@ -21,6 +21,8 @@ CAPTURES = (("10,000 processes", ("true", "10000"), 0.995),
             ("spin 5 s", ("spin", "5000"), 0.999),
             ("3,000 short threads", ("short", "3000"), 0.999),
             ("200 processes of 64 threads", ("crowds", "200"), 0.999))
+if bench.QUICK:
+    CAPTURES = (("spin 1 s", ("spin", "1000"), 0.999),)
 
 
 def find_cgroups():
@@ -134,7 +136,7 @@ def measure_overflow(scratch, goals):
     with Collector(scratch, "--cgroups", "v2", "--events-max", "512") as collector, \
             Cgroup(find_cgroups()) as cgroup:
         collector.proc.send_signal(signal.SIGSTOP)
-        subprocess.run([LOAD, "storm", "4", "1500"], preexec_fn=cgroup.enter, check=True,
+        subprocess.run([LOAD, "storm", "4", bench.quick("1500", "300")], preexec_fn=cgroup.enter, check=True,
                        stdout=subprocess.DEVNULL)
         collector.proc.send_signal(signal.SIGCONT)
         collector.wait_ticks(3)

@@ -14,10 +14,7 @@ LOAD = os.path.join(bench.HELPERS, "collector_load")
 
 
 def skip(why):
-    if "bpf" in os.environ.get("TW_REQUIRE", "").split(","):
-        sys.exit(f"bench-collector: {why}, and TW_REQUIRE names bpf")
-    print(f"SKIPPED: bench-collector: {why}")
-    sys.exit(0)
+    bench.skip(why, "bpf")
 
 
 def read(path):

@@ -11,16 +11,16 @@ import time
 import bench
 from collector_run import LOAD, Collector, read
 
-ROUNDS = int(os.environ.get("TW_BENCH_ROUNDS", "45"))
+ROUNDS = int(os.environ.get("TW_BENCH_ROUNDS", bench.quick("45", "6")))
 # Of each comparison in a round, whose median counts.
-TURNS = 4
+TURNS = bench.quick(4, 1)
 # There and back, some 5 us each: until what a change left to be done is over, until a
 # block's own caches are warm, a block, and one that is longer than 100 ms.
-SETTLE, WARM, BLOCK, BLOCK_OF_A_TICK = 2500, 1000, 4000, 22000
-SETTLE_S = 0.5  # what loading programs leaves behind takes longer
-TRIPS = 50000
-TRACE_ROUNDS = 11
-EVENTS = 50000
+SETTLE, WARM, BLOCK, BLOCK_OF_A_TICK = bench.quick((2500, 1000, 4000, 22000), (100, 100, 100, 100))
+SETTLE_S = bench.quick(0.5, 0.05)  # what loading programs leaves behind takes longer
+TRIPS = bench.quick(50000, 2000)
+TRACE_ROUNDS = bench.quick(11, 1)
+EVENTS = bench.quick(50000, 1000)
 STATS = "/proc/sys/kernel/bpf_stats_enabled"
 OURS = ("on_free", "on_release", "on_exit", "on_attach", "on_mkdir")
 LOADS = ("pipe", "threads")
@@ -231,7 +231,7 @@ def measure_counters(scratch, goals):
     try:
         for load in ("pipe", "threads"):
             empty, ours = [], []
-            for _ in range(5):
+            for _ in range(bench.quick(5, 1)):
                 empty.append(ns_a_run(empty_program, "empty_switch", load))
                 ours.append(ns_a_run(lambda: Collector(scratch, "--counters", "software",
                                                        interval="3s"), "on_switch", load))

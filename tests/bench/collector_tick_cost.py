@@ -10,7 +10,7 @@ import collector_model
 from collector_run import Collector, Sleepers
 
 # Tasks, seconds between ticks, ticks that are measured.
-SIZES = ((100, 1, 10), (300, 3, 6), (1000, 1, 10), (10000, 1, 10))
+SIZES = bench.quick(((100, 1, 10), (300, 3, 6), (1000, 1, 10), (10000, 1, 10)), ((100, 1, 2),))
 GOALS = {300: ("300 tasks, 3 s", 0.0005, 16), 10000: ("10,000 tasks, 1 s", 0.01, 40)}
 
 
@@ -134,7 +134,7 @@ def measure_all(scratch, goals):
     print("\nScrapes of all processes")
     table = bench.Table(("tasks", 6, "d"), ("MiB", 6, ".1f"), ("ms", 6, ".1f"),
                         ("CPU ms", 6, ".1f"), ("KiB", 7, ".0f"))
-    for tasks in (1000, 10000):
+    for tasks in bench.quick((1000, 10000), (100,)):
         with Collector(scratch, "--top=0", interval="1s") as collector, Sleepers(tasks):
             collector.wait_ticks(2)
             scrape = measure_scrapes(collector)
@@ -147,7 +147,7 @@ def measure_all(scratch, goals):
 
 def measure_growth(goals):
     """Eight hours of 3 s ticks."""
-    run = bench.Run([os.path.join(bench.HELPERS, "collector_ticks"), "9600"])
+    run = bench.Run([os.path.join(bench.HELPERS, "collector_ticks"), bench.quick("9600", "100")])
     early, late = (int(n) for n in run.output.split())
     print(f"\n9,600 ticks in {run.seconds:.0f} s: {early} KiB after 960, {late} KiB at the "
           "end")

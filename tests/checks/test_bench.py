@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What benches judge by: where a median is, which goals are met, and who is in the way."""
 import contextlib
+import csv
 import io
 import math
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,6 +15,7 @@ TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(TESTS, "bench"))
 import bench  # noqa: E402
 import collector_run  # noqa: E402
+import record  # noqa: E402
 
 
 def places(n):
@@ -137,6 +140,71 @@ class Goals(unittest.TestCase):
 
     def test_without_any_that_is_not_met_a_part_succeeds(self):
         self.assertEqual(self.told(lambda goals: None), ([], 0))
+
+
+    def test_a_wrong_answer_fails_the_bench(self):
+        for holds, line, status in ((True, "right   x", 0), (False, "WRONG   x", 1)):
+            self.assertEqual(self.told(lambda g, h=holds: g.right("x", h)), ([line], status))
+
+    def test_in_its_form_of_seconds_no_goal_is_judged_and_answers_are(self):
+        self.addCleanup(setattr, bench, "QUICK", bench.QUICK)
+        bench.QUICK = True
+        self.assertEqual(self.told(lambda g: g.at_most("x", 3, 1, "s")), (["ran     x: 3 s"], 0))
+        self.assertEqual(self.told(lambda g: g.surely_at_least("x", (1, 2), 3))[1], 0)
+        self.assertEqual(self.told(lambda g: g.right("x", False))[1], 1)
+
+
+class Records(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "bench.csv")
+
+    def add(self, *figures, judge=True):
+        return record.Record(self.path).add("bench_x", figures, judge)
+
+    def values(self):
+        with open(self.path, newline="", encoding="utf-8") as f:
+            rows = list(csv.DictReader(f))
+        self.assertEqual(set(rows[0]), set(record.COLUMNS))
+        return [(row["figure"], row["value"], row["unit"], row["better"]) for row in rows]
+
+    def test_a_figure_that_is_worse_than_the_last_fails_and_is_not_recorded(self):
+        self.assertEqual(self.add(("rate", 100, "MB/s", "more"), ("time", 100, "s", "less")), [])
+        self.assertEqual(self.add(("rate", 91, "MB/s", "more"), ("time", 109, "s", "less")), [])
+        self.assertEqual(self.add(("rate", 80, "MB/s", "more"), ("time", 125, "s", "less")),
+                         ["WORSE   rate: 80 MB/s, the last record is 91: 12.1% worse",
+                          "WORSE   time: 125 s, the last record is 109: 14.7% worse"])
+        self.assertEqual(self.values(), [("rate", "100", "MB/s", "more"), ("time", "100", "s", "less"),
+                                         ("rate", "91", "MB/s", "more"), ("time", "109", "s", "less")])
+
+    def test_without_judging_all_is_recorded(self):
+        self.add(("time", 100, "s", "less"))
+        self.assertEqual(self.add(("time", 200, "s", "less"), judge=False), [])
+        self.assertEqual(self.add(("time", 205, "s", "less")), [])
+
+    def test_figures_of_another_machine_or_bench_do_not_compare(self):
+        self.add(("time", 100, "s", "less"))
+        with open(self.path, encoding="utf-8") as f:
+            text = f.read()
+        for change in ((record.machine_name(), "another"), ("bench_x", "bench_y")):
+            with open(self.path, "w", encoding="utf-8") as f:
+                f.write(text.replace(*change))
+            self.assertEqual(self.add(("time", 200, "s", "less")), [])
+
+    def test_a_bench_records_its_figures_and_fails_where_one_is_worse(self):
+        script = ("import bench, sys\ngoals = bench.Goals()\n"
+                  "goals.at_most('p99 (the echo has 7)', float(sys.argv[1]), 50, 'ms')\n"
+                  "goals.note('memory', 5, 'MiB')\ngoals.exit()\n")
+        folder = os.path.join(TESTS, "bench")
+        for value, status in (("10", 0), ("10.9", 0), ("12.5", 1)):
+            done = subprocess.run([sys.executable, "-c", script, value], check=False, cwd=folder,
+                                  env=dict(os.environ, TW_BENCH_RECORD=self.path, TW_BENCH_JUDGE="1",
+                                           TW_BENCH_QUICK=""), stdout=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, status, value)
+        self.assertEqual([v[:2] for v in self.values()],
+                         [("p99", "10"), ("memory", "5"), ("p99", "10.9"), ("memory", "5"),
+                          ("memory", "5")])
 
 
 class Others(unittest.TestCase):
