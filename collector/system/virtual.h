@@ -6,8 +6,9 @@
 
 /*
  * Whether this machine is a virtual machine, by the files below proc and sys: the
- * processor flag "hypervisor" (x86), a node of that name in the device tree (Arm), Xen's
- * directory, or the vendor's name in DMI.
+ * processor flag "hypervisor" (x86), the device tree (Arm, POWER), Xen's directory, DMI's
+ * texts of vendor, product, firmware and asset, or the bit of a virtual machine in
+ * SMBIOS. Xen's first domain and EC2's metal products are none.
  */
 bool tw_is_virtual(const char *proc, const char *sys);
 

@@ -158,6 +158,87 @@ static void idle_power_is_scaled_by_cores_or_left_out(void **state)
 	assert_false(tw_is_virtual(f->top, f->sys));
 }
 
+#define ARM "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n"
+#define X86 "processor: 0\nflags: fpu sse\n"
+
+/* Texts of DMI as users of these machines report them. */
+static void a_guest_is_known_by_the_texts_of_its_firmware(void **state)
+{
+	static const struct {
+		const char *cpuinfo, *file, *text, *product;
+		bool guest;
+	} cases[] = {
+		{ ARM, "sys_vendor", "Amazon EC2", "m7g.large", true },
+		{ ARM, "sys_vendor", "Amazon EC2", "m7g.metal", false },
+		{ ARM, "chassis_asset_tag", "Amazon EC2", "c8g.metal-24xl", false },
+		{ X86, "sys_vendor", "Amazon EC2", "m7i.metal-24xl", false },
+		{ ARM, "sys_vendor", "Google", "Google Compute Engine", true },
+		{ X86, "sys_vendor", "Google", "Google Compute Engine", false },
+		{ ARM, "sys_vendor", "Google", "Kukui", false },
+		{ ARM, "sys_vendor", "Microsoft Corporation", "Virtual Machine", true },
+		{ ARM, "sys_vendor", "Microsoft Corporation", "Surface Pro X", false },
+		{ ARM, "chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77", "",
+		  true },
+		{ ARM, "sys_vendor", "Hetzner", "vServer", true },
+		{ ARM, "sys_vendor", "Alibaba Cloud", "Alibaba Cloud ECS", true },
+		{ ARM, "sys_vendor", "Alibaba Cloud", "Server", false },
+		{ ARM, "sys_vendor", "OpenStack Foundation", "OpenStack Nova", true },
+		{ ARM, "sys_vendor", "KubeVirt", "None", true },
+		{ ARM, "sys_vendor", "Red Hat", "KVM", true },
+		{ ARM, "sys_vendor", "Oracle Corporation", "VirtualBox", true },
+		{ ARM, "sys_vendor", "Apple Inc.",
+		  "Apple Virtualization Generic Platform", true },
+		{ ARM, "bios_vendor", "EFI Development Kit II / OVMF", "Web 1", true },
+		{ X86, "sys_vendor", "QEMU", "Standard PC", true },
+		{ ARM, "sys_vendor", "Nutanix", "AHV", true },
+		{ ARM, "sys_vendor", "Nutanix", "NX-3060-G5", false },
+		{ ARM, "sys_vendor", "Ampere(R)", "Mt. Jade", false },
+	};
+	char name[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *top = scratch_new();
+
+		snprintf(name, sizeof(name), "class/dmi/id/%s", cases[i].file);
+		tree_write(top, "cpuinfo", cases[i].cpuinfo);
+		tree_write(top, "class/dmi/id/product_name", cases[i].product);
+		tree_write(top, name, cases[i].text);
+		if (tw_is_virtual(top, top) != cases[i].guest)
+			fail_msg("%s '%s', product '%s'", cases[i].file, cases[i].text,
+				 cases[i].product);
+		scratch_free(top);
+	}
+}
+
+static void a_guest_is_known_by_smbios_its_device_tree_or_xen(void **state)
+{
+	static const char compatible[] = "device-tree/compatible";
+	static const char bios[2][20] = { { 0, 24, 0, 0 }, { 0, 24, [19] = 0x1c } };
+	struct fixture *f = *state;
+	struct tw_err err = { 0 };
+	char *raw = scratch_path(f->top, "firmware/dmi/entries/0-0/raw");
+
+	tree_write(f->top, "cpuinfo", ARM);
+	tree_write(f->top, "firmware/dmi/entries/0-0/raw", "");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(tw_file_replace(raw, bios[i], sizeof(bios[i]), &err), 0);
+		assert_int_equal(tw_is_virtual(f->top, f->top), i);
+	}
+	free(raw);
+	tree_remove(f->top, "firmware");
+	tree_write(f->top, compatible, "ampere,mtjade");
+	assert_false(tw_is_virtual(f->top, f->top));
+	tree_write(f->top, compatible, "linux,dummy-virt");
+	assert_true(tw_is_virtual(f->top, f->top));
+	tree_write(f->top, compatible, "ampere,mtjade");
+	tree_write(f->top, "hypervisor/type", "xen\n");
+	assert_true(tw_is_virtual(f->top, f->top));
+	/* The first domain is the machine. */
+	tree_write(f->top, "xen/capabilities", "control_d\n");
+	assert_false(tw_is_virtual(f->top, f->top));
+}
+
 #define LINEAR(feature)                                                     \
 	"{\"All_Weights\":{\"Bias_Weight\":0,\"Categorical_Variables\":{}," \
 	"\"Numerical_Variables\":{\"" feature                               \
@@ -401,6 +482,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(idle_power_is_scaled_by_cores_or_left_out,
 						setup, teardown),
+		cmocka_unit_test(a_guest_is_known_by_the_texts_of_its_firmware),
+		cmocka_unit_test_setup_teardown(
+			a_guest_is_known_by_smbios_its_device_tree_or_xen, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_model_that_looks_back_gets_the_earlier_ticks, setup, teardown),
 		cmocka_unit_test_setup_teardown(
