@@ -100,6 +100,22 @@ static bool copy_unescaped(struct text p, char *out, size_t size)
 	return n < sizeof(text) && copy((struct text){ text, n }, out, size);
 }
 
+/* ---- paths ---- */
+
+/* The element of a path that ends at end; elements begin behind a slash. */
+static struct text last_element(const char *path, size_t end)
+{
+	const char *slash = memrchr(path, '/', end);
+	const size_t begin = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+
+	return (struct text){ path + begin, end - begin };
+}
+
+static size_t parent_end(const char *path, struct text p)
+{
+	return p.at > path ? (size_t)(p.at - path) - 1 : 0;
+}
+
 /* ---- containers ---- */
 
 /* Runtimes by the text before the id; the first match counts. */
@@ -186,22 +202,68 @@ static bool set_vm(struct text name, const char *runtime, struct tw_identity *ou
 	return true;
 }
 
-/* machine-qemu\x2d3\x2dname.scope, machine-lxc\x2d..., machine-name.scope of nspawn. */
-static bool read_machine_scope(struct text p, struct tw_identity *out)
+/*
+ * Whether only the machine's administrator can have made the element p of a path: above
+ * it are slices, partitions of libvirt without systemd, and ".." of a cgroup namespace. A
+ * service, a scope or a container may give the cgroups below it to a user, who names them
+ * as they like.
+ */
+static bool is_of_machine(const char *path, struct text p)
+{
+	struct text above;
+
+	for (size_t end = parent_end(path, p); end > 0; end = parent_end(path, above)) {
+		above = last_element(path, end);
+		if (equals(above, "user.slice") ||
+		    (!ends_with(above, ".slice") && !ends_with(above, ".partition") &&
+		     !equals(above, "machine") && !equals(above, "firecracker") &&
+		     !equals(above, "..")))
+			return false;
+	}
+	return true;
+}
+
+/* Drivers of libvirt, by the begin of the machine's name. */
+static const struct {
+	const char *text, *runtime;
+	bool vm;
+} drivers[] = {
+	{ "qemu-", "qemu", true },
+	{ "ch-", "cloud-hypervisor", true },
+	{ "lxc-", "lxc", false },
+};
+
+/*
+ * Units of systemd-machined: machine-qemu\x2d3\x2dname.scope, machine-lxc\x2d...,
+ * machine-name.scope of nspawn; systemd-nspawn@name.service, and container@name.service
+ * of NixOS.
+ */
+static bool read_machine_unit(const char *path, struct text p, struct text parent,
+			      struct tw_identity *out)
 {
 	char text[TW_NAME_TEXT];
-	struct text name;
+	struct text name = { 0 };
 
-	if (!starts_with(p, "machine-") || !ends_with(p, ".scope") ||
-	    !copy_unescaped(without_end(skip(p, 8), ".scope"), text, sizeof(text)))
+	if (starts_with(p, "machine-") && ends_with(p, ".scope"))
+		name = without_end(skip(p, 8), ".scope");
+	else if (equals(parent, "machine.slice") && ends_with(p, ".service") &&
+		 (starts_with(p, "systemd-nspawn@") || starts_with(p, "container@")))
+		name = without_end(skip(p, strcspn(p.at, "@") + 1), ".service");
+	if (!copy_unescaped(name, text, sizeof(text)))
 		return false;
 	name = (struct text){ text, strlen(text) };
-	if (starts_with(name, "qemu-"))
-		return set_vm(without_number(skip(name, 5)), "qemu", out);
 	out->runtime = "systemd-nspawn";
-	if (starts_with(name, "lxc-")) {
-		name = without_number(skip(name, 4));
-		out->runtime = "lxc";
+	for (size_t i = 0; i < TW_COUNT(drivers) && ends_with(p, ".scope"); i++) {
+		if (!starts_with(name, drivers[i].text))
+			continue;
+		name = without_number(skip(name, strlen(drivers[i].text)));
+		out->runtime = drivers[i].runtime;
+		if (drivers[i].vm && is_of_machine(path, p) &&
+		    set_vm(name, out->runtime, out))
+			return true;
+		if (drivers[i].vm)
+			name.len = 0;
+		break;
 	}
 	if (!copy(name, out->id, sizeof(out->id))) {
 		out->runtime = NULL;
@@ -212,8 +274,11 @@ static bool read_machine_scope(struct text p, struct tw_identity *out)
 }
 
 /* /machine/qemu-3-name.libvirt-qemu, /qemu.slice/100.scope of Proxmox, /firecracker/id */
-static bool read_vm(struct text p, struct text parent, struct tw_identity *out)
+static bool read_vm(const char *path, struct text p, struct text parent,
+		    struct tw_identity *out)
 {
+	if (!is_of_machine(path, p))
+		return false;
 	if (ends_with(p, ".libvirt-qemu")) {
 		p = without_end(p, ".libvirt-qemu");
 		return set_vm(starts_with(p, "qemu-") ? without_number(skip(p, 5)) : p,
@@ -310,22 +375,6 @@ static void read_job(const char *path, size_t len, struct text p, struct text pa
 			 step.at);
 }
 
-/* ---- paths ---- */
-
-/* The element of a path that ends at end; elements begin behind a slash. */
-static struct text last_element(const char *path, size_t end)
-{
-	const char *slash = memrchr(path, '/', end);
-	const size_t begin = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-
-	return (struct text){ path + begin, end - begin };
-}
-
-static size_t parent_end(const char *path, struct text p)
-{
-	return p.at > path ? (size_t)(p.at - path) - 1 : 0;
-}
-
 void tw_identity_of_path(const char *path, size_t len, struct tw_identity *out)
 {
 	struct text slice = { 0 }, p;
@@ -338,7 +387,8 @@ void tw_identity_of_path(const char *path, size_t len, struct tw_identity *out)
 		parent = last_element(path, parent_end(path, p));
 		if (who.kind == TW_OWNER_NONE &&
 		    (read_hex_container(p, parent, &who) || read_lxc(p, parent, &who) ||
-		     read_machine_scope(p, &who) || read_vm(p, parent, &who)))
+		     read_machine_unit(path, p, parent, &who) ||
+		     read_vm(path, p, parent, &who)))
 			who.owner_len = end;
 		if (who.pod_uid[0] == '\0')
 			read_pod(p, &who);
@@ -423,6 +473,31 @@ static void copy_qemu_name(const char *text, size_t len, struct tw_identity *out
 	copy((struct text){ text, len }, out->name, sizeof(out->name));
 }
 
+/*
+ * The uuid of "type=1,manufacturer=a,,b,uuid=U", as Proxmox gives it. Two commas are a
+ * comma of a value.
+ */
+static void copy_smbios_uuid(struct text list, struct tw_identity *out)
+{
+	bool system = false;
+	struct text uuid = { 0 };
+
+	while (list.len > 0) {
+		size_t n = 0;
+
+		while (n < list.len &&
+		       (list.at[n] != ',' || (n + 1 < list.len && list.at[n + 1] == ',')))
+			n += list.at[n] == ',' ? 2 : 1;
+		if (equals((struct text){ list.at, n }, "type=1"))
+			system = true;
+		else if (starts_with((struct text){ list.at, n }, "uuid="))
+			uuid = (struct text){ list.at + 5, n - 5 };
+		list = skip(list, n < list.len ? n + 1 : n);
+	}
+	if (system)
+		copy(uuid, out->id, sizeof(out->id));
+}
+
 /* The options of the qemu-system programs; distributions rename the programs. */
 static void read_qemu(struct args a, struct tw_identity *out)
 {
@@ -435,6 +510,8 @@ static void read_qemu(struct args a, struct tw_identity *out)
 			copy((struct text){ value, n }, out->id, sizeof(out->id));
 		else if (value_of(&a, arg, len, "name", &value, &n))
 			copy_qemu_name(value, n, out);
+		else if (value_of(&a, arg, len, "smbios", &value, &n))
+			copy_smbios_uuid((struct text){ value, n }, out);
 		else if (value_of(&a, arg, len, "xen-domid", &value, &n))
 			out->runtime = "xen";
 	}
