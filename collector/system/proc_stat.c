@@ -18,7 +18,8 @@ enum {
 	FIELD_UTIME = 14,
 	FIELD_STIME = 15,
 	FIELD_START = 22,
-	FIELD_COUNT
+	FIELD_COUNT,
+	FIELD_GUEST = 43
 };
 
 /* include/linux/sched.h */
@@ -115,4 +116,19 @@ int tw_proc_is(int dir, uint64_t start_ns, struct tw_err *err)
 	if (t.start_ns / tick_ns != start_ns / tick_ns)
 		return tw_fail(err, TW_NOTFOUND, "process %u is another one", t.tgid);
 	return 0;
+}
+
+bool tw_proc_ran_guest(int dir)
+{
+	struct tw_err ignored = { 0 };
+	char text[STAT_MAX];
+	const char *space;
+	size_t len;
+
+	if (tw_file_read_at(dir, "stat", text, sizeof(text), &len, &ignored) < 0)
+		return false;
+	space = strrchr(text, ')');
+	for (int i = 2; i < FIELD_GUEST && space != NULL; i++)
+		space = strchr(space + 1, ' ');
+	return space != NULL && space[1] >= '1' && space[1] <= '9';
 }

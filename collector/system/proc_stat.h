@@ -4,6 +4,7 @@
 
 /* Parser of /proc/PID/stat, see proc(5). Its times are in clock ticks. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,5 +26,8 @@ uint32_t tw_proc_ticks_per_s(void);
  * reused, and a pid of another pid namespace is another process.
  */
 int tw_proc_is(int dir, uint64_t start_ns, struct tw_err *err);
+
+/* Whether the process of /proc/PID, opened as dir, has spent time in a guest of KVM. */
+bool tw_proc_ran_guest(int dir);
 
 #endif /* TW_COLLECTOR_PROC_STAT_H */

@@ -4,6 +4,7 @@
  * removal. Jobs are in workload_job.c.
  */
 #include "collector/system/proc_stat.h"
+#include "collector/workloads/hypervisor.h"
 #include "collector/workloads/pods.h"
 #include "collector/workloads/workload_state.h"
 #include "lib/core/array.h"
@@ -27,6 +28,9 @@
 
 /* Bytes of a command line that are read; qemu's are the longest. */
 #define COMMAND_MAX 16384
+
+/* Ticks between two looks for a proof that a process is a hypervisor. */
+#define PROOF_TICKS 16
 
 /* A container that so many answers lack (a sandbox) is not requested again. */
 #define WANTED_MAX 3
@@ -171,8 +175,24 @@ static int open_process(const struct tw_workloads *t, uint32_t tgid, uint64_t st
 }
 
 /*
- * libvirt creates the scope before qemu runs, so the VM is known by name first. Its uuid
- * replaces the name as id; earlier usage stays with the old id.
+ * libvirt's scope has the VM's name, without the characters that a host name cannot have;
+ * that of Proxmox has a number. Take the uuid and the name from the command line of the
+ * VM's process. False if it has no uuid that is new.
+ */
+static bool complete(struct tw_identity *vm, const struct tw_identity *found)
+{
+	if (vm->kind != TW_OWNER_VM || found->id[0] == '\0' ||
+	    strcmp(found->id, found->name) == 0 || strcmp(found->id, vm->id) == 0)
+		return false;
+	memcpy(vm->id, found->id, sizeof(vm->id));
+	if (found->name[0] != '\0')
+		memcpy(vm->name, found->name, sizeof(vm->name));
+	return true;
+}
+
+/*
+ * A hypervisor creates the scope before the VM runs, so the VM has the id of its scope
+ * first. Earlier usage stays with the old id.
  */
 static void name_vm(struct tw_workloads *t, struct tw_process *p,
 		    const struct tw_identity *found)
@@ -180,11 +200,8 @@ static void name_vm(struct tw_workloads *t, struct tw_process *p,
 	struct tw_group *g = (struct tw_group *)p->w.cgroup;
 	struct tw_workload *owner;
 
-	if (g->who.kind != TW_OWNER_VM || p->w.owner != g->w.owner ||
-	    found->id[0] == '\0' || strcmp(found->id, g->who.id) == 0 ||
-	    strcmp(found->name, g->who.name) != 0)
+	if (p->w.owner != g->w.owner || !complete(&g->who, found))
 		return;
-	memcpy(g->who.id, found->id, sizeof(g->who.id));
 	owner = owner_of(t, &g->who);
 	if (owner == NULL)
 		return;
@@ -210,35 +227,43 @@ static void add_vm(struct tw_workloads *t, struct tw_process *p,
 	tw_vm_set(&p->w, &vm->w, 1);
 }
 
+/* The process says that it runs the VM `who`. dir: its open directory /proc/PID. */
+static void take_hypervisor(struct tw_workloads *t, struct tw_process *p, int dir,
+			    struct tw_identity *who)
+{
+	const struct tw_workload *owner = p->w.owner;
+
+	if (owner != NULL && owner->level == TW_LEVEL_VM) {
+		name_vm(t, p, who); /* its cgroup is the proof */
+	} else if (!tw_hypervisor_is(dir, t->misc)) {
+		p->look_at = t->tick + PROOF_TICKS;
+	} else if (owner != NULL) {
+		if (p->w.vm == NULL)
+			add_vm(t, p, who);
+	} else {
+		if (who->id[0] == '\0')
+			snprintf(who->id, sizeof(who->id), "pid-%u", p->w.tgid);
+		tw_owner_set(&p->w, owner_of(t, who), 1);
+	}
+}
+
 void tw_process_look(struct tw_workloads *t, struct tw_process *p)
 {
 	const int dir = open_process(t, p->w.tgid, p->w.start_ns);
 	char text[COMMAND_MAX];
 	struct tw_identity who;
-	size_t len;
 
-	p->looked = true;
+	p->look_at = TW_LOOKED;
 	if (dir < 0)
 		return;
 	tw_job_look(p, dir);
 	read_program(dir, &p->w);
-	len = read_command(dir, text, sizeof(text));
+	if (tw_identity_of_command(text, read_command(dir, text, sizeof(text)), &who))
+		take_hypervisor(t, p, dir, &who);
 	close(dir);
-	if (!tw_identity_of_command(text, len, &who))
-		return;
-	if (p->w.owner != NULL) {
-		if (p->w.owner->level == TW_LEVEL_CONTAINER && p->w.vm == NULL)
-			add_vm(t, p, &who);
-		else
-			name_vm(t, p, &who);
-		return;
-	}
-	if (who.id[0] == '\0')
-		snprintf(who.id, sizeof(who.id), "pid-%u", p->w.tgid);
-	tw_owner_set(&p->w, owner_of(t, &who), 1);
 }
 
-/* libvirt's scope names the VM; the uuid is in the process's command line. */
+/* A process that is in the VM's cgroup already may have the uuid in its command line. */
 static void complete_vm(struct tw_workloads *t, struct tw_identity *who, uint32_t tgid)
 {
 	char text[COMMAND_MAX];
@@ -250,9 +275,8 @@ static void complete_vm(struct tw_workloads *t, struct tw_identity *who, uint32_
 	dir = open_process(t, tgid, 0);
 	if (dir < 0)
 		return;
-	if (tw_identity_of_command(text, read_command(dir, text, sizeof(text)), &found) &&
-	    found.id[0] != '\0' && strcmp(found.name, who->name) == 0)
-		memcpy(who->id, found.id, sizeof(who->id));
+	if (tw_identity_of_command(text, read_command(dir, text, sizeof(text)), &found))
+		complete(who, &found);
 	close(dir);
 }
 

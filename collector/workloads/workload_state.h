@@ -20,6 +20,9 @@ struct tw_level_list {
 	size_t excess; /* how many of them exceeded ended_max in the last tick */
 };
 
+/* The command line was read since the last exec. */
+#define TW_LOOKED UINT64_MAX
+
 struct tw_process {
 	struct tw_workload w;
 	uint64_t counted_ns; /* part of its total that is charged; never falls */
@@ -30,8 +33,8 @@ struct tw_process {
 	uint64_t slice_at;   /* tick for which `slice` is valid */
 	size_t slice;        /* index of its latest slice */
 	uint32_t execs;
-	bool looked; /* its command line was read since its last exec */
-	bool queued; /* in the queue of ended processes */
+	uint64_t look_at; /* tick from which its command line may be read; TW_LOOKED */
+	bool queued;      /* in the queue of ended processes */
 	struct tw_process *ended_next;
 };
 
@@ -79,6 +82,7 @@ struct tw_workloads {
 	void *tasks; /* the source's state */
 	struct tw_cgroup_tree *tree;
 	int proc; /* directory; -1: not open */
+	int misc; /* of tw_hypervisor_devices() */
 
 	struct tw_level_list level[TW_LEVEL_COUNT];
 	struct tw_workload outside[2]; /* outside containers; 1: kernel threads */

@@ -4,6 +4,7 @@
 #include "collector/system/timens.h"
 #include "collector/workloads/counters.h"
 #include "collector/workloads/traces.h"
+#include "collector/workloads/hypervisor.h"
 #include "collector/workloads/workload_state.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -254,6 +255,7 @@ static int open_all(struct tw_workloads *t, struct tw_err *err)
 	if (tw_cgroup_tree_open(c->roots, c->cgroups, &t->tree, err) < 0)
 		return -1;
 	t->proc = open(c->roots->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t->misc = tw_hypervisor_devices(c->roots->sys);
 	t->opened_ns = tw_boot_ns();
 	return c->source != NULL ? open_source(t, c->source, err) : probe_sources(t, err);
 }
@@ -266,7 +268,7 @@ int tw_workloads_open(const struct tw_workloads_config *c, struct tw_workloads *
 	if (t == NULL)
 		return tw_fail(err, TW_NOMEM, "workloads");
 	t->config = *c;
-	t->proc = -1;
+	t->proc = t->misc = -1;
 	for (int kernel = 0; kernel < 2; kernel++)
 		t->outside[kernel] = (struct tw_workload){ .level = TW_LEVEL_CONTAINER,
 							   .kernel = kernel };
@@ -307,6 +309,8 @@ void tw_workloads_close(struct tw_workloads *t)
 	tw_cgroup_tree_close(t->tree);
 	if (t->proc >= 0)
 		close(t->proc);
+	if (t->misc >= 0)
+		close(t->misc);
 	free(t->shown.at);
 	free(t->next.at);
 	free(t->paths);

@@ -89,7 +89,7 @@ static void enter_group(struct tw_process *p, struct tw_group *g)
 		return;
 	if (p->w.vm != NULL) {
 		tw_vm_set(&p->w, NULL, 1);
-		p->looked = false;
+		p->look_at = 0;
 	}
 	if (old != NULL) {
 		old->refs--;
@@ -100,7 +100,7 @@ static void enter_group(struct tw_process *p, struct tw_group *g)
 	g->w.ended = false;
 	p->w.cgroup = &g->w;
 	if (g->who.kind == TW_OWNER_VM)
-		p->looked = false; /* its command line may have the VM's uuid */
+		p->look_at = 0; /* its command line may have the VM's uuid */
 }
 
 static struct tw_process *add_process(struct tw_workloads *t, const struct tw_task *task,
@@ -136,7 +136,7 @@ static void update_program(struct tw_process *p, const struct tw_task *task)
 		return;
 	p->execs = task->execs;
 	memcpy(p->w.comm, task->comm, sizeof(p->w.comm));
-	p->looked = false;
+	p->look_at = 0;
 }
 
 /* ---- events and records of a source ---- */
@@ -270,7 +270,7 @@ static struct tw_group *group_now(struct tw_workloads *t, const struct tw_proces
 /* Do not read the command line of a new process: it may exec in a moment. */
 static bool wants_look(const struct tw_workloads *t, const struct tw_process *p)
 {
-	return !p->looked && !p->w.kernel && t->looks > 0 && t->proc >= 0 &&
+	return p->look_at <= t->tick && !p->w.kernel && t->looks > 0 && t->proc >= 0 &&
 	       p->seen_at != 0;
 }
 

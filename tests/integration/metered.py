@@ -2,11 +2,12 @@
 """A machine with meters, in files, and what tw-collector tells of it."""
 import os
 import re
+import subprocess
 import threading
 import time
 
 import promtool
-from harness import BIN, Case, call, sanitized, wait_until
+from harness import BIN, Case, call, need, sanitized, wait_until
 
 SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -101,6 +102,38 @@ class Metered(Case):
         library = os.path.join(BIN, "tests/fake/libnvidia-ml.so.1")
         self.assertTrue(os.path.exists(library), f"no {library}: make build-tests")
         return ["--nvml", library]
+
+    def start_vm(self, *args):
+        """A process that looks like qemu and is one to the kernel: it holds the device of KVM,
+        or is in a hypervisor's cgroup. Its pid."""
+        kvm = open("/dev/kvm", "rb") if os.access("/dev/kvm", os.R_OK) else None
+        scope = None if kvm else self.vm_scope()
+        vm = subprocess.Popen(["qemu-system-x86_64", "-c", "while :; do :; done", "-name", "web",
+                               *args], executable="/bin/sh",
+                              pass_fds=(kvm.fileno(),) if kvm else ())
+        self.addCleanup(vm.wait)
+        self.addCleanup(vm.kill)
+        if kvm:
+            kvm.close()
+        else:
+            with open(os.path.join(scope, "cgroup.procs"), "w", encoding="ascii") as f:
+                f.write(str(vm.pid))
+        return vm.pid
+
+    def vm_scope(self):
+        """A cgroup as libvirt makes one for its VM web."""
+        top = "/sys/fs/cgroup"
+        if not os.path.exists(f"{top}/cgroup.controllers"):
+            top += "/cpuacct"
+        path = f"{top}/tallywatt-test-{os.getpid()}.slice"
+        scope = f"{path}/machine-qemu\\x2d1\\x2dweb.scope"
+        try:
+            os.makedirs(scope)
+        except OSError:
+            need("kvm", False)
+        self.addCleanup(os.rmdir, path)
+        self.addCleanup(os.rmdir, scope)
+        return scope
 
     def registers(self, counts):
         """RAPL's of an Intel processor, each count J / 2^14; as module msr shows them."""

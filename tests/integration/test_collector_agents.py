@@ -228,6 +228,8 @@ class Agents(Summed):
         write(self.path(f"host/proc/{pid}/cgroup"), "0::/system.slice/vm.service\n")
         with open(self.path(f"host/proc/{pid}/cmdline"), "wb") as f:
             f.write(b"qemu-system-x86_64\0-name\0web\0-uuid\0" + VM.encode() + b"\0")
+        os.makedirs(self.path(f"host/proc/{pid}/fd"))
+        os.symlink("anon_inode:kvm-vm", self.path(f"host/proc/{pid}/fd/9"))
         return host
 
     def test_a_collector_with_a_local_machine_sums_others_and_users_are_checked(self):

@@ -275,10 +275,7 @@ class Kepler(Metered):
         need("bpf", bpf_works())
         need("cgroups", os.access(CPUACCT, os.W_OK))
         self.container()
-        vm = subprocess.Popen(["qemu-system-x86_64", "-c", "while :; do :; done", "-name",
-                               "web"], executable="/bin/sh")
-        self.addCleanup(vm.wait)
-        self.addCleanup(vm.kill)
+        self.start_vm()
         daemon = self.start_http("tw-collector", "--interval", "100ms", "--user", "root",
                                  "--filter=no", "--cgroups", "v1", "--meters", "fake",
                                  "--top=0", "--counters", "software", "--trace",

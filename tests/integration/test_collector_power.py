@@ -83,14 +83,6 @@ class Power(Metered):
         self.assertEqual(self.joules(daemon, "tallywatt_process_cpu_seconds_total", pid="11"),
                          1)
 
-    def start_vm(self):
-        """A process that looks like qemu, stopped; its pid."""
-        vm = subprocess.Popen(["qemu-system-x86_64", "-c", "while :; do :; done", "-name",
-                               "web", "-uuid", VM], executable="/bin/sh")
-        self.addCleanup(vm.wait)
-        self.addCleanup(vm.kill)
-        return vm.pid
-
     def settled(self, read, *daemons):
         """What read() returns once it has not changed for ten ticks of each daemon."""
         def ticks():
@@ -109,7 +101,7 @@ class Power(Metered):
     def test_a_guest_reads_the_measurements_of_its_host(self):
         trees = self.path("trees")
         os.makedirs(trees)
-        vm = self.start_vm()
+        vm = self.start_vm("-uuid", VM)
         host = self.collect("--meters", "fake", "--vm-power-dir", trees, "--compat", "kepler")
         powercap = f"{trees}/{VM}/class/powercap"
         wait_until(lambda: os.path.exists(f"{powercap}/intel-rapl:0/energy_uj"),
@@ -193,7 +185,7 @@ class Power(Metered):
     def test_a_virtual_counter_goes_on_after_a_restart(self):
         tree, trees = self.path("tree"), self.path("trees")
         last = dict.fromkeys((tree, f"{trees}/{VM}"), 0)
-        self.start_vm()
+        self.start_vm("-uuid", VM)
         for _ in range(2):
             daemon = self.collect("--meters", "fake", "--powercap-out", tree,
                                   "--vm-power-dir", trees)

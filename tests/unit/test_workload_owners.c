@@ -3,12 +3,14 @@
 #include "collector/workloads/workload_state.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "tests/unit/meter_tree.h"
 #include "tests/unit/scripted_tasks.h"
 #include "tests/unit/tw_test.h"
 #include "tests/unit/workload_fixture.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void a_cgroups_path_gives_the_owner_of_its_processes(void **state)
@@ -51,15 +53,26 @@ static void write_proc(const struct workload_fixture *f, const char *pid,
 		fail_msg("%s", err.text);
 }
 
-/* Process 77, which began at 5 s, in /proc/pid. */
+/* A process called kvm, which began at 5 s, with its clock ticks in a guest. */
+static void write_called_kvm(const struct workload_fixture *f, const char *pid,
+			     const char *command, size_t len, int guest)
+{
+	char stat[256];
+	const int n =
+		snprintf(stat, sizeof(stat),
+			 "%s (k) v) S 1 1 1 0 -1 0 1 2 3 4 1 1 7 8 20 0 1 0 500 1 2 "
+			 "3 4 5 6 7 8 9 0 0 0 0 0 0 17 1 0 0 0 %d 9 8 7\n",
+			 pid, guest);
+
+	write_proc(f, pid, "cmdline", command, len);
+	write_proc(f, pid, "stat", stat, (size_t)n);
+}
+
+/* Process 77 in /proc/pid, with a guest. */
 static void write_kvm(const struct workload_fixture *f, const char *pid,
 		      const char *command, size_t len)
 {
-	static const char stat[] =
-		"77 (kvm) S 1 1 1 0 -1 0 1 2 3 4 1 1 7 8 20 0 1 0 500 1";
-
-	write_proc(f, pid, "cmdline", command, len);
-	write_proc(f, pid, "stat", stat, sizeof(stat) - 1);
+	write_called_kvm(f, pid, command, len, 1);
 }
 
 static void a_process_is_a_vm_by_its_command_line(void **state)
@@ -89,6 +102,88 @@ static void a_process_is_a_vm_by_its_command_line(void **state)
 }
 
 #define VM "11111111-2222-3333-4444-555555555555"
+
+static void hold(const struct workload_fixture *f, const char *pid, const char *target)
+{
+	struct tw_err err = { 0 };
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s/fd", f->dir, pid);
+	if (tw_dir_make(path, &err) < 0)
+		fail_msg("%s", err.text);
+	snprintf(path, sizeof(path), "%s/%s/fd/9", f->dir, pid);
+	assert_int_equal(symlink(target, path), 0);
+}
+
+/* Any user can call a process so, and hide a guest node from the sum of a fleet. */
+static void a_name_alone_is_no_vm_until_the_kernel_proves_it(void **state)
+{
+	static const char command[] = "qemu-system-x86_64\0-uuid\0" VM;
+	struct workload_fixture *f = *state;
+
+	write_called_kvm(f, "77", command, sizeof(command), 0);
+	say_path(3, "/docker/" HEX);
+	write_called_kvm(f, "78", command, sizeof(command), 0);
+	for (uint64_t i = 1; i <= 4; i++) {
+		say(ALIVE, 77, 5 * S, 1, 100 * i);
+		say(ALIVE, 78, 5 * S, 3, 100 * i);
+		workloads_tick(f);
+	}
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_VM), 0);
+	/* Its guest starts: the collector looks again. */
+	write_called_kvm(f, "77", command, sizeof(command), 1);
+	for (uint64_t i = 5; i <= 24; i++) {
+		say(ALIVE, 77, 5 * S, 1, 100 * i);
+		say(ALIVE, 78, 5 * S, 3, 100 * i);
+		workloads_tick(f);
+	}
+	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_VM), 1);
+	assert_non_null(workload_find(f->t, TW_LEVEL_PROCESS, 77)->owner);
+	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 78)->vm);
+}
+
+static void a_descriptor_of_a_hypervisor_is_a_proof(void **state)
+{
+	static const char command[] = "kvm\0-name\0web";
+	struct workload_fixture *f = *state;
+	struct stat st;
+	char device[512], file[512];
+	/* The fixture's directory is /sys, too. */
+	const struct {
+		const char *pid, *target;
+		bool proof;
+	} cases[] = {
+		{ "70", "anon_inode:kvm-vm", true },
+		{ "71", "anon_inode:kvm-vcpu:0", true },
+		{ "72", "anon_inode:[eventfd]", false },
+		{ "73", file, false },
+		{ "74", device, true },
+		{ "75", "/dev/null", false },
+		{ "76", "/dev/kvm", stat("/dev/kvm", &st) == 0 },
+	};
+
+	snprintf(file, sizeof(file), "%s/kvm", f->dir);
+	assert_int_equal(tw_file_replace(file, "", 0, &(struct tw_err){ 0 }), 0);
+	snprintf(device, sizeof(device), "%s/vboxdrv", f->dir);
+	assert_int_equal(symlink("/dev/null", device), 0);
+	tree_write(f->dir, "class/misc/vboxdrv/dev", "1:3\n");
+	tw_workloads_close(f->t);
+	f->t = workloads_open(f->dir, 1000);
+	workloads_tick(f);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		write_called_kvm(f, cases[i].pid, command, sizeof(command), 0);
+		hold(f, cases[i].pid, cases[i].target);
+	}
+	for (uint64_t k = 1; k <= 3; k++) {
+		for (uint32_t tgid = 70; tgid <= 76; tgid++)
+			say(ALIVE, tgid, 5 * S, 1, 100 * k);
+		workloads_tick(f);
+	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if ((workload_find(f->t, TW_LEVEL_PROCESS, 70 + i)->owner != NULL) !=
+		    cases[i].proof)
+			fail_msg("%s", cases[i].target);
+}
 
 /* KubeVirt: the VM has the usage of its process, and so have container and pod. */
 static void a_vm_in_a_container_is_both(void **state)
@@ -149,9 +244,7 @@ static void a_container_cannot_take_the_id_of_a_vm(void **state)
 	workloads_tick(f);
 	say(ALIVE, 77, 5 * S, 1, 200);
 	workloads_tick(f);
-	write_proc(f, "79", "cmdline", command, sizeof(command));
-	write_proc(f, "79", "stat",
-		   "79 (kvm) S 1 1 1 0 -1 0 1 2 3 4 1 1 7 8 20 0 1 0 500 1", 54);
+	write_kvm(f, "79", command, sizeof(command));
 	say_path(3, "/docker/" HEX);
 	for (uint64_t i = 1; i <= 3; i++) {
 		say(ALIVE, 77, 5 * S, 1, 200);
@@ -212,6 +305,41 @@ static void a_vm_of_a_scope_gets_the_uuid_of_its_process_in_any_order(void **sta
 		workloads_tick(f);
 	}
 	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_VM), 1);
+}
+
+/* Proxmox names a scope by number; libvirt's lacks what a host name cannot have. */
+static void a_vm_of_any_hypervisors_scope_gets_uuid_and_name(void **state)
+{
+	static const char proxmox[] =
+		"/usr/bin/kvm\0-id\000100\0-name\0web,debug-threads=on\0"
+		"-smbios\0type=1,uuid=" VM;
+	static const char libvirt[] = "qemu-system-x86_64\0-name\0guest=my_db\0-uuid\0"
+				      "22222222-2222-3333-4444-555555555555";
+	static const char nameless[] = "/usr/bin/kvm\0-id\000200\0-name\0web";
+	struct workload_fixture *f = *state;
+	const struct tw_workload *w;
+
+	write_called_kvm(f, "77", proxmox, sizeof(proxmox), 0);
+	write_called_kvm(f, "78", libvirt, sizeof(libvirt), 0);
+	write_called_kvm(f, "79", nameless, sizeof(nameless), 0);
+	say_path(3, "/qemu.slice/100.scope");
+	say_path(4, "/machine.slice/machine-qemu\\x2d3\\x2dmydb.scope");
+	say_path(5, "/qemu.slice/200.scope");
+	for (uint64_t i = 1; i <= 3; i++) {
+		say(ALIVE, 77, 5 * S, 3, 100 * i);
+		say(ALIVE, 78, 5 * S, 4, 100 * i);
+		say(ALIVE, 79, 5 * S, 5, 100 * i);
+		workloads_tick(f);
+	}
+	w = workload_find(f->t, TW_LEVEL_PROCESS, 77)->owner;
+	assert_string_equal(w->who->id, VM);
+	assert_string_equal(w->who->name, "web");
+	w = workload_find(f->t, TW_LEVEL_PROCESS, 78)->owner;
+	assert_string_equal(w->who->id, "22222222-2222-3333-4444-555555555555");
+	assert_string_equal(w->who->name, "my_db");
+	/* A name is no id: two VMs may have the same. */
+	w = workload_find(f->t, TW_LEVEL_PROCESS, 79)->owner;
+	assert_string_equal(w->who->id, "200");
 }
 
 static void energy_of_a_slice_is_added_at_each_level(void **state)
@@ -389,10 +517,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORKLOAD_TEST(a_cgroups_path_gives_the_owner_of_its_processes),
 		WORKLOAD_TEST(a_process_is_a_vm_by_its_command_line),
+		WORKLOAD_TEST(a_name_alone_is_no_vm_until_the_kernel_proves_it),
+		WORKLOAD_TEST(a_descriptor_of_a_hypervisor_is_a_proof),
 		WORKLOAD_TEST(a_vm_in_a_container_is_both),
 		WORKLOAD_TEST(a_container_cannot_take_the_id_of_a_vm),
 		WORKLOAD_TEST(a_process_whose_cgroup_is_unreadable_stays_in_its_cgroup),
 		WORKLOAD_TEST(a_vm_of_a_scope_gets_the_uuid_of_its_process_in_any_order),
+		WORKLOAD_TEST(a_vm_of_any_hypervisors_scope_gets_uuid_and_name),
 		WORKLOAD_TEST(energy_of_a_slice_is_added_at_each_level),
 		WORKLOAD_TEST(a_job_has_the_use_and_energy_of_its_steps),
 		WORKLOAD_TEST(an_ended_job_stays_until_its_last_values_were_read),
