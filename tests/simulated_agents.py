@@ -24,12 +24,13 @@ class Node:
     serial = itertools.count()
 
     def __init__(self, name, pods=4, churn=1, vm=True, seed=0, vm_id="", source="rapl-sysfs",
-                 watts=7.5):
+                 watts=7.5, kinds=ZONES):
         self.name, self.source, self.churn, self.vm_id = name, source, churn, vm_id
+        self.kinds = kinds  # of the node
         self.watts = watts  # of each zone of the node
         self.rng = random.Random(seed)
         self.instance, self.began = f"{name}-{next(self.serial)}", time.monotonic()
-        self.node = {zone: [0, 0] for zone in ZONES}
+        self.node = {zone: [0, 0] for zone in kinds}
         self.vms = [self.make("vm")] if vm else []
         self.pods = [self.make("pod") for _ in range(pods)]
         # All nodes have parts of the same jobs.
@@ -44,7 +45,7 @@ class Node:
     def restart(self):
         """As the process does: all counters begin at 0."""
         self.__init__(self.name, len(self.pods), self.churn, bool(self.vms), self.rng.random(),
-                      self.vm_id, self.source, self.watts)
+                      self.vm_id, self.source, self.watts, self.kinds)
 
     def tick(self):
         for w in self.pods + self.vms + self.jobs:
@@ -55,7 +56,7 @@ class Node:
                 for zone in ZONES:
                     for mode in (0, 1):
                         part[zone][mode] += self.rng.randrange(3000000)
-        for zone in ZONES:
+        for zone in self.kinds:
             for mode in (0, 1):
                 self.node[zone][mode] += self.rng.randrange(300000000)
         self.pods = [p for p in self.pods if p["left"] != 0]
@@ -71,7 +72,7 @@ class Node:
             (f'"name":"{zone}-0","path":"/sys/{zone}","used":true,"watts":{self.watts},' if node else
              '"dynamic_watts":2.5,"idle_watts":0.5,') +
             f'"dynamic_joules":{joules(sum(e[zone][0] for e in energies))},'
-            f'"idle_joules":{joules(sum(e[zone][1] for e in energies))}}}' for zone in ZONES)
+            f'"idle_joules":{joules(sum(e[zone][1] for e in energies))}}}' for zone in (self.kinds if node else ZONES))
 
     def body(self):
         rows = [f'{{"level":"node","node_name":"{self.name}","zones":'

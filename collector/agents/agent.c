@@ -221,17 +221,22 @@ int tw_agent_check(const struct tw_agent *a, const struct tw_answer_rows *rows,
 	return 0;
 }
 
-static void add_pending(struct tw_agent *a, const struct tw_sum_part *p)
+static void add_part(struct tw_sum_part part[TW_SUM_PARTS_MAX], size_t *count,
+		     const struct tw_sum_part *p)
 {
-	for (size_t i = 0; i < a->pendings; i++) {
-		if (a->pending[i].kind != p->kind || a->pending[i].source != p->source)
-			continue;
-		a->pending[i].dynamic_uj += p->dynamic_uj;
-		a->pending[i].idle_uj += p->idle_uj;
+	size_t i = 0;
+
+	while (i < *count && (part[i].kind != p->kind || part[i].source != p->source))
+		i++;
+	if (i == TW_SUM_PARTS_MAX)
 		return;
-	}
-	if (a->pendings < TW_SUM_PARTS_MAX)
-		a->pending[a->pendings++] = *p;
+	if (i == *count)
+		part[(*count)++] =
+			(struct tw_sum_part){ .kind = p->kind, .source = p->source };
+	part[i].dynamic_uj += p->dynamic_uj;
+	part[i].idle_uj += p->idle_uj;
+	part[i].watts += p->watts;
+	part[i].powered = part[i].powered || p->powered;
 }
 
 /* Names may become known later: then the energy from now on is in another sum. */
@@ -275,8 +280,10 @@ static void take_energy(struct tw_agent *a, struct tw_sums *s, struct tw_counter
 	growth(reading_of_kind(how, c, before), before, e, &p.dynamic_uj, &p.idle_uj);
 	tw_sum_add(s, c->sum, p.kind, p.source, p.dynamic_uj, p.idle_uj);
 	tw_sum_add(s, c->name_space, p.kind, p.source, p.dynamic_uj, p.idle_uj);
-	if (c->level == TW_SUM_NODE)
-		add_pending(a, &p);
+	if (c->level == TW_SUM_NODE) {
+		add_part(a->pending, &a->pendings, &p);
+		add_part(a->own, &a->owns, &p);
+	}
 }
 
 static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_row *r,
@@ -421,6 +428,26 @@ void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
 				tw_sum_power(s, tw_sums_all(s), e->kind, e->source,
 					     e->watts);
 		}
+}
+
+size_t tw_agent_parts(const struct tw_agent *a, bool up,
+		      struct tw_sum_part out[TW_SUM_PARTS_MAX])
+{
+	size_t count = a->owns;
+
+	memcpy(out, a->own, count * sizeof(out[0]));
+	for (const struct tw_counter *c = a->first; up && c != NULL; c = c->next)
+		for (uint32_t i = 0; c->level == TW_SUM_NODE && i < c->energies; i++) {
+			const struct energy *e = &c->energy[i];
+			const struct tw_sum_part p = { .kind = e->kind,
+						       .source = e->source,
+						       .watts = e->watts,
+						       .powered = true };
+
+			if (e->source != NULL && e->told)
+				add_part(out, &count, &p);
+		}
+	return count;
 }
 
 void tw_agent_clear(struct tw_agent *a, struct tw_sums *s, uint64_t now_ns)

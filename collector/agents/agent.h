@@ -27,6 +27,9 @@ struct tw_agent {
 	/* Growth of its node that is not in the sum over all agents yet. */
 	struct tw_sum_part pending[TW_SUM_PARTS_MAX];
 	size_t pendings;
+	/* Growth of its node since the sums began, without watts. */
+	struct tw_sum_part own[TW_SUM_PARTS_MAX];
+	size_t owns;
 };
 
 /* The rows of one answer. */
@@ -66,6 +69,13 @@ void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part
 /* Add the watts of its last answer to the sums. */
 void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
 			struct tw_agent_part part);
+
+/*
+ * The energy of its node since the sums began, with the watts of its last answer if it is
+ * up. Returns the number of parts.
+ */
+size_t tw_agent_parts(const struct tw_agent *a, bool up,
+		      struct tw_sum_part out[TW_SUM_PARTS_MAX]);
 
 /* Release its counters; their sums end. */
 void tw_agent_clear(struct tw_agent *a, struct tw_sums *s, uint64_t now_ns);

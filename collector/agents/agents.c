@@ -486,6 +486,7 @@ bool tw_agents_next(const struct tw_agents *a, size_t *place, struct tw_agent_st
 		*out = (struct tw_agent_state){
 			.url = g->url,
 			.node = g->last.node,
+			.instance = g->last.instance,
 			.up = s->up,
 			.why = s->why,
 			.role = is_guest(a, s) || (a->guests == TW_GUESTS_AUTO &&
@@ -504,6 +505,12 @@ bool tw_agents_next(const struct tw_agents *a, size_t *place, struct tw_agent_st
 		return true;
 	}
 	return false;
+}
+
+size_t tw_agents_parts(const struct tw_agents *a, size_t place,
+		       struct tw_sum_part out[TW_SUM_PARTS_MAX])
+{
+	return tw_agent_parts(&a->slot[place]->agent, a->slot[place]->up, out);
 }
 
 const struct tw_agents_lookup *tw_agents_lookups(const struct tw_agents *a, size_t *count)

@@ -11,6 +11,7 @@
  * down, if its power is impossible, or if another agent is the same process.
  */
 
+#include "collector/agents/sums.h"
 #include "collector/ask/ask_message.h"
 #include "lib/core/strs.h"
 
@@ -21,7 +22,6 @@
 struct tw_agents; /* opaque */
 struct tw_ask_config;
 struct tw_err;
-struct tw_sums;
 
 /* Which guests are in the sums over all agents: enum tw_guests, tw_guests_names. */
 enum tw_guests { TW_GUESTS_AUTO, TW_GUESTS_ADD };
@@ -65,6 +65,7 @@ enum tw_agent_role {
 
 struct tw_agent_state {
 	const char *url, *node; /* node "": unknown */
+	const char *instance;   /* of its process; "": unknown */
 	bool up;                /* its last answer was taken */
 	const char *why;        /* why not */
 	enum tw_agent_role role;
@@ -76,6 +77,13 @@ struct tw_agent_state {
 
 /* The next agent from place on; *place is left at it. False: no more. */
 bool tw_agents_next(const struct tw_agents *a, size_t *place, struct tw_agent_state *out);
+
+/*
+ * The node of the agent at that place alone, also where another has its name. Returns the
+ * number of parts.
+ */
+size_t tw_agents_parts(const struct tw_agents *a, size_t place,
+		       struct tw_sum_part out[TW_SUM_PARTS_MAX]);
 
 /* The next name that is looked up; why "": found. False: no more. */
 struct tw_agents_lookup {

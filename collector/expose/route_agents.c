@@ -19,27 +19,6 @@ static void add_text(struct tw_buf *b, const char *key, const char *value)
 	tw_buf_add_json_text(b, value, strlen(value));
 }
 
-static void add_agent(struct tw_buf *b, const struct tw_agent_state *s)
-{
-	tw_buf_adds(b, "{");
-	add_text(b, "url", s->url);
-	tw_buf_adds(b, ",");
-	add_text(b, "node_name", s->node);
-	tw_buf_addf(b, ",\"up\":%s,\"guest\":%s,", s->up ? "true" : "false",
-		    s->role == TW_AGENT_GUEST ? "true" : "false");
-	add_text(b, "reason", s->why);
-	if (s->age_ms != UINT64_MAX) {
-		tw_buf_adds(b, ",\"age_seconds\":");
-		tw_buf_add_double(b, (double)s->age_ms / 1e3);
-	}
-	tw_buf_adds(b, ",\"duration_seconds\":");
-	tw_buf_add_double(b, (double)s->took_ms / 1e3);
-	tw_buf_addf(b,
-		    ",\"bytes\":%" PRIu64 ",\"rows\":%" PRIu32 ",\"answers\":%" PRIu64
-		    ",\"failures\":%" PRIu64 ",\"restarts\":%" PRIu64 "}",
-		    s->bytes, s->rows, s->answers, s->failures, s->restarts);
-}
-
 static void add_part(struct tw_buf *b, const struct tw_sum_part *p)
 {
 	tw_buf_adds(b, "{");
@@ -58,14 +37,42 @@ static void add_part(struct tw_buf *b, const struct tw_sum_part *p)
 	tw_buf_adds(b, "}");
 }
 
-static void add_parts(struct tw_buf *b, const struct tw_sum *sum)
+static void add_parts(struct tw_buf *b, const struct tw_sum_part *part, size_t count)
 {
 	tw_buf_adds(b, "\"zones\":[");
-	for (size_t i = 0; i < sum->parts; i++) {
+	for (size_t i = 0; i < count; i++) {
 		tw_buf_adds(b, i > 0 ? "," : "");
-		add_part(b, &sum->part[i]);
+		add_part(b, &part[i]);
 	}
 	tw_buf_adds(b, "]");
+}
+
+static void add_agent(struct tw_buf *b, const struct tw_agents *a, size_t place,
+		      const struct tw_agent_state *s)
+{
+	struct tw_sum_part part[TW_SUM_PARTS_MAX];
+
+	tw_buf_adds(b, "{");
+	add_text(b, "url", s->url);
+	tw_buf_adds(b, ",");
+	add_text(b, "node_name", s->node);
+	tw_buf_adds(b, ",");
+	add_text(b, "instance", s->instance);
+	tw_buf_addf(b, ",\"up\":%s,\"guest\":%s,", s->up ? "true" : "false",
+		    s->role == TW_AGENT_GUEST ? "true" : "false");
+	add_text(b, "reason", s->why);
+	if (s->age_ms != UINT64_MAX) {
+		tw_buf_adds(b, ",\"age_seconds\":");
+		tw_buf_add_double(b, (double)s->age_ms / 1e3);
+	}
+	tw_buf_adds(b, ",\"duration_seconds\":");
+	tw_buf_add_double(b, (double)s->took_ms / 1e3);
+	tw_buf_addf(b,
+		    ",\"bytes\":%" PRIu64 ",\"rows\":%" PRIu32 ",\"answers\":%" PRIu64
+		    ",\"failures\":%" PRIu64 ",\"restarts\":%" PRIu64 ",",
+		    s->bytes, s->rows, s->answers, s->failures, s->restarts);
+	add_parts(b, part, tw_agents_parts(a, place, part));
+	tw_buf_adds(b, "}");
 }
 
 /* ---- sums of levels ---- */
@@ -108,7 +115,7 @@ static void add_sum(struct tw_buf *b, const struct tw_sum *sum)
 	else
 		add_text(b, "namespace", sum->names.name_space);
 	tw_buf_adds(b, ",");
-	add_parts(b, sum);
+	add_parts(b, sum->part, sum->parts);
 	tw_buf_adds(b, "}");
 }
 
@@ -140,6 +147,7 @@ static void answer_agents(void *app, const struct tw_http_request *q,
 	struct tw_err err = { 0 };
 	struct tw_agent_state s;
 	struct tw_buf b = { 0 };
+	const struct tw_sum *all;
 	struct tw_sums *sums;
 	unsigned wanted;
 
@@ -153,10 +161,11 @@ static void answer_agents(void *app, const struct tw_http_request *q,
 	tw_buf_adds(&b, "{\"agents\":[");
 	for (size_t at = 0, i = 0; tw_agents_next(c->agents, &at, &s); at++, i++) {
 		tw_buf_adds(&b, i > 0 ? "," : "");
-		add_agent(&b, &s);
+		add_agent(&b, c->agents, at, &s);
 	}
 	tw_buf_adds(&b, "],");
-	add_parts(&b, tw_sums_all(sums));
+	all = tw_sums_all(sums);
+	add_parts(&b, all->part, all->parts);
 	if (wanted != 0)
 		add_sums(&b, c->agents, sums, wanted);
 	tw_buf_adds(&b, "}");

@@ -254,6 +254,29 @@ class Agents(Summed):
         self.assertEqual(wrong.status, 400)
         self.assertIn("want node or namespace", wrong.json()["detail"])
 
+    def test_two_collectors_of_one_node_name_have_their_own_zones(self):
+        of = {"a": Node("twin", watts=3, kinds=("platform",), source="acpi"),
+              "b": Node("twin", watts=9)}
+        server = self.serve(**of)
+        daemon = self.aggregate(server, *of, more=("--agents-levels", "node"))
+        self.wait_agents(daemon, lambda a: all(x["answers"] >= 2 for x in a.values()), "answers")
+        self.settle(daemon, server, *of)
+        agents = self.agents(daemon)
+        self.assertEqual({n: (a["node_name"], a["instance"]) for n, a in agents.items()},
+                         {n: ("twin", node.instance) for n, node in of.items()})
+        self.assertEqual([(z["zone"], z["source"], z["watts"]) for z in agents["a"]["zones"]],
+                         [("platform", "acpi", 3)])
+        self.assertEqual({z["zone"]: z["watts"] for z in agents["b"]["zones"]},
+                         dict.fromkeys(ZONES, 9))
+        for name, agent in agents.items():
+            for z in agent["zones"]:
+                self.assertAlmostEqual(
+                    z["dynamic_joules"] + z["idle_joules"],
+                    float(server.ledger.sum("node", z["zone"], (name,))), 5)
+        server.of["a"] = "wrong"
+        self.wait_agents(daemon, lambda a: not a["a"]["up"], "it is away")
+        self.assertNotIn("watts", self.agents(daemon)["a"]["zones"][0])
+
     def test_users_and_tokens_of_agents_come_from_a_file(self):
         access = self.write("access", "user = reader\npassword = secret\n")
         os.chmod(access, 0o644)

@@ -169,6 +169,9 @@ class Browser(Pages):
         """A collector that sums simulated nodes: one has a hostile name, one is down."""
         of = {f"n{i}": Node(f"rack{1 + i // 8}-node{i % 8}", watts=10 + 7 * i, seed=i) for i in range(NODES)}
         of["bad"] = "garbage"
+        # Two machines of one name: what one measures as platform is no part of the other.
+        of["twin1"] = Node("twin", watts=3, kinds=("platform",), source="acpi")
+        of["twin2"] = Node("twin", watts=9)
         of["hostile"] = Node("<i>node</i>", watts=5, source="model")
         server = Server(of)
         self.addCleanup(server.close)

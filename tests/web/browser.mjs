@@ -273,13 +273,16 @@ async function jobs(name) {
 async function fleet(name) {
 	const page = await open(name, config.fleet);
 	const cells = page.locator('.cell');
-	await page.waitForFunction((n) => document.querySelectorAll('.cell:not(.down)').length === n + 1, config.nodes);
+	await page.waitForFunction((n) => document.querySelectorAll('.cell:not(.down)').length === n + 3, config.nodes);
 	expect(name, await page.locator('.cell.down').count() === 1, 'the agent that is down is not marked');
 	expect(name, (await page.textContent('.cell.down')).includes('down'), 'down is told by colour alone');
 	const depth = (text) => page.locator(`.cell:has-text("${text}")`).evaluate((c) => parseInt(c.style.getPropertyValue('--depth'), 10));
 	expect(name, await depth('rack3-node7') > await depth('rack1-node0'), 'more power is no deeper');
-	// package and dram of each node that is up: 10 W and 7 W more a node, and 5 W.
-	const total = 2 * (config.nodes * 10 + 7 * config.nodes * (config.nodes - 1) / 2 + 5);
+	// package and dram of each node that is up: 10 W and 7 W more a node, 5 W and 9 W; platform of one: 3 W.
+	const total = 2 * (config.nodes * 10 + 7 * config.nodes * (config.nodes - 1) / 2 + 5 + 9) + 3;
+	const twins = await page.locator('.cell:has-text("twin")').allTextContents();
+	expect(name, twins.length === 2 && twins.every((t) => t.includes('name used twice')), 'a name that is used twice is not marked');
+	expect(name, twins.some((t) => t.includes('3.00 W')) && twins.some((t) => t.includes('18.0 W')), `the twins have ${twins}`);
 	expect(name, (await page.textContent('.big')).startsWith(String(total)), `the sum is ${await page.textContent('.big')}, not ${total} W`);
 	expect(name, await page.locator('.cell i').count() === 0, 'the name of a node became markup');
 	expect(name, (await page.textContent('.cell:has-text("<i>node")')).includes('estimated'), 'an estimate is not marked');
@@ -296,7 +299,7 @@ async function fleet(name) {
 	await page.waitForFunction((n) => performance.getEntriesByType('resource').length > n, asked);
 	await shots(page, 'fleet');
 	await looks(name, page);
-	expect(name, await cells.count() === config.nodes + 2, 'nodes got lost');
+	expect(name, await cells.count() === config.nodes + 4, 'nodes got lost');
 	await page.context().close();
 }
 

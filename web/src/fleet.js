@@ -26,21 +26,26 @@ function sumOf({ zones }, order) {
 	};
 }
 
-/** Agents with the power of their node, by name. */
+/** Agents with the power of their node, by name. A collector is its instance: two may have one node name. */
 function nodesOf(answer) {
-	const sums = new Map(answer.sums.filter((s) => s.level === 'node').map((s) => [s.node_name, sumOf(s, OF_NODE)]));
-	return answer.agents.map((a) => ({ ...a, name: a.node_name || a.url.replace(/^\w+:\/\//, ''), ...(sums.get(a.node_name) ?? { watts: null, covers: '', sources: '' }) }))
-		.sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+	const named = new Map();
+	for (const a of answer.agents)
+		named.set(a.node_name, (named.get(a.node_name) ?? new Set()).add(a.instance || a.url));
+	return answer.agents.map((a) => ({
+		...a, ...sumOf(a, OF_NODE), key: a.instance || a.url, name: a.node_name || a.url.replace(/^\w+:\/\//, ''),
+		shared: a.node_name !== '' && named.get(a.node_name).size > 1,
+	})).sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
 }
 
 /** All nodes, each once. The power of a guest is its host's. Nodes may differ in what their meters cover. */
 function totalOf(nodes) {
-	const hosts = [...new Map(nodes.filter((n) => n.node_name && !n.guest).map((n) => [n.name, n])).values()];
+	const hosts = [...new Map(nodes.filter((n) => n.node_name && !n.guest).map((n) => [n.key, n])).values()];
 	const known = (key) => hosts.map((n) => n[key]).filter((x) => x !== null && x !== undefined);
 	const sum = (list) => (list.length === 0 ? null : list.reduce((a, b) => a + b));
 	return { watts: sum(known('watts')), joules: sum(known('joules')), covers: [...new Set(known('covers'))].filter(Boolean).join(', or ') };
 }
 
+const SHARED = 'name used twice';
 const state = (a) => (a.up ? (a.guest ? 'up, guest' : 'up') : `down: ${a.reason || 'not asked yet'}`);
 
 /** A node of the heat map: the more power, the deeper its colour. Its text has the figures. */
@@ -48,8 +53,8 @@ function Cell({ node, most }) {
 	const depth = node.up && node.watts !== null ? Math.round(40 * node.watts / (most || 1)) : 0;
 	const known = node.up ? `${watts(node.watts)} W` : 'down';
 	return html`<li class=${`cell ${node.up ? '' : 'down'}`} style=${{ '--depth': `${depth}%` }}
-		title=${[node.url, state(node), node.covers, node.sources].filter(Boolean).join(' · ')}>
-		<span class="label">${node.name}</span><b>${known}</b>${node.up && node.estimated ? html`<span class="detail">estimated</span>` : ''}</li>`;
+		title=${[node.url, state(node), node.shared ? SHARED : '', node.covers, node.sources].filter(Boolean).join(' · ')}>
+		<span class="label">${node.name}</span><b>${known}</b>${node.up && node.estimated ? html`<span class="detail">estimated</span>` : ''}${node.shared ? html`<span class="detail">${SHARED}</span>` : ''}</li>`;
 }
 
 function HeatMap({ nodes }) {
@@ -97,7 +102,7 @@ function Agents({ nodes }) {
 		<div class="box list" tabindex="0" role="region" aria-label="Health of agents"><table>
 			<thead><tr>${head('name', 'Node', '')}${head('state', 'State', '')}${head('power', 'Power W', 'number')}${head('age', 'Age')}
 				${head('took', 'Took')}${head('failures', 'Failures')}${head('restarts', 'Restarts')}</tr></thead>
-			<tbody>${sorted(nodes, order).map((a) => html`<tr key=${a.url}><th scope="row" class="wraps">${a.name}<br /><span class="detail">${a.url}</span></th>
+			<tbody>${sorted(nodes, order).map((a) => html`<tr key=${a.url}><th scope="row" class="wraps">${a.name}<br /><span class="detail">${a.url}${a.shared ? ` · ${SHARED}` : ''}</span></th>
 				<td class=${a.up ? 'yes' : 'no wraps'}>${state(a)}</td><td class="number">${a.up ? watts(a.watts) : '–'}</td>
 				<td class="number wide">${duration(a.age_seconds)}</td><td class="number wide">${duration(a.duration_seconds)}</td>
 				<td class="number wide">${a.failures}</td><td class="number wide">${a.restarts}</td></tr>`)}</tbody></table></div>
@@ -109,7 +114,7 @@ function Page() {
 	const [error, setError] = useState(null);
 	const [search, setSearch] = useState('');
 	usePolling(async () => {
-		setAnswer(await ask('api/v1/agents?level=node,namespace'));
+		setAnswer(await ask('api/v1/agents?level=namespace'));
 		return POLL_MS;
 	}, setError);
 	const nodes = useMemo(() => (answer ? nodesOf(answer) : []), [answer]);
