@@ -3,6 +3,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/predictor.h"
+#include "estimator/predict/tree.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
@@ -95,6 +96,35 @@ static void trees_find_a_step(void **state)
 	for (int r = 0; r < 40; r++)
 		if (r < 15 || r > 18)
 			assert_true(fabs(watts[r] - y[r]) < 1e-4);
+	tw_buf_clear(&text);
+}
+
+static void grown_trees_predict_as_their_text_does(void **state)
+{
+	static const struct tw_extra_trees how = { .trees = 4,
+						   .leaf = 2,
+						   .by_size = true };
+	static const char *const many[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i" };
+	struct tw_trees trees = { 0 };
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+	double x[60 * 9], y[60], read[60], grown[60];
+	const struct tw_samples s = {
+		.rows = 60, .cols = 9, .x = x, .y = y, .features = many
+	};
+
+	(void)state;
+	for (int i = 0; i < 60 * 9; i++)
+		x[i] = (double)(i * 7919 % 541) - 20;
+	for (int r = 0; r < 60; r++)
+		y[r] = x[r * 9 + 8] / 3 - 5;
+	assert_int_equal(tw_extra_trees(&s, &how, 3, &text, &err), 0);
+	assert_int_equal(tw_extra_trees_grow(&s, &how, 3, &trees, &err), 0);
+	predict("trees", &text, &s, false, read);
+	tw_trees_predict(&trees, 9, &(struct tw_rows){ .x = x, .rows = 60, .stride = 9 },
+			 grown);
+	assert_memory_equal(read, grown, sizeof(read));
+	tw_trees_release(&trees);
 	tw_buf_clear(&text);
 }
 
@@ -594,6 +624,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_find_a_step),
+		cmocka_unit_test(grown_trees_predict_as_their_text_does),
 		cmocka_unit_test(a_median_passes_over_a_spike_and_a_mean_does_not),
 		cmocka_unit_test(trees_from_zero_rise_from_zero),
 		cmocka_unit_test(isotonic_trees_never_fall_with_the_load),

@@ -3,9 +3,9 @@
 
 #include "estimator/predict/derived.h"
 #include "estimator/predict/predictor.h"
+#include "estimator/predict/tree.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
-#include "lib/core/strs.h"
 #include "lib/json/json.h"
 #include "trainer/fit/extra_trees.h"
 #include "trainer/fit/interval_score.h"
@@ -63,6 +63,7 @@ struct work {
 	const char **names;
 	size_t groups;
 	struct tw_fold block[TW_CALIBRATE_GROUPS]; /* rows of the samples */
+	struct tw_fold own[TW_CALIBRATE_GROUPS];   /* calibrated rows of the group */
 	/* Calibrated rows that are of the block or share a measurement with it. */
 	struct tw_fold wide[TW_CALIBRATE_GROUPS];
 	/*
@@ -70,7 +71,8 @@ struct work {
 	 * row r nor group k. NULL: there are too few rows.
 	 */
 	double *sigma;
-	double *scratch; /* rows numbers */
+	double *scratch;  /* rows numbers */
+	size_t *by_watts; /* the calibrated rows in order of predicted power */
 };
 
 /* ---- rows ---- */
@@ -119,11 +121,12 @@ static int allocate(struct work *w, struct tw_err *err)
 	w->error = calloc(rows + 1, sizeof(*w->error));
 	w->group = calloc(rows + 1, sizeof(*w->group));
 	w->scratch = calloc(rows + 1, sizeof(*w->scratch));
+	w->by_watts = calloc(rows + 1, sizeof(*w->by_watts));
 	w->name = calloc(w->cols + 1, sizeof(*w->name));
 	w->names = calloc(w->cols + 1, sizeof(*w->names));
 	if (w->at == NULL || w->x == NULL || w->measured == NULL || w->watts == NULL ||
 	    w->error == NULL || w->group == NULL || w->scratch == NULL ||
-	    w->name == NULL || w->names == NULL)
+	    w->by_watts == NULL || w->name == NULL || w->names == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows to calibrate", rows);
 	for (size_t c = 0; c < w->cols; c++) {
 		tw_derived_name(&w->column[c], w->samples->features, w->name[c]);
@@ -154,6 +157,9 @@ static void add_row(struct work *w, const struct tw_residuals *r,
 	w->error[i] = fabs(r->predicted[row] - r->measured[row]);
 	while (row >= w->block[w->group[i]].to)
 		w->group[i]++;
+	if (w->own[w->group[i]].to == 0)
+		w->own[w->group[i]].from = i;
+	w->own[w->group[i]].to = i + 1;
 }
 
 static void widen_groups(struct work *w)
@@ -171,6 +177,21 @@ static void widen_groups(struct work *w)
 			to++;
 		w->wide[g] = (struct tw_fold){ from, to };
 	}
+}
+
+static int compare_watts(const void *a, const void *b, void *arg)
+{
+	const double *watts = arg, x = watts[*(const size_t *)a];
+	const double y = watts[*(const size_t *)b];
+
+	return x < y ? -1 : x > y;
+}
+
+static void sort_by_watts(struct work *w)
+{
+	for (size_t r = 0; r < w->rows; r++)
+		w->by_watts[r] = r;
+	qsort_r(w->by_watts, w->rows, sizeof(*w->by_watts), compare_watts, w->watts);
 }
 
 static int take_rows(struct work *w, const struct tw_residuals *r, struct tw_err *err)
@@ -194,6 +215,7 @@ static int take_rows(struct work *w, const struct tw_residuals *r, struct tw_err
 			add_row(w, r, &in, row, history);
 	}
 	widen_groups(w);
+	sort_by_watts(w);
 	return 0;
 }
 
@@ -209,6 +231,7 @@ static void release(struct work *w)
 	free(w->names);
 	free(w->sigma);
 	free(w->scratch);
+	free(w->by_watts);
 }
 
 /* Whether the row, or a measurement that it shares, is of the group. */
@@ -219,13 +242,16 @@ static bool is_of(const struct work *w, size_t row, size_t group)
 
 /* ---- expected errors ---- */
 
-/* Grow trees on |error| without two groups. *mean_w is the mean of these rows. */
+/*
+ * Grow trees on |error| without two groups, as text or as *trees. *mean_w is the mean of
+ * these rows.
+ */
 static int grow(const struct work *w, size_t without, size_t nor, struct tw_buf *text,
-		double *mean_w, struct tw_err *err)
+		struct tw_trees *trees, double *mean_w, struct tw_err *err)
 {
 	const size_t step = (w->rows - 1) / FIT_ROWS_MAX + 1;
-	double *x = calloc(w->rows + 1, w->cols * sizeof(*x));
-	double *y = calloc(w->rows + 1, sizeof(*y));
+	double *x = calloc(w->rows / step + 1, w->cols * sizeof(*x));
+	double *y = calloc(w->rows / step + 1, sizeof(*y));
 	struct tw_samples s = { .cols = w->cols, .x = x, .y = y, .features = w->names };
 	double sum = 0.0;
 	int rc = -1;
@@ -241,7 +267,8 @@ static int grow(const struct work *w, size_t without, size_t nor, struct tw_buf 
 		y[s.rows++] = w->error[r];
 		sum += w->error[r];
 	}
-	if (tw_extra_trees(&s, &how, w->seed, text, err) < 0)
+	if ((text != NULL ? tw_extra_trees(&s, &how, w->seed, text, err)
+			  : tw_extra_trees_grow(&s, &how, w->seed, trees, err)) < 0)
 		goto out;
 
 	*mean_w = sum / (double)s.rows;
@@ -252,50 +279,35 @@ out:
 	return rc;
 }
 
-static int load(const struct work *w, const struct tw_buf *text, void **state,
-		struct tw_err *err)
+/* Predict the rows of a group; sigma[r] is that of row r. */
+static void predict_group(const struct work *w, const struct tw_trees *trees,
+			  double mean_w, size_t group, double *sigma)
 {
-	struct tw_strs names = { 0 };
-	int rc = -1;
+	const struct tw_fold own = w->own[group];
+	const struct tw_rows in = { .x = w->x + own.from * w->cols,
+				    .rows = own.to - own.from,
+				    .stride = w->cols };
 
-	for (size_t c = 0; c < w->cols; c++)
-		if (tw_strs_adds(&names, w->names[c], err) < 0)
-			goto out;
-	if (tw_predictor_find("trees")->load(text->data, text->len, &names, state, err) <
-	    0)
-		goto out;
-	rc = 0;
-out:
-	tw_strs_clear(&names);
-	return rc;
+	tw_trees_predict(trees, w->cols, &in, sigma + own.from);
+	for (size_t r = own.from; r < own.to; r++)
+		sigma[r] = (sigma[r] + MEAN_WEIGHT * mean_w) / (1.0 + MEAN_WEIGHT);
 }
 
 /* Predict the rows of the groups a and b by trees that saw neither. */
 static int cross_fit(struct work *w, size_t a, size_t b, struct tw_err *err)
 {
-	const struct tw_predictor *trees = tw_predictor_find("trees");
-	const struct tw_rows in = { .x = w->x, .rows = w->rows, .stride = w->cols };
-	struct tw_buf text = { 0 };
-	void *state = NULL;
+	struct tw_trees trees = { 0 };
 	double mean_w;
 	int rc = -1;
 
-	if (grow(w, a, b, &text, &mean_w, err) < 0 || load(w, &text, &state, err) < 0)
+	if (grow(w, a, b, NULL, &trees, &mean_w, err) < 0)
 		goto out;
-	trees->predict(state, &in, w->scratch);
-	for (size_t r = 0; r < w->rows; r++) {
-		const double v =
-			(w->scratch[r] + MEAN_WEIGHT * mean_w) / (1.0 + MEAN_WEIGHT);
-
-		if (w->group[r] == a)
-			w->sigma[b * w->rows + r] = v;
-		else if (w->group[r] == b)
-			w->sigma[a * w->rows + r] = v;
-	}
+	predict_group(w, &trees, mean_w, a, w->sigma + b * w->rows);
+	if (a != b)
+		predict_group(w, &trees, mean_w, b, w->sigma + a * w->rows);
 	rc = 0;
 out:
-	trees->free(state);
-	tw_buf_clear(&text);
+	tw_trees_release(&trees);
 	return rc;
 }
 
@@ -383,10 +395,12 @@ static void cut_bins(const struct work *w, size_t without, size_t nor,
 	size_t n = 0, bins;
 	double last;
 
-	for (size_t r = 0; r < w->rows; r++)
+	for (size_t k = 0; k < w->rows; k++) {
+		const size_t r = w->by_watts[k];
+
 		if (!is_of(w, r, without) && !is_of(w, r, nor))
 			w->scratch[n++] = w->watts[r];
-	qsort(w->scratch, n, sizeof(*w->scratch), tw_compare_doubles);
+	}
 	bins = n / BIN_ROWS < BINS ? n / BIN_ROWS : BINS;
 	i->bins = 1;
 	last = n > 0 ? w->scratch[0] : 0.0;
@@ -442,12 +456,10 @@ static double score_group(const struct work *w, const struct tw_answer_interval 
 {
 	double sum = 0.0;
 
-	for (size_t r = 0; r < w->rows; r++)
-		if (w->group[r] == group)
-			sum += tw_winkler(
-				w->measured[r], w->watts[r],
-				tw_answer_interval_half(i, w->watts[r],
-							expected_of(w, r, without)));
+	for (size_t r = w->own[group].from; r < w->own[group].to; r++)
+		sum += tw_winkler(w->measured[r], w->watts[r],
+				  tw_answer_interval_half(i, w->watts[r],
+							  expected_of(w, r, without)));
 	return sum;
 }
 
@@ -482,17 +494,14 @@ static void judge_group(const struct work *w, size_t g, bool constant,
 	const struct tw_answer_interval plain = plain_constant(w, g);
 	const struct tw_answer_interval chosen =
 		constant ? plain : calibrate(w, choose(w, g), g, NO_GROUP);
-	size_t rows = 0, held = 0;
+	const size_t rows = w->own[g].to - w->own[g].from;
+	size_t held = 0;
 
-	for (size_t r = 0; r < w->rows; r++) {
-		double half_w;
+	for (size_t r = w->own[g].from; r < w->own[g].to; r++) {
+		const double half_w = tw_answer_interval_half(&chosen, w->watts[r],
+							      expected_of(w, r, g));
 
-		if (w->group[r] != g)
-			continue;
-		half_w = tw_answer_interval_half(&chosen, w->watts[r],
-						 expected_of(w, r, g));
 		held += tw_interval_holds(w->measured[r], w->watts[r], half_w);
-		rows++;
 	}
 	c->coverage += (double)held / (double)w->rows;
 	c->group_coverage[g] = rows > 0 ? (double)held / (double)rows : NAN;
@@ -553,7 +562,7 @@ static int add_form(const struct work *w, struct tw_buf *out, struct tw_err *err
 	double mean_w;
 	int rc = -1;
 
-	if (grow(w, NO_GROUP, NO_GROUP, &trees, &mean_w, err) < 0)
+	if (grow(w, NO_GROUP, NO_GROUP, &trees, NULL, &mean_w, err) < 0)
 		goto out;
 	tw_buf_adds(out, "{\"bias\":");
 	tw_buf_add_double(out, mean_w * MEAN_WEIGHT / (1.0 + MEAN_WEIGHT));

@@ -20,19 +20,25 @@
 
 _Static_assert(DEPTH_MAX <= TW_TREE_DEPTH_MAX, "a tree must fit the predictor");
 
+/* Features, or thresholds, that one pass over the rows compares. */
+#define ABREAST 8
+
 /* State of growing a tree. Features are floats, because the predictor compares floats. */
 struct grower {
 	const struct tw_extra_trees *how;
 	size_t rows, cols;
-	size_t leaf;  /* least rows of a leaf */
-	size_t draws; /* thresholds drawn for each feature */
-	float *x;     /* column major: x[c * rows + r] */
+	size_t leaf;   /* least rows of a leaf */
+	size_t draws;  /* thresholds drawn for each feature */
+	float *x;      /* row major: x[r * stride + c] */
+	size_t stride; /* cols, rounded up to a multiple of ABREAST */
 	double *y;
 	uint32_t *row;  /* row indices; each node owns a range */
 	double *sorted; /* work space of leaf_value() */
 	struct tw_random random;
 
-	int32_t *split; /* features of the tree's nodes in preorder; -1: a leaf */
+	/* The tree's nodes in preorder. Features of splits; -1: a leaf. */
+	int32_t *split, *left, *right;
+	int32_t *missing_left; /* none: a row without the feature goes right */
 	float *value;
 	size_t nodes;
 };
@@ -43,9 +49,6 @@ struct node {
 	double sum;
 	unsigned depth;
 };
-
-/* Thresholds tried in one pass over the rows. */
-#define ABREAST 8
 
 struct threshold {
 	size_t feature;
@@ -74,17 +77,22 @@ static double leaf_value(struct grower *g, const struct node *n)
 			      : (g->sorted[count / 2 - 1] + g->sorted[count / 2]) / 2.0;
 }
 
-static bool range_of(const struct grower *g, const struct node *n, const float *x,
-		     float *low, float *high)
+/* The smallest and the largest value of ABREAST features from column c on. */
+static void find_ranges(const struct grower *g, const struct node *n, size_t c,
+			float low[ABREAST], float high[ABREAST])
 {
-	*low = *high = x[g->row[n->from]];
-	for (size_t i = n->from + 1; i < n->to; i++) {
-		const float v = x[g->row[i]];
+	const float *first = g->x + g->row[n->from] * g->stride + c;
 
-		*low = v < *low ? v : *low;
-		*high = v > *high ? v : *high;
+	memcpy(low, first, ABREAST * sizeof(*low));
+	memcpy(high, first, ABREAST * sizeof(*high));
+	for (size_t i = n->from + 1; i < n->to; i++) {
+		const float *x = g->x + g->row[i] * g->stride + c;
+
+		for (size_t k = 0; k < ABREAST; k++) {
+			low[k] = x[k] < low[k] ? x[k] : low[k];
+			high[k] = x[k] > high[k] ? x[k] : high[k];
+		}
 	}
-	return *low < *high;
 }
 
 /* Draw a threshold above low, so that both sides have rows, and at most high. */
@@ -108,20 +116,19 @@ static float draw(struct grower *g, float low, float high)
 static void add_lefts(const struct grower *g, const struct node *n,
 		      struct threshold t[ABREAST])
 {
-	const float *x[ABREAST];
 	double sum[ABREAST] = { 0 };
 	size_t rows[ABREAST] = { 0 };
 
-	for (size_t k = 0; k < ABREAST; k++)
-		x[k] = g->x + t[k].feature * g->rows;
 	for (size_t i = n->from; i < n->to; i++) {
-		const uint32_t r = g->row[i];
-		const double y = g->y[r];
+		const float *x = g->x + g->row[i] * g->stride;
+		const double y = g->y[g->row[i]];
 
+#pragma GCC unroll 8
 		for (size_t k = 0; k < ABREAST; k++) {
-			const bool is_left = x[k][r] < t[k].at;
+			const unsigned is_left = x[t[k].feature] < t[k].at;
 
-			sum[k] += is_left ? y : 0.0;
+			/* A product, because a branch would be mispredicted. */
+			sum[k] += is_left * y;
 			rows[k] += is_left;
 		}
 	}
@@ -163,17 +170,19 @@ static struct choice choose(struct grower *g, const struct node *n)
 	/* The gain without a split, with a margin for rounding. */
 	struct choice best = { -1, 0.0f, n->sum * n->sum / count * (1.0 + 1e-12), 0.0 };
 	struct threshold t[ABREAST];
+	float low[ABREAST], high[ABREAST];
 	size_t drawn = 0;
-	float low, high;
 
 	if (n->to - n->from < 2 * g->leaf || n->depth == DEPTH_MAX)
 		return best;
 	for (size_t c = 0; c < g->cols; c++) {
-		if (!range_of(g, n, g->x + c * g->rows, &low, &high))
-			continue;
-		for (size_t i = 0; i < g->draws; i++) {
+		const size_t k = c % ABREAST;
+
+		if (k == 0)
+			find_ranges(g, n, c, low, high);
+		for (size_t i = 0; low[k] < high[k] && i < g->draws; i++) {
 			t[drawn++] = (struct threshold){ .feature = c,
-							 .at = draw(g, low, high) };
+							 .at = draw(g, low[k], high[k]) };
 			if (drawn == ABREAST) {
 				try_thresholds(g, n, t, drawn, &best);
 				drawn = 0;
@@ -187,13 +196,13 @@ static struct choice choose(struct grower *g, const struct node *n)
 /* Move rows below the threshold to the front. Returns the first other row. */
 static size_t part_rows(struct grower *g, const struct node *n, const struct choice *c)
 {
-	const float *x = g->x + (size_t)c->feature * g->rows;
+	const float *x = g->x + c->feature;
 	size_t front = n->from, back = n->to;
 
 	while (front < back) {
 		const uint32_t r = g->row[front];
 
-		if (x[r] < c->threshold) {
+		if (x[r * g->stride] < c->threshold) {
 			front++;
 		} else {
 			g->row[front] = g->row[--back];
@@ -211,6 +220,7 @@ static void grow(struct grower *g, const struct node *n)
 	size_t middle;
 
 	g->split[at] = c.feature;
+	g->left[at] = g->right[at] = -1;
 	if (c.feature < 0) {
 		g->value[at] = (float)(leaf_value(g, n) / g->how->trees);
 		return;
@@ -219,7 +229,9 @@ static void grow(struct grower *g, const struct node *n)
 	middle = part_rows(g, n, &c);
 	left = (struct node){ n->from, middle, c.left_sum, n->depth + 1 };
 	right = (struct node){ middle, n->to, n->sum - c.left_sum, n->depth + 1 };
+	g->left[at] = (int32_t)g->nodes;
 	grow(g, &left);
+	g->right[at] = (int32_t)g->nodes;
 	grow(g, &right);
 }
 
@@ -261,21 +273,26 @@ static int grower_init(struct grower *g, const struct tw_samples *s, struct tw_e
 	g->leaf = least > g->how->leaf ? least : g->how->leaf;
 	rows = g->rows = s->rows + (s->from_zero ? g->leaf : 0);
 	g->cols = s->cols;
+	g->stride = (s->cols + ABREAST - 1) / ABREAST * ABREAST;
 	g->draws = (DRAWS + s->cols - 1) / s->cols;
-	g->x = calloc(rows * s->cols, sizeof(*g->x));
+	g->x = calloc(rows, g->stride * sizeof(*g->x));
 	g->y = calloc(rows, sizeof(*g->y));
 	g->row = calloc(rows, sizeof(*g->row));
 	g->sorted = calloc(rows, sizeof(*g->sorted));
 	g->split = calloc(2 * rows, sizeof(*g->split));
+	g->left = calloc(2 * rows, sizeof(*g->left));
+	g->right = calloc(2 * rows, sizeof(*g->right));
+	g->missing_left = calloc(2 * rows, sizeof(*g->missing_left));
 	g->value = calloc(2 * rows, sizeof(*g->value));
 	if (g->x == NULL || g->y == NULL || g->row == NULL || g->sorted == NULL ||
-	    g->split == NULL || g->value == NULL)
+	    g->split == NULL || g->left == NULL || g->right == NULL ||
+	    g->missing_left == NULL || g->value == NULL)
 		return tw_fail(err, TW_NOMEM, "trees on %zu x %zu samples", s->rows,
 			       s->cols);
 	memcpy(g->y, s->y, s->rows * sizeof(*g->y));
-	for (size_t c = 0; c < s->cols; c++)
-		for (size_t r = 0; r < s->rows; r++)
-			g->x[c * rows + r] = (float)s->x[r * s->cols + c];
+	for (size_t r = 0; r < s->rows; r++)
+		for (size_t c = 0; c < s->cols; c++)
+			g->x[r * g->stride + c] = (float)s->x[r * s->cols + c];
 	return 0;
 }
 
@@ -286,7 +303,37 @@ static void grower_release(struct grower *g)
 	free(g->row);
 	free(g->sorted);
 	free(g->split);
+	free(g->left);
+	free(g->right);
+	free(g->missing_left);
 	free(g->value);
+}
+
+int tw_extra_trees_grow(const struct tw_samples *s, const struct tw_extra_trees *how,
+			uint64_t seed, struct tw_trees *out, struct tw_err *err)
+{
+	struct grower g = { .how = how };
+	int rc = -1;
+
+	if (tw_samples_check(s, 1, err) < 0 || grower_init(&g, s, err) < 0)
+		goto out;
+	for (unsigned i = 0; i < how->trees; i++) {
+		grow_tree(&g, seed, i);
+		if (tw_trees_add(out,
+				 &(struct tw_tree_arrays){ .nodes = g.nodes,
+							   .left = g.left,
+							   .right = g.right,
+							   .feature = g.split,
+							   .missing_left = g.missing_left,
+							   .value = g.value },
+				 g.cols, err) < 0)
+			goto out;
+	}
+
+	rc = 0;
+out:
+	grower_release(&g);
+	return rc;
 }
 
 int tw_extra_trees(const struct tw_samples *s, const struct tw_extra_trees *how,

@@ -20,6 +20,7 @@
 struct tw_buf;
 struct tw_err;
 struct tw_samples;
+struct tw_trees;
 
 struct tw_extra_trees {
 	unsigned trees;
@@ -31,5 +32,12 @@ struct tw_extra_trees {
 /* Append the text of a component, which predictor "trees" reads. */
 int tw_extra_trees(const struct tw_samples *s, const struct tw_extra_trees *how,
 		   uint64_t seed, struct tw_buf *text, struct tw_err *err);
+
+/*
+ * Append the same trees to *out, without the text. out is the caller's, also after a
+ * failure. At most TW_TREE_FEATURES_MAX features.
+ */
+int tw_extra_trees_grow(const struct tw_samples *s, const struct tw_extra_trees *how,
+			uint64_t seed, struct tw_trees *out, struct tw_err *err);
 
 #endif /* TW_TRAINER_EXTRA_TREES_H */
