@@ -3,6 +3,8 @@
 
 #include "lib/core/date.h"
 #include "lib/core/err.h"
+#include "trainer/fit/rest.h"
+#include "trainer/fit/samples.h"
 #include "trainer/fit/validate.h"
 #include "trainer/isolation.h"
 #include "trainer/train_job.h"
@@ -320,6 +322,60 @@ static int make_profile(const struct tw_train_data *d, struct tw_profile *out,
 	return add_scalers(out, d, err);
 }
 
+/* ---- power at rest ---- */
+
+/*
+ * The training rows of a split. A fit checks them before it reads the power at rest,
+ * which stays 0 if they fail.
+ */
+static int find_split_rest(struct tw_train_data *t, size_t split, size_t component,
+			   const bool *keep, double *x, double *y, struct tw_err *err)
+{
+	struct tw_samples s = tw_train_data_samples(t, split, component);
+	struct tw_err unfit = { 0 };
+
+	s.x = x;
+	s.y = y;
+	s.rows = 0;
+	s.rest = NULL;
+	for (size_t r = 0; r < t->d.rows; r++) {
+		if (!keep[r])
+			continue;
+		memcpy(x + s.rows * t->cols, t->x + r * t->cols, t->cols * sizeof(*x));
+		y[s.rows++] = power_at(t, split, component)[r];
+	}
+	if (tw_samples_check(&s, 1, &unfit) < 0)
+		return 0;
+	return tw_rest_find(&s, &t->rest[split * t->components + component], err);
+}
+
+static int find_rest(struct tw_train_data *t, struct tw_err *err)
+{
+	const size_t splits = tw_train_data_splits(t);
+	bool *keep = malloc((t->d.rows + 1) * sizeof(*keep));
+	double *x = malloc((t->d.rows + 1) * (t->cols + 1) * sizeof(*x));
+	int rc = -1;
+
+	t->rest = calloc(splits * t->components, sizeof(*t->rest));
+	if (keep == NULL || x == NULL || t->rest == NULL) {
+		tw_fail(err, TW_NOMEM, "power at rest of %zu rows", t->d.rows);
+		goto out;
+	}
+	for (size_t v = 0; v < splits; v++) {
+		keep_outside(t, v, keep);
+		for (size_t c = 0; c < t->components; c++)
+			if (find_split_rest(t, v, c, keep, x, x + t->d.rows * t->cols,
+					    err) < 0)
+				goto out;
+	}
+
+	rc = 0;
+out:
+	free(keep);
+	free(x);
+	return rc;
+}
+
 /* ---- preparation ---- */
 
 static void prepare(struct tw_train_data *t, const struct tw_train_job *job)
@@ -366,6 +422,8 @@ void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *j
 {
 	prepare(t, job);
 	tw_dataset_clear_columns(&t->d);
+	if (t->err.code == TW_OK)
+		find_rest(t, &t->err);
 }
 
 struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t split,
@@ -382,6 +440,7 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t sp
 		.overlap = t->overlap,
 		.time_ms = t->d.time_ms,
 		.unconstrained = t->unconstrained,
+		.rest = &t->rest[split * t->components + component],
 	};
 }
 
@@ -394,9 +453,11 @@ void tw_train_data_drop(struct tw_train_data *t)
 	free(t->input);
 	free(t->x);
 	free(t->y);
+	free(t->rest);
 	t->input = NULL;
 	t->x = NULL;
 	t->y = NULL;
+	t->rest = NULL;
 }
 
 void tw_train_data_release(struct tw_train_data *t)

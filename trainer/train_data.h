@@ -22,6 +22,7 @@
 #include <jansson.h>
 
 struct tw_isolation;
+struct tw_rest;
 struct tw_train_job;
 struct tw_train_machine;
 struct tw_train_table;
@@ -57,6 +58,7 @@ struct tw_train_data {
 	struct tw_err alt_err; /* the reason if requested folds are missing */
 	double *x;             /* d.rows * cols */
 	double *y;             /* for each split, each component: d.rows */
+	struct tw_rest *rest;  /* for each split, each component: of the training rows */
 	size_t overlap;     /* adjacent rows that share samples with a row (tw_samples) */
 	bool from_zero;     /* isolated power is 0 W at zero features */
 	bool unconstrained; /* fit as kepler-model-server does */
@@ -87,14 +89,17 @@ size_t tw_train_data_alt(const struct tw_train_data *t, size_t split, uint32_t *
 /* The first split of the alternative folds ->alt[alt]. */
 size_t tw_train_data_alt_first(const struct tw_train_data *t, size_t alt);
 
-/* Samples of a component in a split; all rows. Borrowed. */
+/*
+ * Samples of a component in a split; all rows. Their rest is that of the training rows of
+ * the split, so that not each trainer has to find it. Borrowed.
+ */
 struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t split,
 					size_t component);
 
 /* Node type of the machine; 0 without a machine. */
 uint32_t tw_train_data_node_type(const struct tw_train_data *t);
 
-/* Free d, alt, input, x and y after the models are made. */
+/* Free d, alt, input, x, y and rest after the models are made. */
 void tw_train_data_drop(struct tw_train_data *t);
 
 void tw_train_data_release(struct tw_train_data *t);

@@ -9,6 +9,9 @@
 #include "tests/unit/shared.h"
 #include "tests/unit/train_fixture.h"
 #include "trainer/extract/prom.h"
+#include "trainer/fit/rest.h"
+#include "trainer/fit/samples.h"
+#include "trainer/fit/validate.h"
 #include "trainer/train.h"
 #include "trainer/train_data.h"
 #include "trainer/train_rows.h"
@@ -446,6 +449,56 @@ static void the_isolator_does_not_see_the_rows_that_judge(void **state)
 	train_tear_down(&t);
 }
 
+static void the_power_at_rest_of_a_split_is_that_of_its_training_rows(void **state)
+{
+	const struct tw_train_machine machine = { 0 };
+	struct training t;
+	struct tw_train_data data;
+	struct tw_err err = { 0 };
+	double *package;
+
+	(void)state;
+	train_set_up(&t, ROWS);
+	data = (struct tw_train_data){ .source = t.table.source,
+				       .group = t.table.group,
+				       .output = TW_ABS_POWER,
+				       .machine = &machine,
+				       .table = &t.table };
+	package = tw_dataset_find(&t.d, "package_power");
+	for (size_t r = 0; r < ROWS; r++)
+		package[r] += (double)(r % 7);
+	tw_train_rows_extract(&data, &t.job);
+	tw_train_data_isolate(&data, &t.job);
+	for (size_t f = 0; f <= data.folds; f++) {
+		const struct tw_samples s = tw_train_data_samples(&data, f, 0);
+		const struct tw_fold out = f < data.folds
+						   ? tw_fold_at(ROWS, data.folds, f)
+						   : (struct tw_fold){ ROWS, ROWS };
+		const size_t behind = ROWS - out.to;
+		double x[ROWS * TW_MODEL_FEATURES_MAX], y[ROWS];
+		struct tw_samples kept = s;
+		struct tw_rest rest;
+
+		memcpy(x, s.x, out.from * s.cols * sizeof(*x));
+		memcpy(x + out.from * s.cols, s.x + out.to * s.cols,
+		       behind * s.cols * sizeof(*x));
+		memcpy(y, s.y, out.from * sizeof(*y));
+		memcpy(y + out.from, s.y + out.to, behind * sizeof(*y));
+		kept.x = x;
+		kept.y = y;
+		kept.rows = out.from + behind;
+		kept.rest = NULL;
+		assert_int_equal(tw_rest_find(&kept, &rest, &err), 0);
+		assert_non_null(s.rest);
+		assert_true(s.rest->watts == rest.watts && s.rest->low == rest.low &&
+			    s.rest->high == rest.high &&
+			    s.rest->low_load == rest.low_load &&
+			    s.rest->low_watts == rest.low_watts);
+	}
+	tw_train_data_release(&data);
+	train_tear_down(&t);
+}
+
 /* Power grows less steeply with more use: a line with a constant is far off at rest. */
 static void idle_regression_leaves_nothing_at_zero_use(void **state)
 {
@@ -544,6 +597,8 @@ int main(void)
 		cmocka_unit_test(threads_and_repeats_change_no_byte),
 		cmocka_unit_test(batches_change_no_byte),
 		cmocka_unit_test(the_isolator_does_not_see_the_rows_that_judge),
+		cmocka_unit_test(
+			the_power_at_rest_of_a_split_is_that_of_its_training_rows),
 		cmocka_unit_test(idle_regression_leaves_nothing_at_zero_use),
 		cmocka_unit_test(real_data_becomes_models),
 	};

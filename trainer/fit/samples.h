@@ -33,7 +33,9 @@ struct tw_samples {
 	const int64_t *time_ms; /* of each row, ascending; NULL: unknown */
 	/* Fit as kepler-model-server does, with no regard to certificates. */
 	bool unconstrained;
-	const struct tw_rest *rest; /* of these rows; NULL: not known yet */
+	/* Of these rows or, to be validated, of the training rows; NULL: not known yet.
+	 */
+	const struct tw_rest *rest;
 	/*
 	 * cols: whether the column grows with the load on a ray (docs/accuracy.md,
 	 * "Certificate"). NULL: names decide, tw_feature_is_work().
