@@ -144,8 +144,38 @@ static void drop_rows(struct job *j)
 	j->out.rows = n;
 }
 
+/*
+ * Whether the node's rows, read to repair them, are those of the dataset. A column of
+ * a third-party metric has no value where no workload has one.
+ */
+static bool has_node_rows(const struct job *j)
+{
+	for (size_t f = 0; f < j->features; f++)
+		if (j->feature[f].thirdparty)
+			return false;
+	return !j->by_id && j->args->compat == TW_COMPAT_NONE;
+}
+
+static void copy_node_rows(struct job *j)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < j->node.rows; k++) {
+		if (!j->node.filled[k])
+			continue;
+		for (size_t f = 0; f < j->features; f++)
+			j->column[f][n] = j->node.feature[f][k];
+		j->out.time_ms[n++] = j->power.time_ms[k];
+	}
+	j->out.rows = n;
+}
+
 static int fill_rows(struct job *j, struct tw_err *err)
 {
+	if (has_node_rows(j)) {
+		copy_node_rows(j);
+		return 0;
+	}
 	for (size_t row = 0; row < j->out.rows; row++)
 		j->out.time_ms[row] = NO_TIME;
 	for (size_t i = 0; i < j->workloads.count;) {
