@@ -342,6 +342,11 @@ void tw_cpu_identify(const char *brand, size_t len, const struct tw_cpu_signatur
 	const struct tw_cpu_product *product;
 	char text[BRAND_MAX];
 
+	/* As in most requests to the server: do not try the hundreds of patterns. */
+	if (len == 0 && sig == NULL) {
+		*out = id;
+		return;
+	}
 	if (sig == NULL)
 		sig = &unknown;
 	tw_processor_name(brand, len, id.processor);
