@@ -135,12 +135,28 @@ static int read_predictor(const json_t *obj, const char *where, struct member *m
 	return 0;
 }
 
+static int load_model(const json_t *model, const struct tw_strs *names, struct member *m,
+		      struct tw_err *err)
+{
+	struct tw_buf text = { 0 };
+	int rc;
+
+	if (m->predictor->read != NULL)
+		return m->predictor->read(model, names, &m->state, err);
+	tw_buf_add_json(&text, model);
+	if (tw_buf_failed(&text))
+		rc = tw_fail(err, TW_NOMEM, "text of a member");
+	else
+		rc = m->predictor->load(text.data, text.len, names, &m->state, err);
+	tw_buf_clear(&text);
+	return rc;
+}
+
 static int read_member(const json_t *obj, const char *where, const struct form *f,
 		       const struct tw_strs *features, struct member *m,
 		       struct tw_err *err)
 {
 	struct tw_strs names = { 0 };
-	struct tw_buf text = { 0 };
 	const json_t *model;
 	int rc = -1;
 
@@ -154,19 +170,13 @@ static int read_member(const json_t *obj, const char *where, const struct form *
 	    read_places(obj, where, f, features, m, &names, err) < 0 ||
 	    tw_json_object(obj, where, "model", false, &model, err) < 0)
 		goto out;
-	tw_buf_add_json(&text, model);
-	if (tw_buf_failed(&text)) {
-		tw_fail(err, TW_NOMEM, "%s.model", where);
-		goto out;
-	}
-	if (m->predictor->load(text.data, text.len, &names, &m->state, err) < 0) {
+	if (load_model(model, &names, m, err) < 0) {
 		tw_err_wrap(err, "%s.model", where);
 		goto out;
 	}
 
 	rc = 0;
 out:
-	tw_buf_clear(&text);
 	tw_strs_clear(&names);
 	return rc;
 }

@@ -179,34 +179,35 @@ static int read_trees(const json_t *root, struct trees *t, struct tw_err *err)
 	return 0;
 }
 
+static int read_root(const json_t *root, const struct tw_strs *features, void **state,
+		     struct tw_err *err)
+{
+	struct trees *t;
+
+	if (features->count > TW_TREE_FEATURES_MAX)
+		return tw_fail(err, TW_INVALID, "%zu features, limit is %d",
+			       features->count, TW_TREE_FEATURES_MAX);
+	t = calloc(1, sizeof(*t));
+	if (t == NULL)
+		return tw_fail(err, TW_NOMEM, "trees");
+	t->features = features->count;
+	if (read_trees(root, t, err) < 0) {
+		free_state(t);
+		return -1;
+	}
+	*state = t;
+	return 0;
+}
+
 static int load(const char *text, size_t len, const struct tw_strs *features,
 		void **state, struct tw_err *err)
 {
-	struct trees *t = NULL;
 	json_t *root = NULL;
-	int rc = -1;
+	int rc;
 
-	if (features->count > TW_TREE_FEATURES_MAX) {
-		tw_fail(err, TW_INVALID, "%zu features, limit is %d", features->count,
-			TW_TREE_FEATURES_MAX);
-		goto out;
-	}
 	if (tw_json_parse(text, len, "", &root, err) < 0)
-		goto out;
-	t = calloc(1, sizeof(*t));
-	if (t == NULL) {
-		tw_fail(err, TW_NOMEM, "trees");
-		goto out;
-	}
-	t->features = features->count;
-	if (read_trees(root, t, err) < 0)
-		goto out;
-
-	*state = t;
-	t = NULL;
-	rc = 0;
-out:
-	free_state(t);
+		return -1;
+	rc = read_root(root, features, state, err);
 	json_decref(root);
 	return rc;
 }
@@ -229,6 +230,7 @@ const struct tw_predictor tw_predictor_trees = {
 	.name = "trees",
 	.summary = "the sum of regression trees",
 	.load = load,
+	.read = read_root,
 	.predict = predict,
 	.free = free_state,
 	.row_ns = row_ns,

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 struct tw_categories;
+struct json_t;
 struct tw_err;
 struct tw_strs;
 
@@ -42,6 +43,9 @@ struct tw_predictor {
 
 	/* text is a component's file, untrusted; features are its inputs, in order. */
 	int (*load)(const char *text, size_t len, const struct tw_strs *features,
+		    void **state, struct tw_err *err);
+	/* The same from a file that is parsed already. NULL: from a text only. */
+	int (*read)(const struct json_t *root, const struct tw_strs *features,
 		    void **state, struct tw_err *err);
 	/* Set watts[rows]. A predictor defines what an absent feature does. */
 	void (*predict)(const void *state, const struct tw_rows *in, double *watts);
