@@ -214,21 +214,18 @@ static void judge_jump(const struct judging *j, size_t part, size_t r,
 	const double unsure =
 		j->evidence->rested ? j->evidence->high - j->evidence->low : 0;
 	const double step = fmax(JUMP_MAX * j->range_w, unsure) + ZERO_W;
-	double x[TW_MODEL_FEATURES_MAX], watts, before;
+	double x[(1 + STEPS) * TW_MODEL_FEATURES_MAX], watts[1 + STEPS];
 	double end;
 
 	if (column < 0 || !(row[column] > 0))
 		return;
 	end = fmin(j->evidence->low_load / row[column], 1.0);
-	scale_row(j, row, 0, x);
-	predict(j, part, x, 1, &before);
-	for (size_t i = 1; i <= STEPS; i++) {
-		scale_row(j, row, end * (double)i / STEPS, x);
-		predict(j, part, x, 1, &watts);
-		if (watts - before > step)
+	for (size_t i = 0; i <= STEPS; i++)
+		scale_row(j, row, end * (double)i / STEPS, x + i * j->cols);
+	predict(j, part, x, 1 + STEPS, watts);
+	for (size_t i = 1; i <= STEPS; i++)
+		if (watts[i] - watts[i - 1] > step)
 			c->no_jump = false;
-		before = watts;
-	}
 }
 
 static void judge_rest(const struct judging *j, size_t part, struct tw_certificate *c)
