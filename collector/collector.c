@@ -340,7 +340,8 @@ static int tick_energy(struct tw_collector *c, bool known, struct tw_err *err)
 	if (tw_attribute(c->attribution, c->workloads, tw_power_ticked(c->power), err) <
 	    0)
 		return -1;
-	return tw_powercap_tick(&c->powercap, c->power, c->workloads, err);
+	return tw_powercap_tick(&c->powercap, c->power, c->workloads, c->awake_ns,
+				c->interval_ms * UINT64_C(1000000), err);
 }
 
 int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,

@@ -29,6 +29,7 @@ struct tw_loop {
 	struct tw_httpd *httpd;
 	int epoll, timer, signals;
 	int watch_timer; /* -1: ticks are near enough */
+	int step_timer;  /* of powercap trees; -1: none */
 	uint64_t due_ns; /* CLOCK_MONOTONIC of the next tick */
 	uint64_t interval_ns;
 };
@@ -37,6 +38,7 @@ struct tw_loop {
 enum kind {
 	KIND_TIMER,
 	KIND_WATCH,
+	KIND_STEP,
 	KIND_SIGNALS,
 	KIND_HTTP,
 	KIND_EVENTS,
@@ -76,22 +78,31 @@ static int start_timer(struct tw_loop *l, struct tw_err *err)
 	return 0;
 }
 
-/* Counters may wrap around more than once between two ticks that are far apart. */
-static int start_watch(struct tw_loop *l, struct tw_err *err)
+/* A timer between ticks that are further apart. */
+static int start_between(const struct tw_loop *l, uint64_t ns, int *timer,
+			 struct tw_err *err)
 {
-	const struct itimerspec every = { .it_interval = timespec_of(TW_POWER_WATCH_NS),
-					  .it_value = timespec_of(TW_POWER_WATCH_NS) };
+	const struct itimerspec every = { .it_interval = timespec_of(ns),
+					  .it_value = timespec_of(ns) };
 
-	if (l->collector->power == NULL || l->interval_ns <= TW_POWER_WATCH_NS)
+	if (l->interval_ns <= ns)
 		return 0;
-	l->watch_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (l->watch_timer < 0 || timerfd_settime(l->watch_timer, 0, &every, NULL) < 0)
+	*timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (*timer < 0 || timerfd_settime(*timer, 0, &every, NULL) < 0)
 		return tw_fail_errno(err, errno, "cannot start a timer");
 	return 0;
 }
 
+/* Counters may wrap around more than once between two ticks that are far apart. */
+static int start_watch(struct tw_loop *l, struct tw_err *err)
+{
+	return l->collector->power == NULL
+		       ? 0
+		       : start_between(l, TW_POWER_WATCH_NS, &l->watch_timer, err);
+}
+
 int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,
-		 struct tw_loop **out, struct tw_err *err)
+		 bool powercap, struct tw_loop **out, struct tw_err *err)
 {
 	struct tw_loop *l = calloc(1, sizeof(*l));
 
@@ -101,13 +112,17 @@ int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,
 			       .httpd = httpd,
 			       .timer = -1,
 			       .watch_timer = -1,
+			       .step_timer = -1,
 			       .signals = signal_fd };
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll < 0)
 		tw_fail_errno(err, errno, "epoll");
 	if (l->epoll < 0 || start_timer(l, err) < 0 || start_watch(l, err) < 0 ||
+	    (powercap &&
+	     start_between(l, TW_POWERCAP_STEP_NS, &l->step_timer, err) < 0) ||
 	    watch(l, l->timer, KIND_TIMER, err) < 0 ||
 	    watch(l, l->watch_timer, KIND_WATCH, err) < 0 ||
+	    watch(l, l->step_timer, KIND_STEP, err) < 0 ||
 	    watch(l, signal_fd, KIND_SIGNALS, err) < 0 ||
 	    watch(l, tw_httpd_fd(httpd), KIND_HTTP, err) < 0 ||
 	    watch(l, c->workloads != NULL ? tw_workloads_fd(c->workloads) : -1,
@@ -134,6 +149,8 @@ void tw_loop_close(struct tw_loop *l)
 		close(l->timer);
 	if (l->watch_timer >= 0)
 		close(l->watch_timer);
+	if (l->step_timer >= 0)
+		close(l->step_timer);
 	if (l->epoll >= 0)
 		close(l->epoll);
 	free(l);
@@ -162,6 +179,14 @@ static void run_watch(const struct tw_loop *l)
 
 	if (read(l->watch_timer, &count, sizeof(count)) == (ssize_t)sizeof(count))
 		tw_power_watch(l->collector->power, tw_boot_ns());
+}
+
+static void run_step(const struct tw_loop *l)
+{
+	uint64_t count;
+
+	if (read(l->step_timer, &count, sizeof(count)) == (ssize_t)sizeof(count))
+		tw_powercap_step(&l->collector->powercap, tw_now_ns());
 }
 
 /* Return false on a stop signal; any other signal reloads the models. */
@@ -193,6 +218,8 @@ int tw_loop_run(struct tw_loop *l, void (*failed)(const struct tw_err *why),
 				run_timer(l, failed);
 			else if (ev[i].data.u32 == KIND_WATCH)
 				run_watch(l);
+			else if (ev[i].data.u32 == KIND_STEP)
+				run_step(l);
 			else if (ev[i].data.u32 == KIND_EVENTS)
 				tw_workloads_drain(l->collector->workloads);
 			else if (ev[i].data.u32 == KIND_FINDER)

@@ -7,14 +7,19 @@
  * events between them.
  */
 
+#include <stdbool.h>
+
 struct tw_collector;
 struct tw_err;
 struct tw_httpd;
 struct tw_loop; /* opaque */
 
-/* Starts the timer. *out is yours: tw_loop_close(). */
+/*
+ * Starts the timers; powercap: also that of the steps of powercap trees, whose
+ * directories may be set later. *out is yours: tw_loop_close().
+ */
 int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,
-		 struct tw_loop **out, struct tw_err *err);
+		 bool powercap, struct tw_loop **out, struct tw_err *err);
 void tw_loop_close(struct tw_loop *l);
 
 /*

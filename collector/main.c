@@ -144,7 +144,9 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 		goto out;
 	/* Loading the BPF programs needs much more memory than keeping them. */
 	tw_daemon_trim();
-	if (tw_loop_open(&c, httpd, signals, &loop, err) < 0 ||
+	if (tw_loop_open(&c, httpd, signals,
+			 config->powercap_out != NULL || config->vm_power_dir != NULL,
+			 &loop, err) < 0 ||
 	    tw_daemon_ready(config->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
 	ready = true;

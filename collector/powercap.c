@@ -9,6 +9,7 @@
 #include "lib/core/file.h"
 #include "lib/core/hash.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,27 +116,135 @@ static int read_base(const char *dir, uint64_t *out, struct tw_err *err)
 	return 0;
 }
 
-/* Write the places whose zones have a reading, with their energy from e. */
-static int write_tree(const char *dir, const struct common *c, const struct tw_charge *e,
-		      struct tw_powercap_tree *tree, struct tw_err *err)
+/* ---- steps ---- */
+
+static uint64_t value_at(const struct tw_powercap *pc,
+			 const struct tw_powercap_counter *c, uint64_t now_ns)
 {
+	const uint64_t ns = now_ns - pc->tick_ns;
+
+	if (ns >= pc->span_ns)
+		return c->to_uj;
+	return c->from_uj + (uint64_t)((double)(c->to_uj - c->from_uj) * (double)ns /
+				       (double)pc->span_ns);
+}
+
+/*
+ * Replace the file without an fsync, which on a disk takes longer than a step. A tick
+ * syncs it.
+ */
+static bool write_quickly(const char *dir, uint64_t uj)
+{
+	char path[PATH_BYTES + 32], fresh[PATH_BYTES + 32], text[24];
+	const int len = snprintf(text, sizeof(text), "%" PRIu64 "\n",
+				 uj % (TW_POWERCAP_RANGE_UJ + 1));
+	struct tw_err ignored = { 0 };
+	int fd;
+	bool ok;
+
+	snprintf(path, sizeof(path), "%s/energy_uj", dir);
+	snprintf(fresh, sizeof(fresh), "%s/.energy_uj", dir);
+	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return false;
+	ok = tw_fd_write(fd, text, (size_t)len, fresh, &ignored) == 0;
+	close(fd);
+	return ok && rename(fresh, path) == 0;
+}
+
+static bool path_of(const struct tw_powercap_tree *tree, size_t i, char path[PATH_BYTES])
+{
+	return tree->dir != NULL &&
+	       (size_t)snprintf(path, PATH_BYTES, "%s/class/powercap/%s", tree->dir,
+				places[i].at) < PATH_BYTES;
+}
+
+/* The number of files that were written. */
+static size_t step_tree(const struct tw_powercap *pc, struct tw_powercap_tree *tree,
+			uint64_t now_ns)
+{
+	size_t written = 0;
+
 	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++) {
-		const struct place *p = &places[i];
+		struct tw_powercap_counter *c = &tree->counter[i];
+		const uint64_t uj = value_at(pc, c, now_ns);
 		char path[PATH_BYTES];
 
-		if (!c->readable[i])
+		if (uj != c->wrote_uj && path_of(tree, i, path) &&
+		    write_quickly(path, uj)) {
+			c->wrote_uj = uj;
+			written++;
+		}
+	}
+	return written;
+}
+
+void tw_powercap_step(struct tw_powercap *pc, uint64_t now_ns)
+{
+	if (now_ns - pc->step_ns < pc->stepped * (TW_POWERCAP_STEP_NS / 100))
+		return;
+	pc->step_ns = now_ns;
+	pc->stepped = step_tree(pc, &pc->node, now_ns);
+	for (size_t i = 0; i < pc->vms; i++)
+		pc->stepped += step_tree(pc, &pc->vm[i], now_ns);
+}
+
+/* ---- ticks ---- */
+
+/* The counters of a tree begin a new interval where they are. */
+static void begin_interval(const struct tw_powercap *pc, struct tw_powercap_tree *tree,
+			   uint64_t now_ns)
+{
+	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++)
+		tree->counter[i].from_uj = value_at(pc, &tree->counter[i], now_ns);
+}
+
+static int base_counter(const char *path, struct tw_powercap_counter *c,
+			struct tw_err *err)
+{
+	if (c->based)
+		return 0;
+	if (read_base(path, &c->base_uj, err) < 0)
+		return -1;
+	c->from_uj = c->to_uj = c->base_uj;
+	c->based = true;
+	return 0;
+}
+
+/* The energy of a place in e, which a reading of the past never exceeds. */
+static void take_energy(struct tw_powercap_counter *c, enum tw_zone_kind kind,
+			const struct tw_charge *e)
+{
+	const uint64_t uj = c->base_uj + e->dynamic_uj[kind] + e->idle_uj[kind];
+
+	if (uj > c->to_uj)
+		c->to_uj = uj;
+}
+
+/* Write the places whose zones have a reading, and take their energy from e. */
+static int write_tree(const char *dir, const struct common *common,
+		      const struct tw_charge *e, struct tw_powercap_tree *tree,
+		      struct tw_err *err)
+{
+	if (tree->dir == NULL) {
+		tree->dir = strdup(dir);
+		if (tree->dir == NULL)
+			return tw_fail(err, TW_NOMEM, "powercap tree");
+	}
+	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++) {
+		struct tw_powercap_counter *c = &tree->counter[i];
+		char path[PATH_BYTES];
+
+		if (!common->readable[i])
 			continue;
-		if ((size_t)snprintf(path, sizeof(path), "%s/class/powercap/%s", dir,
-				     p->at) >= sizeof(path))
+		if (!path_of(tree, i, path))
 			return tw_fail(err, TW_INVALID, "'%s' is too long", dir);
-		if (!tree->based[i] && read_base(path, &tree->base_uj[i], err) < 0)
+		if (base_counter(path, c, err) < 0 ||
+		    write_zone(path, places[i].name, &common->origin[i], &c->origin,
+			       c->from_uj, err) < 0)
 			return -1;
-		tree->based[i] = true;
-		if (write_zone(path, p->name, &c->origin[i], &tree->origin[i],
-			       tree->base_uj[i] + e->dynamic_uj[p->kind] +
-				       e->idle_uj[p->kind],
-			       err) < 0)
-			return -1;
+		c->wrote_uj = c->from_uj;
+		take_energy(c, places[i].kind, e);
 	}
 	return 0;
 }
@@ -175,6 +284,13 @@ static struct tw_powercap_tree *tree_of(struct tw_powercap *p,
 	return &vm[p->vms++];
 }
 
+/* Write all energy that is known, and free. */
+static void end_tree(const struct tw_powercap *pc, struct tw_powercap_tree *tree)
+{
+	step_tree(pc, tree, pc->tick_ns + pc->span_ns);
+	free(tree->dir);
+}
+
 /*
  * Forget VMs that no longer exist. Their files stay: a VM that restarts with the same id
  * continues from there.
@@ -183,9 +299,12 @@ static void forget_trees(struct tw_powercap *p)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < p->vms; i++)
+	for (size_t i = 0; i < p->vms; i++) {
 		if (p->vm[i].seen)
 			p->vm[kept++] = p->vm[i];
+		else
+			end_tree(p, &p->vm[i]);
+	}
 	p->vms = kept;
 	for (size_t i = 0; i < kept; i++)
 		p->vm[i].seen = false;
@@ -200,8 +319,14 @@ static int write_vm(struct tw_powercap *pc, const struct common *c,
 	if (tree == NULL)
 		return tw_fail(err, TW_NOMEM, "powercap tree of a VM");
 	tree->seen = true;
-	if (w->ended)
+	if (w->ended) {
+		/* Its files may be deleted: make no new ones. */
+		for (size_t i = 0; i < TW_POWERCAP_PLACES; i++)
+			if (tree->counter[i].based)
+				take_energy(&tree->counter[i], places[i].kind,
+					    &w->charged);
 		return 0;
+	}
 	if (tw_name_check("VM id", w->who->id, strlen(w->who->id), err) < 0)
 		return -1;
 	if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", pc->vm_dir, w->who->id) >=
@@ -245,12 +370,18 @@ static void find_origin(const struct tw_powercap *pc, const struct tw_power *p,
 }
 
 int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
-		     const struct tw_workloads *workloads, struct tw_err *err)
+		     const struct tw_workloads *workloads, uint64_t now_ns,
+		     uint64_t span_ns, struct tw_err *err)
 {
 	const struct tw_workload *w = NULL;
 	struct common common = { .readable = { false } };
 	bool failed = false;
 
+	begin_interval(pc, &pc->node, now_ns);
+	for (size_t i = 0; i < pc->vms; i++)
+		begin_interval(pc, &pc->vm[i], now_ns);
+	pc->tick_ns = now_ns;
+	pc->span_ns = span_ns;
 	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++) {
 		common.readable[i] = is_readable(power, i);
 		if (common.readable[i])
@@ -272,6 +403,9 @@ int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
 
 void tw_powercap_release(struct tw_powercap *p)
 {
+	end_tree(p, &p->node);
+	for (size_t i = 0; i < p->vms; i++)
+		end_tree(p, &p->vm[i]);
 	free(p->vm);
 	*p = (struct tw_powercap){ .vms = 0 };
 }

@@ -14,6 +14,10 @@
  * restart from the last written value, because readers take a fall for a wrap. Put DIR on
  * a tmpfs.
  *
+ * The energy of a tick is written in steps until the next tick is due. So a counter is a
+ * tick late, never ahead of the energy that was measured, and a reader at any time sees
+ * the mean power of its own interval.
+ *
  * Two files beside a counter tell its origin: `source` has the name of the meter, `model`
  * the model of an estimate or an empty line. In a nested virtual machine they are those
  * of the outermost host. tw-collector reads such a zone as meter passthrough, so that it
@@ -36,13 +40,24 @@ struct tw_workloads;
 
 #define TW_POWERCAP_PLACES 6
 
-/* One tree: the values that its counters had before this collector wrote them. */
+/* A step, which is longer for more than 100 counters: 1000 files a second at most. */
+#define TW_POWERCAP_STEP_NS UINT64_C(100000000)
+
+/* A counter of a tree. Energies are unwrapped: of the previous collector, too. */
+struct tw_powercap_counter {
+	bool based;        /* base_uj was read */
+	uint64_t base_uj;  /* the value before this collector wrote it */
+	uint64_t from_uj;  /* at the last tick */
+	uint64_t to_uj;    /* at the next tick: all energy that is known */
+	uint64_t wrote_uj; /* in the file */
+	uint64_t origin;   /* hash of what was written; 0: nothing */
+};
+
 struct tw_powercap_tree {
 	uint64_t serial; /* serial of the VM */
 	bool seen;       /* the VM exists in this tick */
-	bool based[TW_POWERCAP_PLACES];
-	uint64_t base_uj[TW_POWERCAP_PLACES];
-	uint64_t origin[TW_POWERCAP_PLACES]; /* hash of what was written; 0: nothing */
+	char *dir;       /* NULL: no file was written */
+	struct tw_powercap_counter counter[TW_POWERCAP_PLACES];
 };
 
 /* All zero bytes: no tree is written. */
@@ -52,15 +67,24 @@ struct tw_powercap {
 	const struct tw_estimates *estimates; /* those of the power; NULL: none */
 	struct tw_powercap_tree node, *vm;
 	size_t vms;
+	uint64_t tick_ns, span_ns; /* of the last tick, and from it to the next */
+	uint64_t step_ns;          /* of the last step */
+	size_t stepped;            /* files that the last step wrote */
 };
 
 /*
- * Write the trees with the energy that power and workloads have now. Tries all of them,
- * then reports the first failure. Allocates for a new VM.
+ * Take the energy that power and workloads have at now_ns (CLOCK_MONOTONIC), to write it
+ * until span_ns later; 0: at once. Tries all trees, then reports the first failure.
+ * Allocates for a new VM.
  */
 int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
-		     const struct tw_workloads *workloads, struct tw_err *err);
+		     const struct tw_workloads *workloads, uint64_t now_ns,
+		     uint64_t span_ns, struct tw_err *err);
 
+/* Advance the counters. A file that cannot be written waits for the next tick. */
+void tw_powercap_step(struct tw_powercap *pc, uint64_t now_ns);
+
+/* Write all energy that is known, then free. */
 void tw_powercap_release(struct tw_powercap *p);
 
 #endif /* TW_COLLECTOR_POWERCAP_H */

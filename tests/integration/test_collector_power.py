@@ -210,6 +210,21 @@ class Power(Metered):
                                        zone="platform") > before + 20, "the platform goes on")
         self.assertEqual(self.counter(self.path("tree"), "intel-rapl:1"), 500000)
 
+    def test_a_virtual_counter_moves_between_ticks(self):
+        daemon = self.start_http("tw-collector", "--interval", "2s", "--bpf", "off", "--user",
+                                 "root", *(["--filter=no"] if sanitized() else []),
+                                 *self.machine(), "--powercap-out", self.path("tree"))
+        seen = {}
+
+        def moves():
+            ticks = call(daemon, "GET", "/healthz").json()["ticks"]
+            uj = self.counter(self.path("tree"))
+            if call(daemon, "GET", "/healthz").json()["ticks"] == ticks:
+                seen.setdefault(ticks, set()).add(uj)
+            self.rapl(self.uj + 100000)
+            return max(map(len, seen.values()), default=0) > 3
+        wait_until(moves, "the counter has some values within a tick")
+
     def test_node_exporter_reads_the_virtual_tree(self):
         need("node_exporter", shutil.which("prometheus-node-exporter") is not None)
         daemon = self.collect("--meters", "fake", "--powercap-out", self.path("tree"))

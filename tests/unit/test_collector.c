@@ -7,11 +7,15 @@
 #include "collector/power/power.h"
 #include "collector/power/power_history.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/num.h"
 #include "tests/unit/meter_tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/scripted_tasks.h"
 #include "tests/unit/workload_fixture.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -215,6 +219,109 @@ static void ticks_without_tasks_are_not_idle(void **state)
 	assert_float_equal(zone_of(m, TW_ZONE_PACKAGE)->idle_w, 0, 1e-9);
 }
 
+static uint64_t written_uj(const struct machine *m)
+{
+	struct tw_err err = { 0 };
+	char path[512], text[32];
+	uint64_t uj = 0;
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/tree/class/powercap/intel-rapl:1/energy_uj",
+		 m->dir);
+	if (tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(tw_parse_u64(text, len - 1, &uj));
+	return uj;
+}
+
+/* A tenth of a second more: a tick each 3 s, else a step. */
+static void run_on(struct machine *m, unsigned *tenths)
+{
+	struct tw_err err = { 0 };
+
+	awake_ns += S / 10;
+	if (++*tenths % 30 != 0)
+		tw_powercap_step(&m->c.powercap, awake_ns);
+	else if (tw_collector_tick(&m->c, 0, 0, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/*
+ * As Kepler reads it: each 5 s, and at a scrape if its last reading is older than half a
+ * second. By ticks alone, a reading after 1.1 s has 0 or 300 J of 110.
+ */
+static void a_reader_between_ticks_sees_the_power_of_the_virtual_counter(void **state)
+{
+	static const unsigned after[] = { 50, 50, 11, 39, 50, 7, 43, 50, 23, 27 };
+	struct machine *m = *state;
+	char *dir = scratch_path(m->dir, "tree");
+	unsigned tenths = 0;
+	uint64_t last;
+
+	m->c.powercap.node_dir = dir;
+	m->c.interval_ms = 3000;
+	for (int i = 0; i < 67; i++)
+		run_on(m, &tenths);
+	last = written_uj(m);
+	for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++) {
+		uint64_t now;
+		double watts;
+
+		for (unsigned k = 0; k < after[i]; k++)
+			run_on(m, &tenths);
+		now = written_uj(m);
+		watts = (double)(now - last) / 1e5 / after[i];
+		if (watts < 99.9 || watts > 100.1)
+			fail_msg("%g W in %u00 ms", watts, after[i]);
+		last = now;
+	}
+	tw_powercap_release(&m->c.powercap);
+	free(dir);
+}
+
+static void a_virtual_counter_has_the_energy_of_the_tick_before(void **state)
+{
+	struct machine *m = *state;
+	char *dir = scratch_path(m->dir, "tree");
+	uint64_t before_uj = 0, last = 0;
+	struct tw_err err = { 0 };
+
+	m->c.powercap.node_dir = dir;
+	m->c.interval_ms = 3000;
+	for (int i = 0; i < 4; i++) {
+		/* The power rises, falls to 0, and a tick is late. */
+		static const char *const watts[] = { "100000000\n", "700000000\n", "0\n",
+						     "5000000\n" };
+
+		tree_write(m->dir, "class/hwmon/hwmon0/power1_average", watts[i]);
+		tick(m);
+		assert_int_equal(written_uj(m), before_uj);
+		before_uj = energy_of(m, TW_ZONE_PLATFORM);
+		for (int k = 0; k < 10; k++) {
+			awake_ns += i == 1 && k == 9 ? S : 0;
+			tw_powercap_step(&m->c.powercap, awake_ns + (uint64_t)k * S / 3);
+			assert_true(written_uj(m) >= last);
+			assert_true(written_uj(m) <= before_uj);
+			last = written_uj(m);
+		}
+		assert_int_equal(last, before_uj);
+	}
+	/* The end leaves nothing for the next collector to lose. */
+	tree_write(m->dir, "class/hwmon/hwmon0/power1_average", "50000000\n");
+	tick(m);
+	assert_true(written_uj(m) < energy_of(m, TW_ZONE_PLATFORM));
+	before_uj = energy_of(m, TW_ZONE_PLATFORM);
+	tw_powercap_release(&m->c.powercap);
+	assert_int_equal(written_uj(m), before_uj);
+	/* The next one goes on from there. */
+	m->c.powercap.node_dir = dir;
+	if (tw_collector_tick(&m->c, 0, 0, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(written_uj(m), before_uj);
+	tw_powercap_release(&m->c.powercap);
+	free(dir);
+}
+
 #define TICK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -226,6 +333,8 @@ int main(void)
 		TICK_TEST(a_power_of_a_counter_is_not_of_a_nap_either),
 		TICK_TEST(ticks_without_tasks_are_not_idle),
 		TICK_TEST(a_tick_that_is_late_is_of_the_time_that_it_took),
+		TICK_TEST(a_reader_between_ticks_sees_the_power_of_the_virtual_counter),
+		TICK_TEST(a_virtual_counter_has_the_energy_of_the_tick_before),
 	};
 
 	return cmocka_run_group_tests_name("collector", tests, NULL, NULL);
