@@ -349,10 +349,21 @@ static bool read_number(struct text p, const char *prefix, char out[TW_JOB_TEXT]
 	return copy(skip(p, n), out, TW_JOB_TEXT);
 }
 
+/* Slurm 26.05 and later name a job by "s" and 13 digits of base 32. */
+static bool read_sluid(struct text p, struct text parent, char out[TW_JOB_TEXT])
+{
+	if (p.len != 14 || !ends_with(parent, "slurmstepd.scope") || p.at[0] != 's')
+		return false;
+	for (size_t i = 1; i < p.len; i++)
+		if (!isdigit((unsigned char)p.at[i]) && !isupper((unsigned char)p.at[i]))
+			return false;
+	return copy(p, out, TW_JOB_TEXT);
+}
+
 /*
  * slurm/uid_1000/job_12/step_0/task_0 (v1),
- * slurmstepd.scope/job_12/step_batch/user/task_0 (v2). p is an element of path[0..len)
- * and parent the element before it.
+ * slurmstepd.scope/job_12/step_batch/user/task_0 (v2), or with a SLUID for job_12. p is
+ * an element of path[0..len) and parent the element before it.
  */
 static void read_job(const char *path, size_t len, struct text p, struct text parent,
 		     struct tw_identity *out)
@@ -361,7 +372,8 @@ static void read_job(const char *path, size_t len, struct text p, struct text pa
 	struct text step = { p.at + p.len, len - before.len - p.len };
 	size_t n = 0;
 
-	if (!contains(before, "slurm") || !read_number(p, "job_", out->job))
+	if (!contains(before, "slurm") ||
+	    (!read_number(p, "job_", out->job) && !read_sluid(p, parent, out->job)))
 		return;
 	read_number(parent, "uid_", out->user);
 	if (!starts_with(step, "/step_"))

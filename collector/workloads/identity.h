@@ -19,7 +19,7 @@ enum tw_owner_kind {
 #define TW_ID_TEXT 129   /* ids of containers and VMs */
 #define TW_UID_TEXT 37   /* of pods */
 #define TW_NAME_TEXT 257 /* names of VMs and units */
-#define TW_JOB_TEXT 12   /* numbers of jobs and users */
+#define TW_JOB_TEXT 16   /* numbers of jobs and users; ids of jobs */
 #define TW_STEP_TEXT 40
 
 /* All zero bytes: no owner. Texts are NUL-terminated printable ASCII. */
@@ -31,7 +31,7 @@ struct tw_identity {
 	char name[TW_NAME_TEXT];   /* VM: its name; "": unknown */
 	char pod_uid[TW_UID_TEXT]; /* with '-', as Kubernetes writes it; "": in no pod */
 	char unit[TW_NAME_TEXT];   /* innermost systemd unit: "ssh.service"; "": none */
-	char job[TW_JOB_TEXT];     /* number of the Slurm job; "": in no job */
+	char job[TW_JOB_TEXT];     /* number or SLUID of the Slurm job; "": in no job */
 	char step[TW_STEP_TEXT]; /* "12.0", "12.batch", as sacct writes it; "": in no step
 				  */
 	char user[TW_JOB_TEXT];  /* user id of the job; "": not in the path (v2) */
