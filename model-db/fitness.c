@@ -56,7 +56,8 @@ static bool failed(const struct tw_model_info *i, const char *key)
 /* Metadata is a foreign text: only known reasons are repeated. */
 static const char *find_refusal(const struct tw_model_info *i)
 {
-	static const char *const reasons[] = { TW_REFUSED_CPU_TIME, TW_REFUSED_ERROR };
+	static const char *const reasons[] = { TW_REFUSED_CPU_TIME, TW_REFUSED_ERROR,
+					       TW_REFUSED_NO_LOAD };
 	const char *text =
 		json_string_value(json_object_get(i->metadata, TW_CERTIFICATE_REFUSED));
 

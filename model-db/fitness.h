@@ -39,6 +39,7 @@ struct tw_weights_shape;
 	"its features do not show rest: with the least load, power is not lowest"
 #define TW_REFUSED_CPU_TIME \
 	"its CPU time is incomplete: the recorded cycles do not fit into it"
+#define TW_REFUSED_NO_LOAD "its recording has no load: no feature varies"
 #define TW_REFUSED_ERROR "its own error is above 50 %"
 
 /* The largest error on held-out rows of a model with a certificate, percent. */

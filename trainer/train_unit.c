@@ -214,6 +214,15 @@ static double own_error(const struct tw_train_unit *u)
 	return worst;
 }
 
+/* Whether a feature varies over the rows. */
+static bool varies(const struct tw_model_part *p, size_t features)
+{
+	for (size_t i = 0; i < features; i++)
+		if (p->feature_min[i] < p->feature_max[i])
+			return true;
+	return false;
+}
+
 /*
  * The power at rest of each component; *refused: why the model gets no certificate, the
  * most telling reason first.
@@ -223,9 +232,13 @@ static int find_evidence(const struct tw_train_unit *u, struct tw_rest_evidence 
 {
 	const struct tw_train_data *d = u->data;
 
-	*refused = own_error(u) > TW_CERTIFICATE_ERROR_MAX ? TW_REFUSED_ERROR
-		   : d->cpu_time_incomplete                ? TW_REFUSED_CPU_TIME
-							   : NULL;
+	*refused = NULL;
+	if (own_error(u) > TW_CERTIFICATE_ERROR_MAX)
+		*refused = TW_REFUSED_ERROR;
+	else if (!varies(&u->model.part[0], d->cols))
+		*refused = TW_REFUSED_NO_LOAD;
+	else if (d->cpu_time_incomplete)
+		*refused = TW_REFUSED_CPU_TIME;
 	for (size_t c = 0; c < d->components; c++) {
 		const struct tw_samples s = tw_train_data_samples(d, d->folds, c);
 		struct tw_rest rest;

@@ -38,7 +38,8 @@ REASONS = {"yes": YES, "power does not rise with load": "f",
            "power jumps just above rest": "j",
            "its features do not show rest: with the least load, power is not lowest": "R",
            "its CPU time is incomplete: the recorded cycles do not fit into it": "C",
-           "its own error is above 50 %": "E"}
+           "its own error is above 50 %": "E",
+           "its recording has no load: no feature varies": "L"}
 FOLDS = "2"  # the certificate is that of the model of all rows
 TICKS_S = 5
 LOOPBACK = ("--listen", "127.0.0.1:0")

@@ -279,6 +279,34 @@ static void a_wrong_step_of_the_meter_costs_the_certificate(void **state)
 	}
 }
 
+static void a_recording_without_load_earns_no_certificate(void **state)
+{
+	static const char *const features[] = { "cpu_cycles", "cpu_instructions",
+						"cache_miss" };
+	struct training t;
+	struct tw_train_result r = { 0 };
+	struct tw_err err = { 0 };
+	json_t *m;
+
+	(void)state;
+	train_set_up(&t, ROWS);
+	for (size_t i = 0; i < ROWS; i++) {
+		for (size_t f = 0; f < 3; f++)
+			tw_dataset_find(&t.d, features[f])[i] = 0;
+		tw_dataset_find(&t.d, "package_power")[i] = 30;
+	}
+	assert_int_equal(
+		tw_strs_adds(&t.job.dyn_trainers, "LinearRegressionTrainer", &err), 0);
+	if (tw_train(&t.job, &r, &err) < 0)
+		fail_msg("%s", err.text);
+	m = train_parse_file(&r, DYN_DIR "metadata.json");
+	assert_string_equal(json_string_value(json_object_get(m, TW_CERTIFICATE_REFUSED)),
+			    TW_REFUSED_NO_LOAD);
+	json_decref(m);
+	tw_train_result_release(&r);
+	train_tear_down(&t);
+}
+
 static void a_series_model_reports_both_errors_and_its_choice(void **state)
 {
 	struct training t;
@@ -592,6 +620,7 @@ int main(void)
 		cmocka_unit_test(the_errors_of_a_model_are_its_worst_components),
 		cmocka_unit_test(a_training_ends_at_each_task_if_its_observer_says_so),
 		cmocka_unit_test(a_wrong_step_of_the_meter_costs_the_certificate),
+		cmocka_unit_test(a_recording_without_load_earns_no_certificate),
 		cmocka_unit_test(a_series_model_reports_both_errors_and_its_choice),
 		cmocka_unit_test(feature_ranges_are_those_of_the_data),
 		cmocka_unit_test(threads_and_repeats_change_no_byte),
