@@ -54,7 +54,7 @@ demo:
 	@$(MAKE) --no-print-directory demo-run
 
 demo-run: all
-	@$(test-env) $(PYTHON) tests/demo.py $(if $(DURATION),--duration $(DURATION)) \
+	@$(test-env) $(if $(filter 1,$(KEEP)),,$(guard)) $(PYTHON) tests/demo.py $(if $(DURATION),--duration $(DURATION)) \
 		$(if $(filter 1,$(KEEP)),--keep)
 
 # Tests by their name: make t/num runs tests/unit/test_num.c, make t/top starts programs. If a

@@ -55,7 +55,7 @@ nightly-fuzz fuzz-corpus:
 	@$(MAKE) --no-print-directory BUILD=fuzz CC=clang $@-run
 fuzz-targets := $(if $(F),$(F:%=$(O)/tests/fuzz/%),$(fuzzers))
 nightly-fuzz-run: $(fuzz-targets)
-	@$(PYTHON) tests/fuzz/nightly.py --minutes $(or $(MINUTES),60) $(LIMIT:%=--limit %) $^
+	@$(guard) $(PYTHON) tests/fuzz/nightly.py --minutes $(or $(MINUTES),60) $(LIMIT:%=--limit %) $^
 
 # As few inputs as cover the code; how often each line runs does not count.
 fuzz-corpus-run: $(fuzz-targets)
