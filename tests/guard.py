@@ -21,7 +21,7 @@ import time
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 # For children of COMMAND that are about to exit when it does.
-GRACE_S = 5
+GRACE_S = float(os.environ.get("TW_GUARD_GRACE_S", "10"))
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 

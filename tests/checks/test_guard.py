@@ -35,9 +35,10 @@ class Guard(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.dir = folder.name
 
-    def start(self, then, **more):
+    def start(self, then):
         guard = subprocess.Popen([sys.executable, GUARD, sys.executable, "-c", ORPHAN + then],
-                                 cwd=self.dir, stderr=subprocess.PIPE, text=True, **more)
+                                 cwd=self.dir, stderr=subprocess.PIPE, text=True,
+                                 env=dict(os.environ, TW_GUARD_GRACE_S="0.2"))
         self.addCleanup(guard.stderr.close)
         self.addCleanup(guard.wait)
         self.addCleanup(guard.kill)
