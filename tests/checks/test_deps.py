@@ -123,6 +123,13 @@ class Deps(unittest.TestCase):
         self.assertIn("apt-get install libjansson-dev", text)
         self.assertEqual(self.called(), [])
 
+    def test_without_root_tests_run_without_the_programs_that_are_missing(self):
+        self.debian_without("minisign", user=1000)
+        code, text = self.deps("test")
+        self.assertEqual(code, 0)
+        self.assertIn("apt-get install minisign", text)
+        self.assertEqual(self.called(), [])
+
     def test_sudo_is_used_where_it_is(self):
         self.debian_without("libjansson-dev", user=1000)
         self.tool("sudo", 'exec "$@"')
