@@ -13,7 +13,7 @@ struct config {
 	struct tw_extract_args args;
 };
 
-/* Names by enum tw_level. */
+/* Names by enum tw_row_level. */
 static const char *const level_names[] = { "node", "container", NULL };
 
 static const struct tw_opt options[] = {
@@ -62,7 +62,7 @@ static int check_use(void *config, struct tw_err *err)
 
 	if (c->table.input == NULL)
 		return tw_fail(err, TW_INVALID, "--input is missing");
-	return tw_table_args(&c->table, (enum tw_level)c->level, &c->args, err);
+	return tw_table_args(&c->table, (enum tw_row_level)c->level, &c->args, err);
 }
 
 static void release(void *config)

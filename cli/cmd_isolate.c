@@ -68,7 +68,7 @@ static int check_use(void *config, struct tw_err *err)
 		return -1;
 	if (c->csv != NULL)
 		return tw_names_source(c->table.source, &c->args.source, err);
-	return tw_table_args(&c->table, TW_LEVEL_FINEST, &c->args, err);
+	return tw_table_args(&c->table, TW_ROWS_FINEST, &c->args, err);
 }
 
 static int read_table(const struct config *c, struct tw_dataset *out, struct tw_err *err)

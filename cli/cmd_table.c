@@ -22,7 +22,7 @@ const char *const tw_compat_names[] = {
 	NULL,
 };
 
-int tw_table_args(struct tw_table_config *c, enum tw_level level,
+int tw_table_args(struct tw_table_config *c, enum tw_row_level level,
 		  struct tw_extract_args *out, struct tw_err *err)
 {
 	struct tw_extract_args args = {

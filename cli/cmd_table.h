@@ -83,7 +83,7 @@ extern const char *const tw_compat_names[];
  * Look up the names. A failure is wrong use of the command. Call tw_table_release() in
  * any case.
  */
-int tw_table_args(struct tw_table_config *c, enum tw_level level,
+int tw_table_args(struct tw_table_config *c, enum tw_row_level level,
 		  struct tw_extract_args *out, struct tw_err *err);
 
 /* Smooth the rows if the config asks for it. */

@@ -30,7 +30,7 @@ static int extract(const struct tw_prom *p, const struct tw_energy_source *sourc
 	struct tw_engage_rows r = { .source = source, .group = group };
 	const struct tw_extract_args args = { .source = source,
 					      .group = group,
-					      .level = TW_LEVEL_NODE,
+					      .level = TW_ROWS_NODE,
 					      .resets = TW_RESETS_CARRY,
 					      .correct_lag = true,
 					      .quality = &r.quality };

@@ -96,7 +96,7 @@ static int get_rows(const struct tw_evaluation *j, const struct tw_model_info *i
 		.quality = quality,
 		.source = i->source,
 		.group = &group,
-		.level = i->output == TW_DYN_POWER ? TW_LEVEL_FINEST : TW_LEVEL_NODE,
+		.level = i->output == TW_DYN_POWER ? TW_ROWS_FINEST : TW_ROWS_NODE,
 		.resets = j->resets,
 		.vm_metrics = j->vm_metrics,
 		.correct_lag = j->correct_lag,

@@ -121,7 +121,7 @@ static int take_metric(struct reader *r, const struct tw_jsax_event *e,
 	const size_t i = r->metrics++;
 
 	/* Keep counting for the error at the end. */
-	if (i >= TW_REQUEST_METRICS_MAX)
+	if (i >= TW_MODEL_REQUEST_METRICS_MAX)
 		return 0;
 	if (e->type != TW_JSAX_TEXT)
 		return tw_fail(err, TW_PARSE,
@@ -344,10 +344,10 @@ static int complete(struct reader *r, struct tw_err *err)
 		return tw_fail(err, TW_PARSE, WHERE ".output_type: missing");
 	if (!is_seen(r, KEY_METRICS))
 		return tw_fail(err, TW_PARSE, WHERE ".metrics: missing");
-	if (r->metrics > TW_REQUEST_METRICS_MAX)
+	if (r->metrics > TW_MODEL_REQUEST_METRICS_MAX)
 		return tw_fail(err, TW_INVALID,
 			       WHERE ".metrics: %zu entries, limit is %d", r->metrics,
-			       TW_REQUEST_METRICS_MAX);
+			       TW_MODEL_REQUEST_METRICS_MAX);
 	if (!r->weight_given)
 		r->w.weight = r->output->weight;
 	/* Clients with other models to choose from have chosen the trainer. */

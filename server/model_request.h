@@ -14,7 +14,7 @@ struct tw_err;
 struct tw_wanted;
 
 /* Limit of entries of "metrics". */
-#define TW_REQUEST_METRICS_MAX 256
+#define TW_MODEL_REQUEST_METRICS_MAX 256
 
 /*
  * Parse data[0..len) into *out, which must be all zero; it is yours: tw_wanted_release().

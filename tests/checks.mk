@@ -105,9 +105,10 @@ check-layers:
 	@$(run) one check-layers $(PYTHON) tests/checks/check_layers.py .
 	@$(run) python tests/checks/test_check_layers.py
 
-# No cycle of modules, no header of one file, no struct tag of two meanings.
+# No cycle of modules, no header of one file, no name of two meanings.
 check-structure:
-	@$(run) one check-structure $(PYTHON) tests/checks/check_structure.py .
+	@$(run) one check-structure $(PYTHON) tests/checks/check_structure.py . $(CC) -std=c11 -Wall \
+		$(subst ','\'',$(filter-out -D%,$(tw-cppflags))) -D_GNU_SOURCE
 	@$(run) python tests/checks/test_check_structure.py
 
 # Every registered name, option and route is documented.

@@ -60,7 +60,7 @@ static int add_extracted(struct tw_profile *p, const struct tw_prom *idle,
 	    tw_isolate_aggregate(&d, &all, err) < 0 ||
 	    add_rows(p, &all, args->source, node_type, err) < 0)
 		goto out;
-	if (args->level == TW_LEVEL_CONTAINER && add_names(p, &d, node_type, err) < 0)
+	if (args->level == TW_ROWS_CONTAINER && add_names(p, &d, node_type, err) < 0)
 		goto out;
 	rc = 0;
 out:
@@ -116,8 +116,8 @@ static int add_source(struct tw_profile *p, const struct idle *idle,
 
 	if (args.group == NULL)
 		return 0;
-	args.level = tw_extract_of_node(idle->all, args.group) ? TW_LEVEL_NODE
-							       : TW_LEVEL_CONTAINER;
+	args.level = tw_extract_of_node(idle->all, args.group) ? TW_ROWS_NODE
+							       : TW_ROWS_CONTAINER;
 	if (add_extracted(p, idle->one, &args, node_type, err) < 0)
 		return tw_err_wrap(err, "%s", source->name);
 	*any = true;

@@ -29,7 +29,7 @@ static bool is_prepared(const struct tw_train_data *t, const struct tw_train_job
 /* quality may be NULL. */
 static int extract(const struct tw_train_data *t, const struct tw_train_job *job,
 		   const struct tw_train_recording *rec,
-		   const struct tw_feature_group *group, enum tw_level level,
+		   const struct tw_feature_group *group, enum tw_row_level level,
 		   struct tw_quality *quality, struct tw_dataset *out, struct tw_err *err)
 {
 	const struct tw_extract_args args = {
@@ -64,7 +64,8 @@ static int extract_rows(struct tw_train_data *t, const struct tw_train_job *job,
 			const struct tw_train_recording *rec, struct tw_dataset *out,
 			struct tw_err *err)
 {
-	const enum tw_level level = by_workload(t, job) ? TW_LEVEL_FINEST : TW_LEVEL_NODE;
+	const enum tw_row_level level =
+		by_workload(t, job) ? TW_ROWS_FINEST : TW_ROWS_NODE;
 	struct tw_quality quality = { 0 };
 	int rc = -1;
 
@@ -226,7 +227,7 @@ static void check_cpu_time(struct tw_train_data *t, const struct tw_train_job *j
 
 		/* A recording without cycles contradicts nothing. */
 		if (extract(t, job, &t->machine->recording[i], &checked_group,
-			    TW_LEVEL_NODE, NULL, &d, &none) == 0)
+			    TW_ROWS_NODE, NULL, &d, &none) == 0)
 			t->cpu_time_incomplete = is_contradicted(&d);
 		tw_dataset_release(&d);
 	}

@@ -28,8 +28,8 @@ struct energy {
 	bool told; /* the last answer has its watts */
 };
 
-struct tw_counter {
-	struct tw_counter *next;
+struct tw_agent_counter {
+	struct tw_agent_counter *next;
 	struct tw_sum *sum;        /* of its own level; NULL: no room */
 	struct tw_sum *name_space; /* that a pod's energy belongs to; else NULL */
 	enum tw_sum_level level;
@@ -67,7 +67,7 @@ static bool find_level(const char *name, enum tw_sum_level *out)
 
 static int compare(const void *a, const void *b)
 {
-	const struct tw_counter *x = a, *y = b;
+	const struct tw_agent_counter *x = a, *y = b;
 
 	return strcmp(x->key, y->key);
 }
@@ -76,23 +76,23 @@ static int compare(const void *a, const void *b)
 
 /* A counter with room for the key of any row, to search with. */
 union search {
-	struct tw_counter counter;
-	char room[sizeof(struct tw_counter) + KEY_SIZE];
+	struct tw_agent_counter counter;
+	char room[sizeof(struct tw_agent_counter) + KEY_SIZE];
 };
 
-static struct tw_counter *find(const struct tw_agent *a, const struct tw_ask_row *r)
+static struct tw_agent_counter *find(const struct tw_agent *a, const struct tw_ask_row *r)
 {
 	union search key;
-	struct tw_counter **found;
+	struct tw_agent_counter **found;
 
 	snprintf(key.counter.key, KEY_SIZE, "%s %s", r->level, r->id);
 	found = tfind(&key, &a->tree, compare);
 	return found != NULL ? *found : NULL;
 }
 
-static struct tw_counter *add(struct tw_agent *a, const struct tw_ask_row *r)
+static struct tw_agent_counter *add(struct tw_agent *a, const struct tw_ask_row *r)
 {
-	struct tw_counter *c = calloc(1, sizeof(*c) + KEY_SIZE);
+	struct tw_agent_counter *c = calloc(1, sizeof(*c) + KEY_SIZE);
 
 	if (c == NULL)
 		return NULL;
@@ -107,7 +107,8 @@ static struct tw_counter *add(struct tw_agent *a, const struct tw_ask_row *r)
 }
 
 /* The last values of a kind. NULL: none. */
-static const struct energy *energy_of(const struct tw_counter *c, enum tw_zone_kind kind)
+static const struct energy *energy_of(const struct tw_agent_counter *c,
+				      enum tw_zone_kind kind)
 {
 	for (uint32_t i = 0; c != NULL && i < c->energies; i++)
 		if (c->energy[i].kind == kind)
@@ -151,7 +152,7 @@ static uint64_t grown(enum reading how, uint64_t before, uint64_t now)
  * How to read a kind of a counter. A kind that the base lacked, for want of a reading,
  * has counted unseen, too.
  */
-static enum reading reading_of_kind(enum reading how, const struct tw_counter *c,
+static enum reading reading_of_kind(enum reading how, const struct tw_agent_counter *c,
 				    const struct energy *before)
 {
 	return how == READING_ON && before == NULL && c != NULL && c->based ? READING_BASE
@@ -181,7 +182,7 @@ static uint64_t span_ms(const struct tw_agent *a, const struct tw_ask_answer *an
 static int check_row(const struct tw_agent *a, const struct tw_ask_row *r,
 		     enum reading how, uint64_t ms, struct tw_err *err)
 {
-	const struct tw_counter *c = find(a, r);
+	const struct tw_agent_counter *c = find(a, r);
 	enum tw_sum_level level;
 
 	if (!find_level(r->level, &level))
@@ -240,8 +241,9 @@ static void add_part(struct tw_sum_part part[TW_SUM_PARTS_MAX], size_t *count,
 }
 
 /* Names may become known later: then the energy from now on is in another sum. */
-static void use_sums(struct tw_counter *c, struct tw_sums *s, const struct tw_ask_row *r,
-		     const char *node, struct tw_agent_part part, uint64_t now_ns)
+static void use_sums(struct tw_agent_counter *c, struct tw_sums *s,
+		     const struct tw_ask_row *r, const char *node,
+		     struct tw_agent_part part, uint64_t now_ns)
 {
 	struct tw_sum *const sum = c->sum, *const name_space = c->name_space;
 	struct tw_sum_names n = { node, "", "", "", "", "" };
@@ -265,7 +267,7 @@ static void use_sums(struct tw_counter *c, struct tw_sums *s, const struct tw_as
 	tw_sums_release(s, name_space, now_ns);
 }
 
-static void take_energy(struct tw_agent *a, struct tw_sums *s, struct tw_counter *c,
+static void take_energy(struct tw_agent *a, struct tw_sums *s, struct tw_agent_counter *c,
 			const struct tw_ask_energy *e, const struct energy *before,
 			enum reading how, struct energy *out)
 {
@@ -290,8 +292,8 @@ static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_
 		     const char *node, enum reading how, struct tw_agent_part part,
 		     uint64_t now_ns)
 {
-	struct tw_counter *c = find(a, r);
-	struct tw_counter before = { .energies = 0 };
+	struct tw_agent_counter *c = find(a, r);
+	struct tw_agent_counter before = { .energies = 0 };
 
 	if (c == NULL)
 		c = add(a, r);
@@ -320,8 +322,8 @@ static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_
 		}
 }
 
-static void release_counter(struct tw_agent *a, struct tw_sums *s, struct tw_counter *c,
-			    uint64_t now_ns)
+static void release_counter(struct tw_agent *a, struct tw_sums *s,
+			    struct tw_agent_counter *c, uint64_t now_ns)
 {
 	tdelete(c, &a->tree, compare);
 	tw_sums_release(s, c->sum, now_ns);
@@ -333,7 +335,7 @@ static void release_counter(struct tw_agent *a, struct tw_sums *s, struct tw_cou
  * Whether a counter stays that the answer lacks: a zone of the node may come back with
  * its last value, an ended workload does not.
  */
-static bool stays(const struct tw_counter *c, enum reading how)
+static bool stays(const struct tw_agent_counter *c, enum reading how)
 {
 	return how == READING_ON && c->level == TW_SUM_NODE;
 }
@@ -341,10 +343,10 @@ static bool stays(const struct tw_counter *c, enum reading how)
 static void drop_ended(struct tw_agent *a, struct tw_sums *s, enum reading how,
 		       uint64_t now_ns)
 {
-	struct tw_counter **at = &a->first;
+	struct tw_agent_counter **at = &a->first;
 
 	while (*at != NULL) {
-		struct tw_counter *c = *at;
+		struct tw_agent_counter *c = *at;
 
 		if (c->round == a->round) {
 			at = &c->next;
@@ -416,7 +418,7 @@ void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part
 void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
 			struct tw_agent_part part)
 {
-	for (const struct tw_counter *c = a->first; c != NULL; c = c->next)
+	for (const struct tw_agent_counter *c = a->first; c != NULL; c = c->next)
 		for (uint32_t i = 0; i < c->energies; i++) {
 			const struct energy *e = &c->energy[i];
 
@@ -436,7 +438,7 @@ size_t tw_agent_parts(const struct tw_agent *a, bool up,
 	size_t count = a->owns;
 
 	memcpy(out, a->own, count * sizeof(out[0]));
-	for (const struct tw_counter *c = a->first; up && c != NULL; c = c->next)
+	for (const struct tw_agent_counter *c = a->first; up && c != NULL; c = c->next)
 		for (uint32_t i = 0; c->level == TW_SUM_NODE && i < c->energies; i++) {
 			const struct energy *e = &c->energy[i];
 			const struct tw_sum_part p = { .kind = e->kind,
@@ -453,7 +455,7 @@ size_t tw_agent_parts(const struct tw_agent *a, bool up,
 void tw_agent_clear(struct tw_agent *a, struct tw_sums *s, uint64_t now_ns)
 {
 	while (a->first != NULL) {
-		struct tw_counter *c = a->first;
+		struct tw_agent_counter *c = a->first;
 
 		a->first = c->next;
 		release_counter(a, s, c, now_ns);

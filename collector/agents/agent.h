@@ -22,7 +22,7 @@ struct tw_agent {
 	bool passed_on; /* its host passed on all energy of the last answer */
 
 	void *tree; /* the counters, by key */
-	struct tw_counter *first;
+	struct tw_agent_counter *first;
 	uint32_t round; /* of the last answer */
 	/* Growth of its node that is not in the sum over all agents yet. */
 	struct tw_sum_part pending[TW_SUM_PARTS_MAX];

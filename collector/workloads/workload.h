@@ -58,7 +58,7 @@ enum tw_level {
 const char *tw_level_name(enum tw_level level);
 
 /* Which series has the usage of a workload. */
-enum tw_series {
+enum tw_workload_series {
 	TW_SERIES_NEW,  /* not decided: no scrape has seen it */
 	TW_SERIES_OWN,  /* its own */
 	TW_SERIES_LAST, /* "other"; its own is still exported, but does not grow */
@@ -67,7 +67,7 @@ enum tw_series {
 
 struct tw_workload {
 	enum tw_level level;
-	enum tw_series series;
+	enum tw_workload_series series;
 	bool ended;          /* it has no living process */
 	bool kernel;         /* process: a kernel thread */
 	uint32_t tgid;       /* process; 0: the pseudo process of a cgroup */

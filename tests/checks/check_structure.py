@@ -2,20 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure the sources, and fail on what a stranger would stumble over.
 
-    check_structure.py ROOT
+    check_structure.py ROOT [COMPILER...]
 
 Prints files, lines, the median and the largest .c file. Fails on a cycle of modules (a module
-is a .c and a .h of one name), on a header with fewer than two includers, and on a struct tag
-with two definitions. Public headers, which only programs of others include, are exempt.
+is a .c and a .h of one name), on a header with fewer than two includers, on a struct tag
+with two definitions, and on a macro that two headers define. The compiler, given with its
+flags, must accept all headers in one translation unit: each name has one meaning. Public
+headers, which only programs of others include, are exempt from the count of includers.
 """
 import collections
 import os
 import re
 import statistics
+import subprocess
 import sys
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 TAG = re.compile(r"^struct (tw_\w+) \{", re.M)
+MACRO = re.compile(r"^#[ \t]*define (TW_\w+)", re.M)
 PUBLIC = ("estimator/tallywatt.h",)
 NOT_ROOMS = ("build", "docs", "etc", "tests")
 
@@ -74,11 +78,20 @@ def find_cycles(edges):
     return found
 
 
-def check(root):
+def compile_together(root, headers, compiler):
+    """What the compiler says of all headers in one translation unit."""
+    text = "".join(f'#include "{path}"\n' for path in headers)
+    done = subprocess.run([*compiler, "-Werror", "-fsyntax-only", "-x", "c", "-"], input=text,
+                          cwd=root, capture_output=True, text=True, check=False)
+    return [f"all headers together: {line}" for line in done.stderr.splitlines()
+            if ": error:" in line] or ([done.stderr] if done.returncode else [])
+
+
+def check(root, compiler=()):
     """The figures, and the errors."""
     product, other = read_sources(root)
     edges, users = collections.defaultdict(set), collections.defaultdict(set)
-    tags = collections.defaultdict(list)
+    tags, macros = collections.defaultdict(list), collections.defaultdict(list)
     for path, text in {**product, **other}.items():
         for target in INCLUDE.findall(text):
             users[target].add(path)
@@ -87,12 +100,19 @@ def check(root):
     for path, text in product.items():
         for tag in TAG.findall(text):
             tags[tag].append(path)
+        for macro in set(MACRO.findall(text)) if path.endswith(".h") else ():
+            macros[macro].append(path)
     errors = [f"cycle of modules: {' '.join(c)}" for c in find_cycles(edges)]
     errors += [f"{path}: a header with {len(users[path])} includers; merge it"
                for path in product
                if path.endswith(".h") and path not in PUBLIC and len(users[path]) < 2]
     errors += [f"struct {tag} is defined in {' and '.join(paths)}"
                for tag, paths in sorted(tags.items()) if len(paths) > 1]
+    errors += [f"{macro} is defined in {' and '.join(paths)}"
+               for macro, paths in sorted(macros.items()) if len(paths) > 1]
+    if compiler:
+        headers = sorted(p for p in product if p.endswith(".h") and not p.endswith(".bpf.h"))
+        errors += compile_together(root, headers, compiler)
     lengths = {path: text.count("\n") for path, text in product.items()}
     c = {path: n for path, n in lengths.items() if path.endswith(".c")}
     longest = max(c, key=lambda path: (c[path], path), default="")
@@ -103,10 +123,10 @@ def check(root):
 
 
 def main(argv):
-    if len(argv) != 2:
+    if len(argv) < 2:
         print(__doc__, file=sys.stderr)
         return 2
-    figures, errors = check(argv[1])
+    figures, errors = check(argv[1], argv[2:])
     print(figures)
     for line in errors:
         print(line, file=sys.stderr)

@@ -6,16 +6,18 @@ import unittest
 
 import check_structure
 
+INCLUDES = '#include "lib/a.h"\n#include "server/a.h"\n'
+
 
 class CheckStructure(unittest.TestCase):
-    def check(self, files):
+    def check(self, files, compiler=()):
         with tempfile.TemporaryDirectory() as root:
             for name, text in files.items():
                 path = os.path.join(root, name)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(path, "w", encoding="utf-8") as f:
                     f.write(text)
-            return check_structure.check(root)
+            return check_structure.check(root, compiler)
 
     def test_a_valid_header_passes_and_is_measured(self):
         figures, errors = self.check({
@@ -41,6 +43,21 @@ class CheckStructure(unittest.TestCase):
     def test_a_tag_with_two_definitions_is_named(self):
         _, errors = self.check({"lib/a.c": "struct tw_a {\n", "server/a.c": "struct tw_a {\n"})
         self.assertEqual(errors, ["struct tw_a is defined in lib/a.c and server/a.c"])
+
+    def test_a_macro_of_two_headers_is_named(self):
+        _, errors = self.check({"lib/a.h": "#define TW_MAX 1\n", "server/a.h": "#define TW_MAX 1\n",
+                                "lib/x.c": INCLUDES,
+                                "server/y.c": INCLUDES})
+        self.assertEqual(errors, ["TW_MAX is defined in lib/a.h and server/a.h"])
+
+    def test_a_name_of_two_meanings_is_named(self):
+        for one, other in (("enum tw_x { TW_A };\n", "struct tw_x;\n"),
+                           ("enum tw_x { TW_A };\n", "enum tw_y { TW_A };\n"),
+                           ("int tw_x(void);\n", "long tw_x(void);\n")):
+            _, errors = self.check({"lib/a.h": one, "server/a.h": other, "lib/x.c": INCLUDES,
+                                    "server/y.c": INCLUDES}, ["cc", "-iquote."])
+            self.assertTrue(errors, (one, other))
+            self.assertIn("server/a.h:1:", errors[0])
 
 
 if __name__ == "__main__":

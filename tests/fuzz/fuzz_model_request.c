@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (w.source == NULL || w.output >= TW_OUTPUT_COUNT ||
 	    w.client >= TW_CLIENT_COUNT || w.node_type < -1 ||
-	    w.metrics.count > TW_REQUEST_METRICS_MAX ||
+	    w.metrics.count > TW_MODEL_REQUEST_METRICS_MAX ||
 	    (w.trainer != NULL && w.trainer[0] == '\0'))
 		abort();
 	if (tw_filter_parse(w.filter, &filter, &err) < 0 && err.code == TW_OK)

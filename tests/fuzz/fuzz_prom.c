@@ -55,7 +55,7 @@ static void extract(const struct tw_prom *p, const char *source, const char *gro
 	const struct tw_extract_args args = {
 		.source = tw_energy_source_find(source),
 		.group = tw_feature_group_find(group),
-		.level = (flags & 1) != 0 ? TW_LEVEL_CONTAINER : TW_LEVEL_NODE,
+		.level = (flags & 1) != 0 ? TW_ROWS_CONTAINER : TW_ROWS_NODE,
 		.resets = (flags & 2) != 0 ? TW_RESETS_CARRY : TW_RESETS_REFUSE,
 		.compat = (flags & 4) != 0 ? TW_COMPAT_KMS : TW_COMPAT_NONE,
 		.packages = (flags & 8) != 0,

@@ -224,7 +224,7 @@ static void missing_metrics_have_the_exporters_names(void **state)
 		       "node_cpu_seconds_total{mode=\"softirq\"}, "
 		       "node_cpu_seconds_total{mode=\"system\"}, "
 		       "node_rapl_package_joules_total");
-	args.level = TW_LEVEL_CONTAINER;
+	args.level = TW_ROWS_CONTAINER;
 	expect_failure(node_exporter, TW_COUNT(node_exporter), &args, TW_INVALID,
 		       "NodeCPU has no features of containers: extract it at node level");
 	args = make_args("rapl-sysfs", "BPFOnly");

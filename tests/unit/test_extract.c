@@ -26,7 +26,7 @@ static struct tw_extract_args make_args(const char *source)
 	const struct tw_extract_args args = {
 		.source = tw_energy_source_find(source),
 		.group = tw_feature_group_find("BPFOnly"),
-		.level = TW_LEVEL_NODE,
+		.level = TW_ROWS_NODE,
 	};
 
 	return args;
@@ -331,7 +331,7 @@ static void every_failed_allocation_is_reported(void **state)
 	struct tw_prom *p = sampled_response(with_a_gap, TW_COUNT(with_a_gap));
 
 	(void)state;
-	args.level = TW_LEVEL_CONTAINER;
+	args.level = TW_ROWS_CONTAINER;
 	for (int n = 1;; n++) {
 		struct tw_dataset d = { 0 };
 		struct tw_err err = { 0 };

@@ -41,7 +41,8 @@ static bool parse_name(const char *name, struct golden *g)
 	return true;
 }
 
-static void extract(const struct golden *g, enum tw_level level, struct tw_dataset *out)
+static void extract(const struct golden *g, enum tw_row_level level,
+		    struct tw_dataset *out)
 {
 	const struct tw_extract_args args = {
 		.source = tw_energy_source_find(g->source),
@@ -135,7 +136,7 @@ static void check_file(const char *dir, const char *name)
 
 	if (!parse_name(name, &g))
 		fail_msg("golden file with an unknown name: %s", name);
-	extract(&g, strcmp(g.what, "node_aggr") == 0 ? TW_LEVEL_NODE : TW_LEVEL_CONTAINER,
+	extract(&g, strcmp(g.what, "node_aggr") == 0 ? TW_ROWS_NODE : TW_ROWS_CONTAINER,
 		&ours);
 	if (strcmp(g.what, "iso_min") == 0)
 		isolate("MinIdleIsolator", &g, &ours);
@@ -188,7 +189,7 @@ static void without_compat_power_is_divided_by_its_own_step(void **state)
 	const struct tw_extract_args args = {
 		.source = tw_energy_source_find("rapl-sysfs"),
 		.group = tw_feature_group_find("BPFOnly"),
-		.level = TW_LEVEL_NODE,
+		.level = TW_ROWS_NODE,
 	};
 	struct tw_dataset d = { 0 };
 	struct tw_prom *p = NULL;

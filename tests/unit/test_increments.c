@@ -29,7 +29,7 @@ static struct tw_extract_args make_args(const char *group)
 	return (struct tw_extract_args){
 		.source = tw_energy_source_find("rapl-sysfs"),
 		.group = tw_feature_group_find(group),
-		.level = TW_LEVEL_NODE,
+		.level = TW_ROWS_NODE,
 	};
 }
 

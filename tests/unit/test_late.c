@@ -50,7 +50,7 @@ static void extract(const struct recording *r, struct tw_dataset *out)
 	const struct tw_extract_args args = {
 		.source = tw_energy_source_find("rapl-sysfs"),
 		.group = tw_feature_group_find("BPFOnly"),
-		.level = TW_LEVEL_NODE,
+		.level = TW_ROWS_NODE,
 	};
 	struct tw_buf b = { 0 };
 	struct tw_prom *p = NULL;

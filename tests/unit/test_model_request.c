@@ -348,7 +348,7 @@ static void numbers_and_lengths_have_limits(void **state)
 	(void)state;
 	assert_non_null(text);
 	len = (size_t)sprintf(text, "{\"output_type\":\"AbsPower\",\"metrics\":[\"m\"");
-	for (int i = 0; i < TW_REQUEST_METRICS_MAX; i++)
+	for (int i = 0; i < TW_MODEL_REQUEST_METRICS_MAX; i++)
 		len += (size_t)sprintf(text + len, ",\"m\"");
 	sprintf(text + len, "]}");
 	assert_int_equal(parse(text, &w, &err), -1);

@@ -72,7 +72,7 @@ static void extract(const struct tw_prom *p, struct tw_dataset *out)
 	const struct tw_extract_args args = { .source =
 						      tw_energy_source_find("rapl-sysfs"),
 					      .group = tw_feature_group_find("BPFOnly"),
-					      .level = TW_LEVEL_NODE,
+					      .level = TW_ROWS_NODE,
 					      .resets = TW_RESETS_CARRY,
 					      .apart = true };
 	struct tw_err err = { 0 };

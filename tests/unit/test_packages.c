@@ -17,7 +17,7 @@
 
 #define CASES "tests/cases/packages"
 
-static struct tw_extract_args make_args(enum tw_level level)
+static struct tw_extract_args make_args(enum tw_row_level level)
 {
 	const struct tw_extract_args args = {
 		.source = tw_energy_source_find("rapl-sysfs"),
@@ -76,7 +76,7 @@ static void expect_column(const char *name, const struct tw_extract_args *args,
 
 static void every_case_gives_its_table_or_its_error(void **state)
 {
-	const struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);
+	const struct tw_extract_args args = make_args(TW_ROWS_CONTAINER);
 
 	(void)state;
 	assert_true(run_prom_cases(CASES, &args) > 25);
@@ -84,7 +84,7 @@ static void every_case_gives_its_table_or_its_error(void **state)
 
 static void usage_is_summed_over_containers_before_division(void **state)
 {
-	const struct tw_extract_args args = make_args(TW_LEVEL_NODE);
+	const struct tw_extract_args args = make_args(TW_ROWS_NODE);
 
 	(void)state;
 	/* c1 and c2 use 0.375 + 0 and 0.125 + 1; then 0.125 + 0.5 and 0.375 + 0.5. */
@@ -119,7 +119,7 @@ static void expect_as_without_the_gauge(const struct tw_extract_args *args)
 
 static void packages_are_separated_only_on_request(void **state)
 {
-	struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);
+	struct tw_extract_args args = make_args(TW_ROWS_CONTAINER);
 
 	(void)state;
 	args.packages = false;
@@ -131,7 +131,7 @@ static void packages_are_separated_only_on_request(void **state)
 
 static void a_platform_has_no_packages(void **state)
 {
-	struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);
+	struct tw_extract_args args = make_args(TW_ROWS_CONTAINER);
 	struct tw_prom *p = read_case("good");
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
@@ -145,7 +145,7 @@ static void a_platform_has_no_packages(void **state)
 
 static void a_guest_has_its_own_usage(void **state)
 {
-	struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);
+	struct tw_extract_args args = make_args(TW_ROWS_CONTAINER);
 
 	(void)state;
 	EXPECT("vm", &args, "packge_ratio_0", 0.75, 0.25, 0.5);
@@ -157,7 +157,7 @@ static void a_guest_has_its_own_usage(void **state)
 /* The counter of package 0 falls; its sum with package 1 does not. */
 static void a_reset_of_one_package_repeats_its_power(void **state)
 {
-	struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);
+	struct tw_extract_args args = make_args(TW_ROWS_CONTAINER);
 
 	(void)state;
 	args.resets = TW_RESETS_CARRY;
@@ -169,7 +169,7 @@ static void a_reset_of_one_package_repeats_its_power(void **state)
 /* Each machine has its own usage. */
 static void one_of_several_machines_has_its_own_usage(void **state)
 {
-	struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);
+	struct tw_extract_args args = make_args(TW_ROWS_CONTAINER);
 
 	(void)state;
 	args.machine = "node-a";
@@ -178,7 +178,7 @@ static void one_of_several_machines_has_its_own_usage(void **state)
 
 static void every_failed_allocation_is_reported(void **state)
 {
-	struct tw_extract_args args = make_args(TW_LEVEL_CONTAINER);
+	struct tw_extract_args args = make_args(TW_ROWS_CONTAINER);
 	struct tw_prom *p = read_case("two-containers");
 
 	(void)state;

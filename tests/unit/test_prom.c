@@ -222,7 +222,7 @@ static void every_case_gives_its_table_or_its_error(void **state)
 	const struct tw_extract_args args = {
 		.source = tw_energy_source_find("acpi"),
 		.group = tw_feature_group_find("BPFOnly"),
-		.level = TW_LEVEL_CONTAINER,
+		.level = TW_ROWS_CONTAINER,
 	};
 
 	(void)state;

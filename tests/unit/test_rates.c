@@ -30,7 +30,7 @@ static struct tw_extract_args make_args(void)
 	return (struct tw_extract_args){
 		.source = tw_energy_source_find("acpi"),
 		.group = tw_feature_group_find("BPFOnly"),
-		.level = TW_LEVEL_NODE,
+		.level = TW_ROWS_NODE,
 	};
 }
 
@@ -264,7 +264,7 @@ static void features_that_the_exporter_lacks_are_missing(void **state)
 	tw_dataset_release(&d);
 	args.quality = NULL;
 	/* b began at 103, and used nothing before. */
-	args.level = TW_LEVEL_CONTAINER;
+	args.level = TW_ROWS_CONTAINER;
 	extract(series, 3, &args, &d);
 	expect(&d, "bpf_cpu_time_ms", (const double[]){ 1000, 0, 1000 }, 3);
 	tw_dataset_release(&d);

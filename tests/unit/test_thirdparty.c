@@ -149,7 +149,7 @@ struct wanted {
 	struct sampled series[3]; /* of the metric; all but the first may be empty */
 	const char *name;         /* to ask for; NULL: the metric's */
 	const char *group;        /* NULL: BPFOnly */
-	enum tw_level level;
+	enum tw_row_level level;
 	const char *load;  /* samples of the containers' counters; NULL: RISE */
 	const char *power; /* samples of energy; NULL: RISE */
 };
@@ -474,11 +474,11 @@ static void metrics_of_containers_are_summed_at_node_level_only(void **state)
 	};
 
 	(void)state;
-	w.level = TW_LEVEL_NODE;
+	w.level = TW_ROWS_NODE;
 	EXPECT(&w, 40, 57);
-	w.level = TW_LEVEL_CONTAINER;
+	w.level = TW_ROWS_CONTAINER;
 	EXPECT(&w, 40, 0, 50, 7);
-	w.level = TW_LEVEL_FINEST;
+	w.level = TW_ROWS_FINEST;
 	EXPECT(&w, 40, 0, 50, 7);
 }
 
@@ -487,11 +487,11 @@ static void metrics_of_the_node_have_no_containers(void **state)
 	struct wanted w = { .series = { { "io_total", "", RISE } } };
 
 	(void)state;
-	w.level = TW_LEVEL_CONTAINER;
+	w.level = TW_ROWS_CONTAINER;
 	expect_error(&w, TW_INVALID,
 		     "BPFOnly with these metrics has no features of containers: "
 		     "extract it at node level");
-	w.level = TW_LEVEL_FINEST;
+	w.level = TW_ROWS_FINEST;
 	EXPECT(&w, 10, 20, 10);
 }
 
@@ -499,7 +499,7 @@ static void containers_without_a_schema_metric_are_rejected(void **state)
 {
 	const struct wanted w = {
 		.series = { { "memory_bytes", ID("other"), "103,40" } },
-		.level = TW_LEVEL_CONTAINER,
+		.level = TW_ROWS_CONTAINER,
 	};
 
 	(void)state;

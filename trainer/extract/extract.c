@@ -493,7 +493,7 @@ static int check_group(const struct tw_prom *p, const struct tw_extract_args *a,
 	if (g->count > FEATURES_MAX)
 		return tw_fail(err, TW_INVALID, "%s: %zu features, limit is %d", g->name,
 			       g->count, FEATURES_MAX);
-	if (a->level == TW_LEVEL_CONTAINER && tw_extract_of_node(p, g))
+	if (a->level == TW_ROWS_CONTAINER && tw_extract_of_node(p, g))
 		return tw_fail(
 			err, TW_INVALID,
 			"%s%s has no features of containers: extract it at node level",
@@ -510,7 +510,7 @@ int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 
 	if (check_group(p, a, err) < 0)
 		goto out;
-	j.by_id = a->level != TW_LEVEL_NODE && !tw_extract_of_node(p, a->group);
+	j.by_id = a->level != TW_ROWS_NODE && !tw_extract_of_node(p, a->group);
 	if (!a->apart && tw_machines_single(p, a->machine, &one, err) < 0)
 		goto out;
 	if (find_inputs(&j, one != NULL ? one : p, err) < 0 || make_dataset(&j, err) < 0)

@@ -15,10 +15,10 @@
 struct tw_buf;
 struct tw_quality;
 
-enum tw_level {
-	TW_LEVEL_NODE,      /* one row a time stamp; features summed over containers */
-	TW_LEVEL_CONTAINER, /* one row a time stamp and container */
-	TW_LEVEL_FINEST,    /* CONTAINER where the group has containers, else NODE */
+enum tw_row_level {
+	TW_ROWS_NODE,      /* one row a time stamp; features summed over containers */
+	TW_ROWS_CONTAINER, /* one row a time stamp and container */
+	TW_ROWS_FINEST,    /* CONTAINER where the group has containers, else NODE */
 };
 
 /* How to treat a counter that falls within a series. */
@@ -38,7 +38,7 @@ enum tw_compat {
 struct tw_extract_args {
 	const struct tw_energy_source *source;
 	const struct tw_feature_group *group;
-	enum tw_level level;
+	enum tw_row_level level;
 	enum tw_resets resets;
 	enum tw_compat compat;
 	bool vm_metrics; /* use only series of VMs (job="vm"), which are skipped else */

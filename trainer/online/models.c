@@ -154,7 +154,7 @@ int tw_online_error_add(struct tw_online_error *e, const struct tw_power_model *
 	const struct tw_model_info *info = tw_power_model_info(p);
 	const struct tw_extract_args args = { .source = info->source,
 					      .group = info->group,
-					      .level = TW_LEVEL_NODE,
+					      .level = TW_ROWS_NODE,
 					      .resets = TW_RESETS_CARRY,
 					      .apart = true };
 	struct tw_model_score score = { 0 };

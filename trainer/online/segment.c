@@ -38,7 +38,7 @@ static bool extract(const struct tw_prom *p, const struct tw_energy_source *sour
 {
 	const struct tw_extract_args args = { .source = source,
 					      .group = group,
-					      .level = TW_LEVEL_NODE,
+					      .level = TW_ROWS_NODE,
 					      .resets = TW_RESETS_CARRY,
 					      .apart = true };
 	struct tw_err why = { 0 };
