@@ -408,7 +408,8 @@ static int find_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 	for (size_t i = 0; i < sensors->count; i++)
 		named += names_machine(last_segment(sensors->at[i]));
 	if ((named > 0 ? named : sensors->count) > SENSORS_MAX)
-		return tw_fail(err, TW_NOTFOUND, "none of %zu sensors is the chassis'",
+		return tw_fail(err, TW_NOTFOUND,
+			       "%zu sensors: too many to look for that of the chassis",
 			       sensors->count);
 	for (size_t i = 0; i < sensors->count; i++) {
 		struct tw_redfish_power power;
@@ -430,7 +431,7 @@ static int find_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 	return 0;
 }
 
-/* Replace the path of a collection of sensors by that of the chassis' one. */
+/* Replace the path of a collection of sensors by that of the chassis' sensor. */
 static int choose_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 			 struct tw_err *err)
 {

@@ -65,10 +65,10 @@ struct tw_redfish {
 
 /*
  * Log in and find the sources: of all chassis that report power now, the outermost ones,
- * which include the others; or the chassis of the config. A chassis whose placeholder of
- * 0 W is all that there is is a source, too. Parts of machines are none, and chassis of
- * the type Other only if there is one and no other. TW_NOTFOUND if there are none,
- * TW_DENIED if the login or the certificate is rejected. May be called again.
+ * which include the others; or the chassis of the config. If all report 0 W, these are
+ * the sources. Parts of machines do not count. A chassis of the type Other counts if it
+ * is the only one. TW_NOTFOUND without a source, TW_DENIED if the login or the
+ * certificate is rejected. May be called again.
  */
 int tw_redfish_connect(struct tw_redfish *r, struct tw_err *err);
 
