@@ -324,6 +324,8 @@ class OverHttp(Case):
         second = {n: d + b" " if n.endswith(".json") else d for n, d in first.items()}
         for files in (first, second):
             self.assertEqual(self.put(server, zip_of(files)).status, 200)
+        wait_until(lambda: call(server, "GET", "/api/v1/pipelines/p/zip").status == 200,
+                   "the pipeline is loaded")
         stop = threading.Event()
         changing = threading.Thread(target=exchange_until, args=(
             stop, self.path("db/p"), self.path("db/.old-p")))
