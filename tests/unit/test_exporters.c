@@ -446,6 +446,30 @@ static void an_exporter_that_two_jobs_scrape_is_refused(void **state)
 		check_second(&seconds[i]);
 }
 
+/* Forty other counters with the same labels of the process stand between both copies. */
+static void copies_are_found_among_many_series(void **state)
+{
+	enum { COUNT = 42 };
+	static char labels[COUNT][64], samples[COUNT][64];
+	struct sampled series[COUNT];
+	struct tw_err err = { 0 };
+	struct tw_prom *p;
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) {
+		const int from = i == 0 || i == COUNT - 1 ? 7000 : 1000 * i + 500;
+
+		snprintf(labels[i], sizeof(labels[i]), "'pid':'1','job':'%d'", i);
+		snprintf(samples[i], sizeof(samples[i]), "100,%d 110,%d 120,%d", from,
+			 from + 5, from + 9);
+		series[i] = (struct sampled){ PROCESS, labels[i], samples[i] };
+	}
+	p = sampled_response(series, COUNT);
+	assert_int_equal(tw_copies_check_all(p, &err), -1);
+	assert_non_null(strstr(err.text, "{job=\"0\"} and {job=\"41\"}"));
+	tw_prom_free(p);
+}
+
 /* A failed allocation is that, and no refusal. */
 static void copies_are_found_or_memory_is_short(void **state)
 {
@@ -499,6 +523,7 @@ int main(void)
 		cmocka_unit_test(unmeasured_power_teaches_only_by_its_name),
 		cmocka_unit_test(a_virtual_tree_is_doubted),
 		cmocka_unit_test(an_exporter_that_two_jobs_scrape_is_refused),
+		cmocka_unit_test(copies_are_found_among_many_series),
 		cmocka_unit_test(copies_are_found_or_memory_is_short),
 		cmocka_unit_test(one_machine_of_several_is_selected_by_name),
 	};

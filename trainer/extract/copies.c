@@ -16,11 +16,16 @@
 /* Copies differ by less than this share of their growth: they are scraped at other times.
  */
 #define DIFFERENCE_MAX 0.2
+/*
+ * Series that a series is compared with: the next ones in order of their last values,
+ * where copies stand together. A response may have thousands with the same labels.
+ */
+#define NEIGHBOURS_MAX 16
 
 /* A series and the hash of the labels that identify what it counts. */
 struct item {
 	uint64_t hash;
-	double first_ms, last_ms;
+	double first_ms, last_ms, last;
 	const struct tw_series *series;
 };
 
@@ -161,8 +166,8 @@ static int compare_items(const void *a, const void *b)
 
 	if (x->hash != y->hash)
 		return x->hash < y->hash ? -1 : 1;
-	if (x->first_ms != y->first_ms)
-		return x->first_ms < y->first_ms ? -1 : 1;
+	if (x->last != y->last)
+		return x->last < y->last ? -1 : 1;
 	return x->series < y->series ? -1 : x->series > y->series;
 }
 
@@ -199,13 +204,13 @@ static bool are_copies(const struct item *a, const struct item *b)
 	       grow_alike(a, b);
 }
 
-/* Compare each series with the later ones of the same labels that begin within it. */
+/* Compare each series with its neighbours of the same labels. */
 static int compare_all(const char *metric, const struct item *item, size_t count,
 		       struct tw_err *err)
 {
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = i + 1; k < count && item[k].hash == item[i].hash &&
-				       item[k].first_ms < item[i].last_ms;
+		for (size_t k = i + 1;
+		     k < count && k <= i + NEIGHBOURS_MAX && item[k].hash == item[i].hash;
 		     k++)
 			if (are_copies(&item[i], &item[k]))
 				return refuse(metric, item[i].series, item[k].series,
@@ -252,7 +257,8 @@ int tw_copies_check(const struct tw_metric_series *m, struct tw_err *err)
 	while ((s = tw_metric_series_next(m, &i)) != NULL)
 		item[n++] = (struct item){ hash_labels(s, false),
 					   tw_packed_first(&s->time_ms),
-					   tw_packed_last(&s->time_ms), s };
+					   tw_packed_last(&s->time_ms),
+					   tw_packed_last(&s->value), s };
 	qsort(item, n, sizeof(*item), compare_items);
 	status = compare_all(m->metric->name, item, n, err);
 	free(item);
