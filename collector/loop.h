@@ -15,7 +15,7 @@ struct tw_httpd;
 struct tw_loop; /* opaque */
 
 /*
- * Starts the timers; powercap: also that of the steps of powercap trees, whose
+ * Start the timers. powercap starts the timer of the steps of powercap trees, too; their
  * directories may be set later. *out is yours: tw_loop_close().
  */
 int tw_loop_open(struct tw_collector *c, struct tw_httpd *httpd, int signal_fd,

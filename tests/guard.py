@@ -84,7 +84,7 @@ def end_all(grace_s):
 
 
 def watch(child):
-    """Wait until the child ends; then end the rest. An exit status as that of a shell."""
+    """Wait until the child ends, then end the rest. Return an exit status as a shell does."""
     def stop(number, _):
         end_all(0)
         os._exit(128 + number)

@@ -326,7 +326,7 @@ void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size
 #define J_PER_KWH 3.6e6
 #define MS_PER_MIN 60000
 
-/* True if a name is that of a part of the chassis: "CPU Sub-system Power". */
+/* Whether the entry measures a part of the chassis: "CPU Sub-system Power". */
 static bool names_part(const char *name)
 {
 	static const char *const words[] = { "accelerator", "cpu",     "drive",

@@ -78,7 +78,7 @@ int tw_redfish_parse_chassis(const char *data, size_t len, struct tw_redfish_cha
 /*
  * Power: the first entry of PowerControl above 0 W that is present and covers the whole
  * chassis. Without a current value, its average counts. Without such an entry, the sum of
- * the inputs of PowerSupplies counts, then an entry of 0 W. Fails if there is none.
+ * the inputs of PowerSupplies counts, then an entry of 0 W. Without these, it fails.
  */
 int tw_redfish_parse_power(const char *data, size_t len, struct tw_redfish_power *out,
 			   struct tw_err *err);

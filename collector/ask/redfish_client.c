@@ -431,7 +431,7 @@ static int find_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 	return 0;
 }
 
-/* Replace the path of a collection of sensors by that of the chassis' sensor. */
+/* The source has the path of a collection: set the path of the chassis' sensor. */
 static int choose_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 			 struct tw_err *err)
 {

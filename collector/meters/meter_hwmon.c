@@ -148,7 +148,7 @@ static const struct form *find_form(const char *dir, unsigned n)
 	return NULL;
 }
 
-/* The text of a sensor's file; "" if there is none. */
+/* The text of a sensor's file; "" without the file. */
 static void read_text(const char *dir, const struct form *f, unsigned n, const char *file,
 		      char *out, size_t size)
 {

@@ -175,9 +175,9 @@ static int open_process(const struct tw_workloads *t, uint32_t tgid, uint64_t st
 }
 
 /*
- * libvirt's scope has the VM's name, without the characters that a host name cannot have;
- * that of Proxmox has a number. Take the uuid and the name from the command line of the
- * VM's process. False if it has no uuid that is new.
+ * A scope of libvirt has the VM's name, without the characters that a host name cannot
+ * have. A scope of Proxmox has a number. Take the uuid and the name from the command line
+ * of the VM's process. False if its uuid is missing or known.
  */
 static bool complete(struct tw_identity *vm, const struct tw_identity *found)
 {

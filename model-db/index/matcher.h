@@ -66,9 +66,8 @@ struct tw_wanted {
 void tw_wanted_release(struct tw_wanted *w);
 
 /*
- * True if the name is that of the trainer that Kepler 0.7.9 to 0.9 names if its user
- * names no trainer (docs/wire.md). Then it means any linear model, for clients that may
- * not have chosen it. NULL is fine.
+ * Whether Kepler 0.7.9 to 0.9 sends this name for a user who names no trainer
+ * (docs/wire.md). From such a client, the name means any linear model. NULL is fine.
  */
 bool tw_trainer_is_default(const char *trainer);
 

@@ -185,9 +185,9 @@ void tw_prior_compose(const struct tw_prior_member *m, const struct tw_prior_row
 		      const double *target, double *log_w);
 
 /*
- * log W of a view, the mean of its members: the median, without variance and factor. An
- * architecture, generation or memory type that the view's machines lack counts as that of
- * the newest machine.
+ * log W of a view, the mean of its members: the median, without variance and factor. If
+ * no machine of the view has the architecture, generation or memory type, the newest
+ * machine's takes its place.
  */
 void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
 			 const struct tw_prior_row *r, double *log_w);

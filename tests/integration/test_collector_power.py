@@ -366,7 +366,7 @@ class Power(Metered):
         daemon = self.collect("--meters", "acpi", "--compat", "kepler-legacy", "--top", "1",
                               *self.machine())
         total = "kepler_container_joules_total"
-        self.run_until(lambda: self.joules(daemon, total) > 0, "its energy is told")
+        self.run_until(lambda: self.joules(daemon, total) > 0, "its energy is exported")
         samples = self.samples(daemon)
         self.assertEqual([has for name, has, _ in samples if name == "tallywatt_node_sum_info"],
                          [{"zone": "platform"}])

@@ -145,8 +145,8 @@ static void drop_rows(struct job *j)
 }
 
 /*
- * Whether the node's rows, read to repair them, are those of the dataset. A column of
- * a third-party metric has no value where no workload has one.
+ * Whether the rows of the node, which the repairs summed, are the rows of the dataset. A
+ * column of a third-party metric has no value where no workload has one.
  */
 static bool has_node_rows(const struct job *j)
 {

@@ -34,7 +34,7 @@ static bool is_unmeasured(const char *source)
 
 /*
  * The energy source of a series; NULL: not known. A metric of a certain source may carry
- * an estimate, a simulation or passed-on power: its path or the source label tell.
+ * an estimate, a simulation or passed-on power: the path or the source label shows it.
  */
 static const char *source_of(const struct tw_series *s, const struct tw_schema *schema,
 			     const struct tw_schema_metric *m)

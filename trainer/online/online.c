@@ -19,8 +19,7 @@
 /* Limit of machines; others are not trained on. */
 #define MACHINES_MAX 256
 
-/* A clock of the server that is ahead of this machine's by more is wrong. Two right
- * clocks differ by less. */
+/* Right clocks differ by less. If the server's clock is further ahead, it is wrong. */
 #define AHEAD_MAX_MS 300000
 
 struct tw_online {
@@ -31,7 +30,7 @@ struct tw_online {
 	char *machine[MACHINES_MAX];
 	size_t nodes;
 	int64_t read_to_ms;
-	int64_t ahead_ms; /* by which the server's clock is wrong; 0: it is not */
+	int64_t ahead_ms; /* lead of the server's clock if it is wrong; 0: it is right */
 	struct tw_log_limit too_many;
 	struct tw_online_metrics metrics;
 	pthread_t thread;
@@ -129,9 +128,9 @@ static int read_interval(struct tw_online *o, struct tw_err *err)
 }
 
 /*
- * The time up to which to read: the server's, so that a jump of this machine's clock
- * skips no samples. If the server's is far ahead, it is this machine's, so long ago that
- * the samples are in the server.
+ * The time up to which samples are read. It is the server's time, so that a jump of this
+ * machine's clock skips no samples. While the server's clock is wrong, it is AHEAD_MAX_MS
+ * before this machine's time: the server has all samples up to then.
  */
 static int64_t bound_time(struct tw_online *o, int64_t server_ms)
 {
@@ -149,7 +148,7 @@ static int64_t bound_time(struct tw_online *o, int64_t server_ms)
 	return o->ahead_ms > 0 ? own_ms - AHEAD_MAX_MS : server_ms;
 }
 
-/* Reading up to a time in the future was a wrong clock's: go back to the last sample. */
+/* A wrong clock has moved read_to_ms into the future: go back to the last sample. */
 static void leave_future(struct tw_online *o)
 {
 	const int64_t own_ms = tw_wall_ms();
@@ -184,7 +183,7 @@ static void find_start(struct tw_online *o, int64_t end_ms)
 	o->read_to_ms = oldest_ms;
 }
 
-/* The time, by the server's clock, of what was not read yet. */
+/* Set how far the reading is behind the server's clock. */
 static void note_behind(struct tw_online *o, int64_t server_ms)
 {
 	const int64_t ms = server_ms - (int64_t)o->config.delay_ms - o->read_to_ms;
