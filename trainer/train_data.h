@@ -43,7 +43,7 @@ struct tw_train_data {
 	struct tw_err err;                    /* the reason if there are no rows */
 
 	struct tw_profile profile; /* idle power and largest features of the rows */
-	size_t rows;               /* of d */
+	size_t rows;               /* of d; known after d is dropped, too */
 	int64_t first_ms, last_ms; /* of the rows */
 	struct tw_dataset d;       /* one row a time stamp; isolation frees the columns */
 	struct tw_dataset later;   /* rows after the share of the job, isolated like d */
