@@ -177,7 +177,7 @@ left-out :=
 rooms := lib web profiler model-db estimator isolator trainer server bpf collector cli
 include $(wildcard $(rooms:%=%/sources.mk))
 # $(call files,h): those of a kind in all rooms.
-files = $(sort $(foreach r,$(rooms),$(wildcard $r/*.$(1) $r/*/*.$(1))))
+files = $(sort $(foreach r,$(rooms),$(wildcard $r/*.$(1) $r/*/*.$(1) $r/*/*/*.$(1))))
 include tests/sources.mk
 
 # ---- libtallywatt ----------------------------------------------------------
@@ -197,7 +197,7 @@ all-objs := $(lib-objs) $(patsubst %.c,$(O)/%.o,\
 	$(foreach p,$(programs) $(helpers),$($p-src)) $(test-src) $(test-support) $(fuzz-src) \
 	tests/fuzz/replay.c tests/fake/nvml.c tests/fake/freeipmi.c \
 	tests/fake/faults.c)
-headers  := $(filter-out %.bpf.h,$(call files,h) $(wildcard tests/unit/*.h))
+headers  := $(filter-out %.bpf.h,$(call files,h) $(wildcard tests/unit/*.h tests/unit/*/*.h))
 
 # ---- how to make it --------------------------------------------------------
 

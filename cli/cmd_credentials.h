@@ -6,7 +6,7 @@
  * Credentials of the commands that call HTTP servers.
  */
 
-#include "lib/http/credentials.h"
+#include "lib/http/client/credentials.h"
 
 /* As tw_credentials_open(); disabled checks are reported on stderr as of program. */
 int tw_cmd_credentials_open(struct tw_credentials *w,

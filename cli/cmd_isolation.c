@@ -4,8 +4,8 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/json/json.h"
-#include "trainer/extract/hints.h"
-#include "trainer/extract/prom.h"
+#include "trainer/response/hints.h"
+#include "trainer/response/prom.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
 #include "lib/core/file.h"
 #include "lib/json/json.h"
 #include "lib/program/opt.h"
-#include "trainer/extract/machines.h"
-#include "trainer/extract/prom.h"
+#include "trainer/response/machines.h"
+#include "trainer/response/prom.h"
 #include "trainer/isolation.h"
 #include "trainer/names.h"
 

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
-#include "lib/http/url.h"
+#include "lib/http/client/url.h"
 #include "lib/program/opt.h"
 #include "model-db/publish.h"
 #include "model-db/signature.h"

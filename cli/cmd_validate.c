@@ -9,7 +9,7 @@
 #include "lib/json/json.h"
 #include "lib/program/opt.h"
 #include "trainer/extract/extract.h"
-#include "trainer/extract/prom_store.h"
+#include "trainer/response/prom_store.h"
 #include "trainer/fit/workload_runs.h"
 #include "trainer/names.h"
 

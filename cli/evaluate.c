@@ -9,7 +9,7 @@
 #include "lib/core/strs.h"
 #include "lib/field/csv.h"
 #include "lib/json/json.h"
-#include "trainer/extract/prom.h"
+#include "trainer/response/prom.h"
 #include "trainer/names.h"
 
 #include <errno.h>

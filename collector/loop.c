@@ -10,7 +10,7 @@
 #include "collector/workloads/workload.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "lib/http/httpd.h"
+#include "lib/http/server/httpd.h"
 #include "lib/program/daemon.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "lib/http/httpd_growing.h"
+#include "lib/http/server/httpd_growing.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,8 +7,8 @@
  *
  * A child is a copy of the collector between two ticks. So its text shows one tick, and
  * writing the text delays no later tick. The child writes to a file in memory, from which
- * connections are sent what is there (lib/http/httpd_growing.h). Answers of the same tick
- * and kind share a text.
+ * connections are sent what is there (lib/http/server/httpd_growing.h). Answers of the
+ * same tick and kind share a text.
  *
  * Limits: TW_TEXTS_RUNNING children; TW_TEXTS_MAX texts, of TW_TEXTS_BYTES_MAX together
  * when another begins. A new text replaces the oldest that no connection reads, else the

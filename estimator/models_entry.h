@@ -17,7 +17,7 @@
 #include "lib/core/strs.h"
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
-#include "lib/http/http.h"
+#include "lib/http/client/http.h"
 #include "profiler/spec.h"
 
 #include <pthread.h>

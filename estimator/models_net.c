@@ -7,7 +7,7 @@
 #include "estimator/predict/predictor.h"
 #include "lib/core/buf.h"
 #include "lib/core/hash.h"
-#include "lib/http/http.h"
+#include "lib/http/client/http.h"
 #include "lib/json/json.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"

@@ -4,8 +4,8 @@
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "lib/http/httpd.h"
-#include "lib/http/web_log.h"
+#include "lib/http/server/httpd.h"
+#include "lib/http/web/web_log.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
  * loop of estimator.c runs.
  */
 
-#include "lib/http/expo.h"
+#include "lib/http/server/expo.h"
 
 #include <stdint.h>
 
@@ -19,7 +19,7 @@ typedef void tw_scrapes_write_fn(void *arg, struct tw_expo *e);
 
 /*
  * Listen on address, such as "127.0.0.1:9103". web_config: file with TLS and users
- * (lib/http/web_config.h), or NULL. Free *out with tw_scrapes_close().
+ * (lib/http/web/web_config.h), or NULL. Free *out with tw_scrapes_close().
  */
 int tw_scrapes_open(const char *address, const char *web_config,
 		    tw_scrapes_write_fn *write, void *arg, struct tw_scrapes **out,

@@ -6,7 +6,7 @@
 #include "estimator/node_series.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/array.h"
-#include "lib/http/expo.h"
+#include "lib/http/server/expo.h"
 
 #include <stdbool.h>
 #include <string.h>

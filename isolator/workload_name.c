@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* By the schemas' id labels (trainer/extract/schema.c): kepler-legacy, kepler, tallywatt.
+/* By the schemas' id labels (trainer/response/schema.c): kepler-legacy, kepler,
+ * tallywatt.
  */
 static const struct {
 	size_t parts;

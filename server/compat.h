@@ -7,7 +7,7 @@
  * defaults of tw-server.
  */
 
-#include "lib/http/httpd.h"
+#include "lib/http/server/httpd.h"
 
 struct tw_err;
 

@@ -3,7 +3,7 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
-#include "lib/http/expo.h"
+#include "lib/http/server/expo.h"
 #include "lib/json/json.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/pull_metrics.h"
 
-#include "lib/http/expo.h"
+#include "lib/http/server/expo.h"
 #include "server/pull.h"
 
 #include <stdlib.h>

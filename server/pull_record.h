@@ -4,13 +4,13 @@
 
 /*
  * State of a pulled pipeline, in <db>/.pull, which the index skips: <pipeline>.json, and
- * <pipeline>.<sum of the URL>.part during a download (lib/http/download.h). A pull
+ * <pipeline>.<sum of the URL>.part during a download (lib/http/client/download.h). A pull
  * replaces a pipeline only if its manifest is the one that a pull published. A pipeline
  * that a user published or rolled back is not touched.
  */
 
 #include "lib/core/sha256.h"
-#include "lib/http/http.h"
+#include "lib/http/client/http.h"
 
 #include <stdbool.h>
 

@@ -9,7 +9,7 @@
  * ".rollout.json" names the versions of a pipeline (server/rollout.h).
  */
 
-#include "lib/http/url.h"
+#include "lib/http/client/url.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
 
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "lib/http/download_file.h"
-#include "lib/http/fetch.h"
+#include "lib/http/client/download_file.h"
+#include "lib/http/client/fetch.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/manifest.h"

@@ -8,7 +8,7 @@
  * failure the database has the version from before.
  */
 
-#include "lib/http/http.h"
+#include "lib/http/client/http.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 
 #include "lib/core/err.h"
 #include "lib/core/num.h"
-#include "lib/http/httpd.h"
+#include "lib/http/server/httpd.h"
 #include "model-db/index/index.h"
 
 #include <string.h>

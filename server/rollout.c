@@ -6,7 +6,7 @@
 #include "lib/core/hash.h"
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
-#include "lib/http/url.h"
+#include "lib/http/client/url.h"
 #include "lib/json/json.h"
 
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/hash.h"
-#include "lib/http/http_range.h"
+#include "lib/http/client/http_range.h"
 #include "model-db/index/index.h"
 #include "model-db/report/plot.h"
 #include "server/api_json.h"

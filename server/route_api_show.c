@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
-#include "lib/http/accept.h"
+#include "lib/http/server/accept.h"
 #include "lib/json/json.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"

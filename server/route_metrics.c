@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
-#include "lib/http/expo.h"
-#include "lib/http/httpd.h"
-#include "lib/http/httpd_stats.h"
+#include "lib/http/server/expo.h"
+#include "lib/http/server/httpd.h"
+#include "lib/http/server/httpd_stats.h"
 #include "model-db/index/index.h"
 #include "server/model_metrics.h"
 #include "server/pull_metrics.h"

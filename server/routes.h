@@ -4,7 +4,7 @@
 
 /* The routes of tw-server. Their handlers get a struct tw_service * as app. */
 
-#include "lib/http/httpd.h"
+#include "lib/http/server/httpd.h"
 
 extern const struct tw_http_route tw_route_api_card;
 extern const struct tw_http_route tw_route_api_curve;

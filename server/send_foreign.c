@@ -3,8 +3,8 @@
 
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "lib/http/http_range.h"
-#include "lib/http/httpd.h"
+#include "lib/http/client/http_range.h"
+#include "lib/http/server/httpd.h"
 #include "model-db/index/index.h"
 #include "model-db/pipeline.h"
 #include "server/send_zip.h"

@@ -3,8 +3,8 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/http/http_range.h"
-#include "lib/http/httpd.h"
+#include "lib/http/client/http_range.h"
+#include "lib/http/server/httpd.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
 

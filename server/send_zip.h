@@ -2,7 +2,7 @@
 #ifndef TW_SERVER_SEND_ZIP_H
 #define TW_SERVER_SEND_ZIP_H
 
-#include "lib/http/http_range.h"
+#include "lib/http/client/http_range.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "server/show.h"
 
 #include "lib/core/err.h"
-#include "lib/http/httpd.h"
+#include "lib/http/server/httpd.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
 #include "server/service.h"

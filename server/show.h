@@ -36,7 +36,7 @@ void tw_show_entry(struct tw_service *s, struct tw_index *x,
 		   const struct tw_index_entry *e, const struct tw_http_request *q,
 		   struct tw_http_reply *r, tw_show_fn *fn);
 
-/* For handlers (lib/http/httpd.h), with their parameters. */
+/* For handlers (lib/http/server/httpd.h), with their parameters. */
 void tw_show_model(void *app, const struct tw_http_request *q, struct tw_http_reply *r,
 		   tw_show_fn *fn);
 

@@ -6,7 +6,7 @@ guard := $(PYTHON) tests/guard.py
 run := $(guard) $(PYTHON) tests/run.py
 # Nothing is written outside $(O).
 export PYTHONDONTWRITEBYTECODE := 1
-source-files = $(sort $(call files,[ch]) $(foreach d,docs/examples tests/unit tests/fuzz tests/fake tests/bench,$(wildcard $d/*.[ch])))
+source-files = $(sort $(call files,[ch]) $(foreach d,docs/examples tests/unit tests/unit/* tests/fuzz tests/fake tests/bench,$(wildcard $d/*.[ch])))
 # What the integration tests and the demo start.
 test-env = TW_BIN=$(abspath $(O))
 # Sanitizers find the same with smaller inputs: tests leave out slow trainers, which are
@@ -57,15 +57,16 @@ demo-run: all
 	@$(test-env) $(if $(filter 1,$(KEEP)),,$(guard)) $(PYTHON) tests/demo.py $(if $(DURATION),--duration $(DURATION)) \
 		$(if $(filter 1,$(KEEP)),--keep)
 
-# Tests by their name: make t/num runs tests/unit/test_num.c, make t/top starts programs. If a
+# Tests by their name: make t/num runs tests/unit/lib/test_num.c, make t/top starts programs. If a
 # unit and an integration test have the name, both run.
+unit-test = $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_$*.c))
 t/%:
-	@$(if $(wildcard tests/unit/test_$*.c tests/integration/test_$*.py),,\
-		echo "t/$*: neither tests/unit/test_$*.c nor tests/integration/test_$*.py" >&2; exit 1)
+	@$(if $(wildcard tests/unit/*/test_$*.c tests/integration/test_$*.py),,\
+		echo "t/$*: neither tests/unit/*/test_$*.c nor tests/integration/test_$*.py" >&2; exit 1)
 	@$(MAKE) --no-print-directory $(fakes) \
-		$(if $(wildcard tests/unit/test_$*.c),$(O)/tests/unit/test_$*) \
+		$(unit-test) \
 		$(if $(wildcard tests/integration/test_$*.py),all $(O)/tests/bench/collector_load)
-	$(if $(wildcard tests/unit/test_$*.c),@$(test-env) $(run) unit $(O)/tests/unit/test_$*)
+	$(if $(unit-test),@$(test-env) $(run) unit $(unit-test))
 	$(if $(wildcard tests/integration/test_$*.py),@$(test-env) $(run) python tests/integration/test_$*.py)
 
 # ---- checks without running programs ---------------------------------------

@@ -21,6 +21,7 @@ the others, counted apart and not built.
 """
 import argparse
 import concurrent.futures
+import glob
 import math
 import os
 import random
@@ -164,13 +165,11 @@ def run(command, **more):
 def find_tests(module):
     """The unit tests that include the module's header, that of its own name first."""
     include = f'#include "{module[:-2]}.h"'
-    folder = os.path.join(TOP, "tests/unit")
     names = []
-    for name in sorted(os.listdir(folder)):
-        if re.match(r"test_.*\.c$", name):
-            with open(os.path.join(folder, name), encoding="utf-8") as f:
-                if include in f.read():
-                    names.append(name[len("test_"):-2])
+    for path in sorted(glob.glob(f"{TOP}/tests/unit/*/test_*.c")):
+        with open(path, encoding="utf-8") as f:
+            if include in f.read():
+                names.append(os.path.basename(path)[len("test_"):-2])
     stem = os.path.basename(module)[:-2]
     return sorted(names, key=lambda n: (n != stem, n))
 
@@ -180,11 +179,11 @@ class Build:
 
     def __init__(self, args, module, tests, folder):
         self.out, self.folder = args.out, folder
-        self.unit = [t for t in tests if os.path.exists(f"{TOP}/tests/unit/test_{t}.c")]
+        self.unit = {t: f"{self.out}/{os.path.relpath(path, TOP)[:-2]}" for t in tests
+                     for path in glob.glob(f"{TOP}/tests/unit/*/test_{t}.c")}
         self.integration = [t for t in tests if t not in self.unit]
         self.programs = args.programs.split() if self.integration else []
-        targets = [f"{self.out}/tests/unit/test_{t}" for t in self.unit] + \
-            [f"{self.out}/{p}" for p in self.programs]
+        targets = list(self.unit.values()) + [f"{self.out}/{p}" for p in self.programs]
         made = run(["make", "--no-print-directory", f"O={self.out}", *targets])
         if made.returncode != 0:
             sys.exit(made.stdout.decode(errors="replace"))
@@ -208,7 +207,7 @@ class Build:
         """Link a unit test, or the programs that an integration test starts."""
         made = [f"{self.out}/{p}" for p in self.programs]
         if test in self.unit:
-            made = [f"{self.out}/tests/unit/test_{test}"]
+            made = [self.unit[test]]
         for target in made:
             done = run(["sh", "-c", self.relinked(self.links[target])])
             if done.returncode != 0:

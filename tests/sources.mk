@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-test-src := $(sort $(wildcard tests/unit/test_*.c))
+test-src := $(sort $(wildcard tests/unit/*/test_*.c))
 # What a build without BPF has not got.
 ifneq ($(BPF),1)
-test-src := $(filter-out tests/unit/test_counts.c tests/unit/test_counters_moved.c,\
+test-src := $(filter-out tests/unit/collector/test_counts.c tests/unit/collector/test_counters_moved.c,\
 	$(test-src))
 endif
 # The map of a program.
@@ -11,8 +11,8 @@ test-wrap-test_counts := bpf_map_delete_elem
 test-wrap-test_counters_moved := bpf_map_lookup_elem bpf_map_get_next_key
 fuzz-src := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 # Linked into every unit test.
-test-support := $(filter-out tests/unit/test_%,$(sort $(wildcard tests/unit/*.c)))
-# The steps at which tests/unit/test_publish_killed.c kills a publisher.
+test-support := $(sort $(wildcard tests/unit/*.c) $(filter-out $(test-src),$(wildcard tests/unit/*/[!t]*.c)))
+# The steps at which tests/unit/model-db/test_publish_killed.c kills a publisher.
 test-wrap-test_publish_killed := open openat mkdir write fsync rename renameat2 unlink \
 	unlinkat rmdir flock
 # Counts that BPF programs would make.
@@ -31,7 +31,7 @@ test-wrap-test_fileset := fsync
 test-wrap-test_httpd_guard := tw_now_ms
 test-wrap-test_httpd_deadline := tw_now_ms
 test-wrap-test_web_changed := tw_now_ms tw_web_config_read
-# The controller of tests/unit/test_ipmi.c.
+# The controller of tests/unit/collector/test_ipmi.c.
 ifeq ($(FREEIPMI),1)
 test-wrap-test_ipmi := ipmi_ctx_open_inband ipmi_cmd_raw
 endif

@@ -7,8 +7,8 @@
 #include "lib/core/err.h"
 #include "model-db/index/index_walk.h"
 #include "trainer/extract/extract.h"
-#include "trainer/extract/machines.h"
-#include "trainer/extract/prom.h"
+#include "trainer/response/machines.h"
+#include "trainer/response/prom.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #include "lib/core/utf8.h"
 #include "lib/json/json.h"
 #include "model-db/pipeline.h"
-#include "trainer/extract/prom.h"
+#include "trainer/response/prom.h"
 #include "trainer/extract/smooth.h"
-#include "trainer/extract/thirdparty.h"
+#include "trainer/response/thirdparty.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/names.h"
 

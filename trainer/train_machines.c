@@ -5,8 +5,8 @@
 #include "lib/core/err.h"
 #include "profiler/node_types.h"
 #include "trainer/extract/extract.h"
-#include "trainer/extract/prom.h"
-#include "trainer/extract/spec_series.h"
+#include "trainer/response/prom.h"
+#include "trainer/response/spec_series.h"
 #include "trainer/train_job.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  */
 
 #include "profiler/spec.h"
-#include "trainer/extract/machines.h"
+#include "trainer/response/machines.h"
 
 #include <stdbool.h>
 

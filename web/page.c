@@ -2,8 +2,8 @@
 #include "web/page.h"
 
 #include "lib/core/err.h"
-#include "lib/http/http_range.h"
-#include "lib/http/httpd_reply.h"
+#include "lib/http/client/http_range.h"
+#include "lib/http/server/httpd_reply.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
  * reads the daemon's API with the rights of its user.
  */
 
-#include "lib/http/httpd_route.h"
+#include "lib/http/server/httpd_route.h"
 
 #include <stddef.h>
 

@@ -9,7 +9,7 @@
 #include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "lib/http/url.h"
+#include "lib/http/client/url.h"
 #include "lib/json/json.h"
 
 #include <jansson.h>

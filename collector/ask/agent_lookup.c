@@ -2,7 +2,7 @@
 #include "collector/ask/agent_lookup.h"
 
 #include "lib/core/err.h"
-#include "lib/http/url.h"
+#include "lib/http/client/url.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

@@ -20,10 +20,11 @@ struct tw_err;
 #define TW_AGENT_ADDRESSES_MAX 1024
 
 struct tw_agent_found {
-	const char *name;          /* "dns:NAME" as it was given */
-	const char *url;           /* "http://NAME:PORT" */
-	struct tw_strs connect_to; /* "::ADDR:PORT" of each address (lib/http/http.h) */
-	const char *why;           /* ""; or the reason of a failure, without addresses */
+	const char *name; /* "dns:NAME" as it was given */
+	const char *url;  /* "http://NAME:PORT" */
+	struct tw_strs
+		connect_to; /* "::ADDR:PORT" of each address (lib/http/client/http.h) */
+	const char *why;    /* ""; or the reason of a failure, without addresses */
 };
 
 /*

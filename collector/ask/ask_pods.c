@@ -6,7 +6,7 @@
 #include "collector/ask/pods_parse.h"
 #include "collector/system/credentials.h"
 #include "lib/core/err.h"
-#include "lib/http/http.h"
+#include "lib/http/client/http.h"
 #include "lib/json/json.h"
 
 #include <stdio.h>

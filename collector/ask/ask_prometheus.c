@@ -9,8 +9,8 @@
 #include "collector/system/credentials.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/http/http.h"
-#include "lib/http/url.h"
+#include "lib/http/client/http.h"
+#include "lib/http/client/url.h"
 #include "lib/json/json.h"
 
 #include <stdlib.h>

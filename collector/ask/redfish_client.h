@@ -9,7 +9,7 @@
 
 #include "collector/ask/redfish.h"
 #include "lib/core/strs.h"
-#include "lib/http/http.h"
+#include "lib/http/client/http.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,9 +5,9 @@
 #include "collector/collector.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"
-#include "lib/http/accept.h"
-#include "lib/http/httpd_reply.h"
-#include "lib/http/httpd_route.h"
+#include "lib/http/server/accept.h"
+#include "lib/http/server/httpd_reply.h"
+#include "lib/http/server/httpd_route.h"
 
 #include <string.h>
 

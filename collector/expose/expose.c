@@ -6,7 +6,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
-#include "lib/http/httpd_reply.h"
+#include "lib/http/server/httpd_reply.h"
 
 #include <inttypes.h>
 #include <math.h>

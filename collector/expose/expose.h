@@ -9,7 +9,7 @@
 
 #include "collector/workloads/workload.h"
 #include "lib/core/buf.h"
-#include "lib/http/expo.h"
+#include "lib/http/server/expo.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include "collector/power/power.h"
 #include "lib/core/array.h"
 #include "lib/field/energy.h"
-#include "lib/http/url.h"
+#include "lib/http/client/url.h"
 
 #include <stdio.h>
 #include <string.h>

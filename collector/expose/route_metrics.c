@@ -7,7 +7,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/http/expo.h"
+#include "lib/http/server/expo.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  * its thread, between two ticks.
  */
 
-#include "lib/http/httpd.h"
+#include "lib/http/server/httpd.h"
 
 #include <stdint.h>
 

@@ -11,7 +11,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/field/energy.h"
-#include "lib/http/url.h"
+#include "lib/http/client/url.h"
 #include "lib/program/words.h"
 
 #include <limits.h>

@@ -6,8 +6,8 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/hash.h"
-#include "lib/http/http.h"
-#include "lib/http/url.h"
+#include "lib/http/client/http.h"
+#include "lib/http/client/url.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  */
 #include "lib/core/err.h"
 #include "lib/core/num.h"
-#include "lib/http/httpd.h"
+#include "lib/http/server/httpd.h"
 #include "lib/program/daemon.h"
 
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
-#include "lib/http/accept.h"
-#include "lib/http/expo.h"
+#include "lib/http/server/accept.h"
+#include "lib/http/server/expo.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "trainer/job_record.h"
+#include "trainer/service/job_record.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "trainer/extract/extract.h"
-#include "trainer/extract/machines.h"
-#include "trainer/extract/prom.h"
+#include "trainer/response/machines.h"
+#include "trainer/response/prom.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/err.h"
-#include "trainer/extract/prom_answer.h"
-#include "trainer/extract/series_reader.h"
-#include "trainer/extract/spool.h"
+#include "trainer/record/prom_answer.h"
+#include "trainer/record/series_reader.h"
+#include "trainer/record/spool.h"
 
 #include <stdint.h>
 #include <stdlib.h>

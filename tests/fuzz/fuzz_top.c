@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/top_view.h"
+#include "cli/top/top_view.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/err.h"
-#include "trainer/train_request.h"
+#include "trainer/service/train_request.h"
 
 #include <stdint.h>
 #include <stdlib.h>

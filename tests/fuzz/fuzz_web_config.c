@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/err.h"
-#include "lib/http/web_config.h"
+#include "lib/http/web/web_config.h"
 
 #include <stdint.h>
 #include <stdlib.h>

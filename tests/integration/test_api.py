@@ -12,7 +12,7 @@ import unittest
 from harness import BIN, LINEAR_TRAINERS, QUICK, ROOT, TIMEOUT_S, Case, call, need, sanitized, train_generated
 
 MODULES = os.environ.get("WEB_MODULES", os.path.join(BIN, "web/node_modules"))
-DESCRIPTIONS = {"server": "server/openapi.json", "trainer": "trainer/openapi.json",
+DESCRIPTIONS = {"server": "server/openapi.json", "trainer": "trainer/service/openapi.json",
                 "collector": "collector/expose/openapi.json"}
 # Files with routes.
 ROUTES = {"server": ("server/*.c", "web/page_models.c"), "trainer": ("trainer/*.c", "web/page_jobs.c"),

@@ -71,7 +71,7 @@ class Container(Case):
 
     def test_unit_tests_that_use_the_kernel_pass(self):
         for name in KERNEL_TESTS:
-            program = os.path.join(BIN, "tests/unit/test_" + name)
+            program = os.path.join(BIN, "tests/unit/collector/test_" + name)
             if not os.path.exists(program):
                 continue
             done = subprocess.run(in_container([program]), check=False,

@@ -87,7 +87,7 @@ class Extract(Case):
 
     def test_agrees_with_the_old_programs_on_recorded_data(self):
         inputs = {"idle": "idle.json", "old": "workload-0.6.json"}
-        # tests/unit/test_golden.c has the container level too.
+        # tests/unit/extract/test_golden.c has the container level too.
         names = sorted(glob.glob(os.path.join(shared("golden", "extract"), "*_aggr.csv")))
         self.assertTrue(names)
         for name in names:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/http_calls.h"
 
-#include "lib/http/http.h"
+#include "lib/http/client/http.h"
 #include "tests/unit/tw_test.h"
 
 #include <stdlib.h>

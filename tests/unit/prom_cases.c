@@ -7,7 +7,7 @@
 #include "lib/field/csv.h"
 #include "tests/unit/tw_test.h"
 #include "trainer/extract/extract.h"
-#include "trainer/extract/prom.h"
+#include "trainer/response/prom.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * goes wrong fails the test.
  */
 
-#include "lib/http/http.h"
+#include "lib/http/client/http.h"
 #include "server/service.h"
 
 extern struct running_server {

@@ -4,7 +4,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "tests/unit/tw_test.h"
-#include "trainer/extract/prom.h"
+#include "trainer/response/prom.h"
 
 #include <stdio.h>
 #include <stdlib.h>

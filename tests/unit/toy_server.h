@@ -7,7 +7,7 @@
  * writes its requests by hand. What goes wrong fails the test.
  */
 
-#include "lib/http/httpd.h"
+#include "lib/http/server/httpd.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -9,7 +9,7 @@
 #include "tests/unit/quick.h"
 #include "tests/unit/same_files.h"
 #include "tests/unit/tw_test.h"
-#include "trainer/extract/prom.h"
+#include "trainer/response/prom.h"
 #include "trainer/fit/trainer.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "trainer/extract/guest.h"
+#include "trainer/response/guest.h"
 #include "trainer/extract/metric_series.h"
 
 #include <math.h>

@@ -11,7 +11,7 @@
  */
 
 #include "lib/core/intern.h"
-#include "trainer/extract/prom_store.h"
+#include "trainer/response/prom_store.h"
 
 #include <stddef.h>
 #include <stdint.h>

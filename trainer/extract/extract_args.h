@@ -52,7 +52,7 @@ struct tw_extract_args {
 	struct tw_quality *quality; /* gets the quality of the recording: all zero bytes,
 				       and yours after a success; or NULL */
 	bool apart;                 /* the response is known to be of one machine */
-	const char *machine; /* the machine to extract (trainer/extract/machines.h);
+	const char *machine; /* the machine to extract (trainer/response/machines.h);
 				NULL: the response must be of one */
 };
 

@@ -8,8 +8,8 @@
  */
 
 #include "trainer/extract/extract_args.h"
-#include "trainer/extract/prom_store.h"
-#include "trainer/extract/schema.h"
+#include "trainer/response/prom_store.h"
+#include "trainer/response/schema.h"
 
 struct tw_err;
 

@@ -4,7 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
 #include "trainer/extract/clock.h"
-#include "trainer/extract/guest.h"
+#include "trainer/response/guest.h"
 #include "trainer/extract/power_series.h"
 
 #include <math.h>

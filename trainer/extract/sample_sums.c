@@ -3,7 +3,7 @@
 
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
-#include "trainer/extract/machines.h"
+#include "trainer/response/machines.h"
 #include "trainer/extract/metric_series.h"
 
 #include <math.h>

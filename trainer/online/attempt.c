@@ -3,8 +3,8 @@
 
 #include "lib/program/log.h"
 #include "trainer/online/rules.h"
-#include "trainer/train_request.h"
-#include "trainer/trainings.h"
+#include "trainer/service/train_request.h"
+#include "trainer/service/trainings.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

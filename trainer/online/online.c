@@ -5,7 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/program/log.h"
-#include "trainer/extract/stop.h"
+#include "trainer/record/stop.h"
 #include "trainer/online/node.h"
 #include "trainer/online/online_metrics.h"
 #include "trainer/online/poll.h"

@@ -8,7 +8,7 @@
  * that is better than the serving one.
  */
 
-#include "trainer/extract/prom_client.h"
+#include "trainer/record/prom_client.h"
 #include "trainer/online/rules.h"
 
 #include <stdint.h>

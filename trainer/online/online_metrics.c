@@ -4,7 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/num.h"
-#include "lib/http/expo.h"
+#include "lib/http/server/expo.h"
 #include "lib/json/json.h"
 
 #include <math.h>

@@ -4,9 +4,9 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
-#include "trainer/extract/metric_choice.h"
-#include "trainer/extract/prom.h"
-#include "trainer/extract/spool.h"
+#include "trainer/record/metric_choice.h"
+#include "trainer/response/prom.h"
+#include "trainer/record/spool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * Reads samples from Prometheus, an interval at a time, and tells the machines apart.
  */
 
-#include "trainer/extract/machines.h"
-#include "trainer/extract/prom_client.h"
+#include "trainer/response/machines.h"
+#include "trainer/record/prom_client.h"
 
 #include <stddef.h>
 #include <stdint.h>

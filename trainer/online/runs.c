@@ -3,9 +3,9 @@
 
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "trainer/extract/prom.h"
-#include "trainer/extract/series_reader.h"
-#include "trainer/extract/spool.h"
+#include "trainer/response/prom.h"
+#include "trainer/record/series_reader.h"
+#include "trainer/record/spool.h"
 #include "trainer/online/store.h"
 
 #include <stdlib.h>

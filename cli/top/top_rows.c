@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/top/top_rows.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MAX 1000000
+#define ID_MAX 12
+
+const char *const tw_top_sort_names[] = {
+	"watts", "cpu", "joules", "time", "name", NULL
+};
+
+/* ---- reading ---- */
+
+static const char *text_of(const json_t *w, const char *key)
+{
+	const char *text = json_string_value(json_object_get(w, key));
+
+	return text != NULL ? text : "";
+}
+
+static double number_of(const json_t *w, const char *key)
+{
+	const json_t *v = json_object_get(w, key);
+
+	return json_is_number(v) ? json_number_value(v) : 0;
+}
+
+/* The members that identify a workload, by level. */
+static char *key_of(const json_t *w, const char *node)
+{
+	static const char *const parts[] = { "pid",          "serial", "cgroup_id",
+					     "container_id", "pod_id", "vm_id",
+					     "job_id",       "step_id" };
+	struct tw_buf b = { 0 };
+
+	tw_buf_adds(&b, node != NULL ? node : "");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		tw_buf_addf(&b, "%s/", text_of(w, parts[i]));
+	return tw_buf_detach(&b, NULL);
+}
+
+static const char *first_of(const json_t *w, const char *const *keys)
+{
+	for (; *keys != NULL; keys++)
+		if (text_of(w, *keys)[0] != '\0')
+			return text_of(w, *keys);
+	return "";
+}
+
+static char *id_of(const json_t *w)
+{
+	/* A process also has the ids of its cgroup, container and pod. */
+	static const char *const ids[] = { "pid",   "cgroup_id", "container_id",
+					   "vm_id", "pod_id",    "job_id",
+					   NULL };
+
+	return strndup(first_of(w, ids), ID_MAX);
+}
+
+static char *name_of(const json_t *w)
+{
+	static const char *const names[] = { "command", "cgroup", "vm_name", "runtime",
+					     "pod_id",  "vm_id",  NULL };
+	struct tw_buf b = { 0 };
+
+	tw_buf_adds(&b, first_of(w, names));
+	if (text_of(w, "step_id")[0] != '\0')
+		tw_buf_addf(&b, "step %s  ", text_of(w, "step_id"));
+	if (text_of(w, "job_id")[0] != '\0')
+		tw_buf_addf(&b, "user %s", text_of(w, "user_id"));
+	if (text_of(w, "pid")[0] != '\0')
+		tw_buf_addf(&b, "  %s", text_of(w, "cgroup"));
+	return tw_buf_detach(&b, NULL);
+}
+
+bool tw_top_adds_up(const json_t *answer, const char *zone)
+{
+	const json_t *kind;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "sum"), i, kind)
+		if (json_is_string(kind) && strcmp(json_string_value(kind), zone) == 0)
+			return true;
+	return false;
+}
+
+/* Add to an unknown figure. */
+static void add(double *to, double value)
+{
+	*to = isnan(*to) ? value : *to + value;
+}
+
+static void read_zones(const json_t *answer, const json_t *w, struct tw_top_row *row,
+		       bool *estimated)
+{
+	static const char *const shown[TW_TOP_ZONES] = { "package", "dram", "gpu" };
+	const json_t *z;
+	size_t i;
+
+	row->dynamic_w = row->idle_w = row->joules = NAN;
+	for (int k = 0; k < TW_TOP_ZONES; k++)
+		row->zone_w[k] = NAN;
+	json_array_foreach(json_object_get(w, "zones"), i, z) {
+		const char *zone = text_of(z, "zone");
+
+		*estimated = *estimated || json_is_true(json_object_get(z, "estimated"));
+		for (int k = 0; k < TW_TOP_ZONES; k++)
+			if (strcmp(zone, shown[k]) == 0)
+				row->zone_w[k] = number_of(z, "dynamic_watts") +
+						 number_of(z, "idle_watts");
+		if (!tw_top_adds_up(answer, zone))
+			continue;
+		add(&row->dynamic_w, number_of(z, "dynamic_watts"));
+		add(&row->idle_w, number_of(z, "idle_watts"));
+		add(&row->joules,
+		    number_of(z, "dynamic_joules") + number_of(z, "idle_joules"));
+	}
+	row->watts = row->dynamic_w + row->idle_w;
+}
+
+static int read_row(const json_t *answer, const json_t *w, const char *node,
+		    struct tw_top_row *row, bool *estimated, struct tw_err *err)
+{
+	if (!json_is_object(w))
+		return tw_fail(err, TW_PARSE, "expected an object, got %s",
+			       tw_json_type_name(w));
+	row->key = key_of(w, node);
+	row->node = node;
+	row->id = id_of(w);
+	row->name = name_of(w);
+	if (row->key == NULL || row->id == NULL || row->name == NULL)
+		return tw_fail(err, TW_NOMEM, "row");
+	row->cpu_ms = number_of(w, "cpu_time_ms");
+	row->cpu = NAN;
+	row->ended = json_is_true(json_object_get(w, "ended"));
+	read_zones(answer, w, row, estimated);
+	return 0;
+}
+
+/* True if the idle power of a model is left out, as in a virtual machine. */
+static bool hides_idle(const json_t *models)
+{
+	const json_t *m;
+	size_t i;
+
+	json_array_foreach(models, i, m)
+		if (strcmp(text_of(m, "idle"), "hidden") == 0)
+			return true;
+	return false;
+}
+
+/* Move the rows of r behind those of out. */
+static int append(struct tw_top_rows *out, struct tw_top_rows *r, struct tw_err *err)
+{
+	struct tw_top_row *at =
+		realloc(out->at, (out->count + r->count + 1) * sizeof(*at));
+
+	if (at == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu workloads", r->count);
+	if (r->count > 0)
+		memcpy(at + out->count, r->at, r->count * sizeof(*at));
+	out->at = at;
+	out->count += r->count;
+	if (r->elapsed_s > out->elapsed_s)
+		out->elapsed_s = r->elapsed_s;
+	out->estimated = out->estimated || r->estimated;
+	out->above_idle = out->above_idle || r->above_idle;
+	r->count = 0;
+	return 0;
+}
+
+int tw_top_rows_add(struct tw_top_rows *out, const char *data, size_t len,
+		    const char *node, struct tw_err *err)
+{
+	struct tw_top_rows r = { .count = 0 };
+	const json_t *list, *w;
+	json_t *root = NULL;
+	int rc = -1;
+	size_t i;
+
+	if (tw_json_parse(data, len, "answer", &root, err) < 0 ||
+	    tw_json_number(root, "answer", "elapsed_seconds", false, &r.elapsed_s, err) <
+		    0 ||
+	    tw_json_array(root, "answer", "workloads", false, &list, err) < 0)
+		goto out;
+	if (json_array_size(list) > ROWS_MAX - out->count) {
+		tw_fail(err, TW_INVALID, "answer: more than %d workloads", ROWS_MAX);
+		goto out;
+	}
+	r.at = calloc(json_array_size(list) + 1, sizeof(*r.at));
+	if (r.at == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu workloads", json_array_size(list));
+		goto out;
+	}
+	json_array_foreach(list, i, w) {
+		if (read_row(root, w, node, &r.at[r.count++], &r.estimated, err) < 0) {
+			tw_err_wrap(err, "answer.workloads[%zu]", i);
+			goto out;
+		}
+	}
+	r.above_idle = hides_idle(json_object_get(root, "models"));
+	rc = append(out, &r, err);
+out:
+	tw_top_rows_release(&r);
+	json_decref(root);
+	return rc;
+}
+
+void tw_top_rows_release(struct tw_top_rows *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		free(r->at[i].key);
+		free(r->at[i].id);
+		free(r->at[i].name);
+	}
+	free(r->at);
+	*r = (struct tw_top_rows){ .count = 0 };
+}
+
+/* ---- order ---- */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct tw_top_row *x = a, *y = b;
+
+	return strcmp(x->key, y->key);
+}
+
+void tw_top_rows_compare(struct tw_top_rows *r, struct tw_top_rows *before, double wall_s)
+{
+	if (before->count == 0 || !(wall_s > 0))
+		return;
+	qsort(before->at, before->count, sizeof(*before->at), by_key);
+	for (size_t i = 0; i < r->count; i++) {
+		const struct tw_top_row *was =
+			bsearch(&r->at[i], before->at, before->count, sizeof(*before->at),
+				by_key);
+
+		/* A new workload has used all its CPU time since. */
+		r->at[i].cpu = (r->at[i].cpu_ms - (was != NULL ? was->cpu_ms : 0)) / 1e3 /
+			       wall_s;
+	}
+}
+
+static double figure(const struct tw_top_row *r, enum tw_top_sort by)
+{
+	const double value = by == TW_TOP_BY_WATTS    ? r->watts
+			     : by == TW_TOP_BY_CPU    ? r->cpu
+			     : by == TW_TOP_BY_JOULES ? r->joules
+						      : r->cpu_ms;
+
+	return isnan(value) ? -1 : value;
+}
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct tw_top_row *x = a, *y = b;
+	const enum tw_top_sort by = *(const enum tw_top_sort *)arg;
+	double first, second;
+
+	if (by == TW_TOP_BY_NAME && strcmp(x->name, y->name) != 0)
+		return strcmp(x->name, y->name);
+	first = figure(x, by);
+	second = figure(y, by);
+	if (by != TW_TOP_BY_NAME && first != second)
+		return first > second ? -1 : 1;
+	return by_key(a, b);
+}
+
+void tw_top_rows_sort(struct tw_top_rows *r, enum tw_top_sort by, bool reverse)
+{
+	if (r->count == 0)
+		return;
+	qsort_r(r->at, r->count, sizeof(*r->at), compare, &by);
+	for (size_t i = 0; reverse && i < r->count / 2; i++) {
+		const struct tw_top_row other = r->at[i];
+
+		r->at[i] = r->at[r->count - 1 - i];
+		r->at[r->count - 1 - i] = other;
+	}
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/top/top_view.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/utf8.h"
+#include "lib/json/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Columns from which on all figures fit. */
+#define WIDE 110
+/* Columns below which only the most important figures are shown. */
+#define NARROW 64
+#define ID_COLUMNS 12
+#define NODE_COLUMNS 10
+#define INVERSE "\033[7m"
+#define PLAIN "\033[m"
+
+/* ---- text ---- */
+
+/* Decode the code point at p; 0 bytes: not UTF-8. */
+static uint32_t decode(const unsigned char *p, size_t *bytes)
+{
+	const size_t n = tw_utf8_length((const char *)p, 4);
+	uint32_t c = n < 2 ? p[0] : p[0] & (0x7fu >> n);
+
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | (p[i] & 0x3f);
+	*bytes = n;
+	return c;
+}
+
+/* Control, bidirectional and invisible characters. */
+static bool is_printable(uint32_t c)
+{
+	return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && c != 0xad &&
+	       !(c >= 0x200b && c <= 0x200f) && !(c >= 0x2028 && c <= 0x202e) &&
+	       !(c >= 0x2060 && c <= 0x206f) && !(c >= 0xd800 && c <= 0xf8ff) &&
+	       c != 0xfeff && !(c >= 0xfff0 && c <= 0xfffb) && c < 0xe0000;
+}
+
+/* Width in columns: East Asian wide characters and emoji take two. */
+static size_t width_of(uint32_t c)
+{
+	return (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
+			       (c >= 0xac00 && c <= 0xd7a3) ||
+			       (c >= 0xf900 && c <= 0xfaff) ||
+			       (c >= 0xfe30 && c <= 0xfe6f) ||
+			       (c >= 0xff00 && c <= 0xff60) ||
+			       (c >= 0x1f300 && c <= 0x1faff) || c >= 0x20000
+		       ? 2
+		       : 1;
+}
+
+size_t tw_top_add_text(struct tw_buf *b, const char *text, size_t columns, bool ascii)
+{
+	size_t used = 0, bytes;
+
+	for (; *text != '\0'; text += bytes) {
+		const uint32_t c = decode((const unsigned char *)text, &bytes);
+		const bool shown = bytes > 0 && is_printable(c) && (!ascii || c < 0x80);
+		const size_t width = shown ? width_of(c) : 1;
+
+		if (columns > 0 && used + width > columns)
+			break;
+		if (shown)
+			tw_buf_add(b, text, bytes);
+		else
+			tw_buf_adds(b, "?");
+		used += width;
+		if (bytes == 0)
+			bytes = 1;
+	}
+	return used;
+}
+
+/*
+ * Clear the line before writing it: clearing after a full line would erase its last
+ * character.
+ */
+static void begin_line(struct tw_buf *b, const struct tw_top_view *v)
+{
+	tw_buf_adds(b, v->screen ? "\033[K" : "");
+}
+
+static void add_line(struct tw_buf *b, const struct tw_top_view *v, const char *text)
+{
+	begin_line(b, v);
+	tw_top_add_text(b, text, v->columns, v->ascii);
+	tw_buf_adds(b, "\n");
+}
+
+/* Whether there is room for the optional columns. */
+static bool is_wide(const struct tw_top_view *v)
+{
+	return v->columns == 0 || v->columns >= WIDE;
+}
+
+static bool is_narrow(const struct tw_top_view *v)
+{
+	return v->columns > 0 && v->columns < NARROW;
+}
+
+/* Whether there is room for the time: with a column of nodes, not in 80 columns. */
+static bool has_time(const struct tw_top_view *v)
+{
+	return !is_narrow(v) && (v->nodes < 2 || is_wide(v));
+}
+
+/* ---- the machine ---- */
+
+/* "package 12.3 W (fake)": the sum by kind of zone, over dies and sockets. */
+static void add_node_zones(struct tw_buf *b, const json_t *zones)
+{
+	const char *done = "";
+	const json_t *z, *y;
+	size_t i, k;
+
+	json_array_foreach(zones, i, z) {
+		const char *zone = json_string_value(json_object_get(z, "zone"));
+		const char *source = json_string_value(json_object_get(z, "source"));
+		double watts = 0;
+		bool first = true;
+
+		if (zone == NULL || source == NULL ||
+		    !json_is_number(json_object_get(z, "watts")))
+			continue;
+		json_array_foreach(zones, k, y) {
+			const char *other = json_string_value(json_object_get(y, "zone"));
+			const char *by = json_string_value(json_object_get(y, "source"));
+
+			if (other == NULL || by == NULL || strcmp(other, zone) != 0 ||
+			    strcmp(by, source) != 0)
+				continue;
+			first = first && k >= i;
+			watts += json_number_value(json_object_get(y, "watts"));
+		}
+		if (!first)
+			continue;
+		tw_buf_addf(b, "%s%s %.1f W (%s)", done, zone, watts, source);
+		done = ", ";
+	}
+	if (done[0] == '\0')
+		tw_buf_adds(b, "no meter tells its power");
+}
+
+/* Whether an estimate includes idle power. */
+static const char *words_for_idle(const char *idle)
+{
+	return idle != NULL && strcmp(idle, "hidden") == 0 ? "above idle" : "with idle";
+}
+
+/* Name the models of estimates and their errors. False: no model is in use. */
+static bool add_models(struct tw_buf *b, const json_t *models)
+{
+	const json_t *m, *mae;
+	const char *name, *zone, *idle, *join = "";
+	size_t i;
+
+	json_array_foreach(models, i, m) {
+		name = json_string_value(json_object_get(m, "model"));
+		if (name == NULL || name[0] == '\0')
+			continue;
+		idle = json_string_value(json_object_get(m, "idle"));
+		tw_buf_addf(b, "%sestimated %s by %s", join, words_for_idle(idle), name);
+		join = "; ";
+		json_object_foreach((json_t *)(uintptr_t)json_object_get(m, "mae_watts"),
+				    zone, mae)
+			tw_buf_addf(b, ", %s +-%.1f W", zone, json_number_value(mae));
+		if (json_is_true(json_object_get(m, "extrapolating")))
+			tw_buf_adds(b, ", beyond what it was trained on");
+	}
+	return join[0] != '\0';
+}
+
+/* A less trusted meter's zone of a kind is not added to the trusted one's. */
+static double total_of(const json_t *answer, const json_t *zones, const char *key)
+{
+	double sum = NAN;
+	const json_t *z;
+	size_t i;
+
+	json_array_foreach(zones, i, z) {
+		const char *zone = json_string_value(json_object_get(z, "zone"));
+		const json_t *value = json_object_get(z, key);
+
+		if (zone == NULL || !tw_top_adds_up(answer, zone) ||
+		    json_is_false(json_object_get(z, "used")) || !json_is_number(value))
+			continue;
+		sum = (isnan(sum) ? 0 : sum) + json_number_value(value);
+	}
+	return sum;
+}
+
+/* How the power is known, what of it is idle power, and how often it is read. */
+static void add_facts(struct tw_buf *b, const json_t *root, const json_t *zones,
+		      bool known)
+{
+	const double idle_w = total_of(root, zones, "idle_power_watts");
+	const json_t *interval = json_object_get(root, "interval_seconds");
+	const bool estimated = add_models(b, json_object_get(root, "models"));
+
+	if (!estimated)
+		tw_buf_adds(b, known ? "measured" : "not measured");
+	if (!isnan(idle_w))
+		tw_buf_addf(b, "; idle %.1f W", idle_w);
+	else if (known && !estimated)
+		tw_buf_adds(b, "; idle power not known yet");
+	if (json_is_number(interval))
+		tw_buf_addf(b, "; tick %g s", json_number_value(interval));
+}
+
+/* Energy is a difference: it is known from the second tick on. */
+static bool is_starting(const json_t *root)
+{
+	const json_t *uptime = json_object_get(root, "uptime_seconds"),
+		     *interval = json_object_get(root, "interval_seconds");
+
+	return json_is_number(uptime) && json_is_number(interval) &&
+	       json_number_value(uptime) < 3 * json_number_value(interval);
+}
+
+int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
+		     struct tw_err *err)
+{
+	struct tw_buf power = { 0 }, facts = { 0 };
+	struct tw_top_node n = { .name = NULL };
+	const json_t *list, *zones;
+	json_t *root = NULL;
+	const char *name;
+	int rc = -1;
+
+	if (tw_json_parse(data, len, "answer", &root, err) < 0 ||
+	    tw_json_array(root, "answer", "workloads", false, &list, err) < 0 ||
+	    tw_json_array(json_array_get(list, 0), "answer.workloads[0]", "zones", false,
+			  &zones, err) < 0 ||
+	    tw_json_text(json_array_get(list, 0), "answer.workloads[0]", "node_name",
+			 false, &name, err) < 0)
+		goto out;
+	n.watts = total_of(root, zones, "watts");
+	n.starting = isnan(n.watts) && is_starting(root);
+	add_node_zones(&power, zones);
+	add_facts(&facts, root, zones, !isnan(n.watts));
+	n.name = strdup(name);
+	n.power = tw_buf_detach(&power, NULL);
+	n.facts = tw_buf_detach(&facts, NULL);
+	if (n.name == NULL || n.power == NULL || n.facts == NULL) {
+		tw_top_node_release(&n);
+		tw_fail(err, TW_NOMEM, "answer");
+		goto out;
+	}
+	*out = n;
+	rc = 0;
+out:
+	tw_buf_clear(&power);
+	tw_buf_clear(&facts);
+	json_decref(root);
+	return rc;
+}
+
+void tw_top_node_release(struct tw_top_node *n)
+{
+	free(n->name);
+	free(n->power);
+	free(n->facts);
+	*n = (struct tw_top_node){ .name = NULL };
+}
+
+static void add_power_line(struct tw_buf *b, const struct tw_top_view *v)
+{
+	double watts = 0;
+	size_t known = 0;
+
+	if (v->nodes == 1) {
+		tw_buf_addf(b, "%s: %s", v->node[0].name, v->node[0].power);
+		return;
+	}
+	for (size_t i = 0; i < v->nodes; i++) {
+		watts += isnan(v->node[i].watts) ? 0 : v->node[i].watts;
+		known += !isnan(v->node[i].watts);
+	}
+	tw_buf_addf(b, "%zu nodes, %.1f W of %zu", v->nodes, watts, known);
+	for (size_t i = 0; i < v->nodes; i++) {
+		tw_buf_addf(b, "%s %s ", i == 0 ? ":" : ",", v->node[i].name);
+		if (isnan(v->node[i].watts))
+			tw_buf_adds(b, "-");
+		else
+			tw_buf_addf(b, "%.1f W", v->node[i].watts);
+	}
+}
+
+static void add_facts_line(struct tw_buf *b, const struct tw_top_view *v)
+{
+	for (size_t i = 0; i < v->nodes; i++) {
+		if (v->nodes > 1)
+			tw_buf_addf(b, "%s%s: ", i > 0 ? " | " : "", v->node[i].name);
+		tw_buf_adds(b, v->node[i].facts);
+	}
+}
+
+/* ---- the course of power ---- */
+
+void tw_top_course_add(struct tw_top_course *c, double watts, double seconds)
+{
+	if (c->count == TW_TOP_COURSE) {
+		memmove(c->watts, c->watts + 1, (TW_TOP_COURSE - 1) * sizeof(*c->watts));
+		c->count--;
+		c->span_s -= c->span_s / TW_TOP_COURSE;
+	}
+	if (c->count > 0)
+		c->span_s += seconds;
+	c->watts[c->count++] = watts;
+}
+
+/* "0:45" or "12:00", minutes and seconds. */
+static void format_span(double s, char *out, size_t size)
+{
+	snprintf(out, size, "%.0f:%02.0f", floor(s / 60), floor(fmod(s, 60)));
+}
+
+/* A mark for a value from 0 to 1. */
+static const char *mark_of(double part, bool ascii)
+{
+	static const char *const bars[] = { "\xe2\x96\x81", "\xe2\x96\x82",
+					    "\xe2\x96\x83", "\xe2\x96\x84",
+					    "\xe2\x96\x85", "\xe2\x96\x86",
+					    "\xe2\x96\x87", "\xe2\x96\x88" };
+	static const char *const letters[] = { "_", ".", "-", "~", "=", "+", "*", "#" };
+	const int last = 7;
+	const int i = part <= 0 ? 0 : part >= 1 ? last : (int)(part * (last + 1));
+
+	return (ascii ? letters : bars)[i > last ? last : i];
+}
+
+/* The scale begins at 0 W: heights are in the ratio of watts. */
+static void add_course_line(struct tw_buf *b, const struct tw_top_view *v)
+{
+	const struct tw_top_course *c = v->course;
+	const size_t width = v->columns == 0   ? 60
+			     : v->columns > 70 ? v->columns - 50
+					       : 16;
+	const size_t from = c->count > width ? c->count - width : 0;
+	double least = NAN, most = NAN;
+	char span[32];
+
+	for (size_t i = from; i < c->count; i++) {
+		least = fmin(least, c->watts[i]);
+		most = fmax(most, c->watts[i]);
+	}
+	if (isnan(most)) {
+		tw_buf_adds(b, "power: not known yet");
+		return;
+	}
+	format_span(c->count > 1 ? c->span_s * (double)(c->count - from - 1) /
+					   (double)(c->count - 1)
+				 : 0,
+		    span, sizeof(span));
+	tw_buf_adds(b, "power ");
+	for (size_t i = from; i < c->count; i++)
+		tw_buf_adds(b, isnan(c->watts[i])
+				       ? " "
+				       : mark_of(most > 0 ? c->watts[i] / most : 0,
+						 v->ascii));
+	tw_buf_addf(b, " %.1f to %.1f W in %s min", least, most, span);
+}
+
+/* ---- rows ---- */
+
+static void add_figure(struct tw_buf *b, double value, int width, int decimals)
+{
+	if (isnan(value))
+		tw_buf_addf(b, " %*s", width, "-");
+	else
+		tw_buf_addf(b, " %*.*f", width, decimals, value);
+}
+
+/* The format of top: minutes, seconds, hundredths. */
+static void add_time(struct tw_buf *b, double ms)
+{
+	const double s = ms / 1e3;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.0f:%05.2f", floor(s / 60), fmod(s, 60));
+	tw_buf_addf(b, " %10s", text);
+}
+
+/* Text in a column of that width. */
+static void add_column(struct tw_buf *b, const char *text, size_t width, bool ascii)
+{
+	size_t used = tw_top_add_text(b, text, width, ascii);
+
+	while (used++ < width)
+		tw_buf_adds(b, " ");
+}
+
+static void draw_row(const struct tw_top_view *v, const struct tw_top_row *r,
+		     struct tw_buf *b)
+{
+	struct tw_buf line = { 0 };
+
+	if (v->nodes > 1) {
+		add_column(&line, r->node != NULL ? r->node : "", NODE_COLUMNS, v->ascii);
+		tw_buf_adds(&line, " ");
+	}
+	add_column(&line, r->id, ID_COLUMNS, v->ascii);
+	add_figure(&line, r->watts, 8, 3);
+	if (!is_narrow(v)) {
+		add_figure(&line, r->dynamic_w, 8, 3);
+		add_figure(&line, r->idle_w, 8, 3);
+	}
+	for (int k = 0; is_wide(v) && k < TW_TOP_ZONES; k++)
+		add_figure(&line, r->zone_w[k], 7, 2);
+	if (is_wide(v))
+		add_figure(&line, r->joules, 10, 1);
+	add_figure(&line, r->cpu * 100, 6, 1);
+	if (has_time(v))
+		add_time(&line, r->cpu_ms);
+	tw_buf_addf(&line, " %c ", r->ended ? '+' : ' ');
+	tw_buf_adds(&line, r->name);
+	add_line(b, v, tw_buf_failed(&line) ? "?" : line.data);
+	tw_buf_clear(&line);
+}
+
+static void draw_columns(const struct tw_top_view *v, struct tw_buf *b)
+{
+	struct tw_buf line = { 0 };
+
+	if (v->nodes > 1)
+		tw_buf_addf(&line, "%-*s ", NODE_COLUMNS, "NODE");
+	tw_buf_addf(&line, "%-*s %8s", ID_COLUMNS, "ID", "WATTS");
+	if (!is_narrow(v))
+		tw_buf_addf(&line, " %8s %8s", "DYNAMIC", "IDLE");
+	if (is_wide(v))
+		tw_buf_addf(&line, " %7s %7s %7s %10s", "PACKAGE", "DRAM", "GPU",
+			    "JOULES");
+	tw_buf_addf(&line, " %6s", "%CPU");
+	if (has_time(v))
+		tw_buf_addf(&line, " %10s", "TIME");
+	tw_buf_adds(&line, "   NAME");
+	begin_line(b, v);
+	tw_buf_adds(b, v->color ? INVERSE : "");
+	tw_top_add_text(b, tw_buf_failed(&line) ? "?" : line.data, v->columns, v->ascii);
+	tw_buf_adds(b, v->color ? PLAIN "\n" : "\n");
+	tw_buf_clear(&line);
+}
+
+static void draw_text(const struct tw_top_view *v, struct tw_buf *b,
+		      void (*add)(struct tw_buf *b, const struct tw_top_view *v))
+{
+	struct tw_buf line = { 0 };
+
+	add(&line, v);
+	add_line(b, v, line.data != NULL ? line.data : "");
+	tw_buf_clear(&line);
+}
+
+static void draw_head(const struct tw_top_view *v, const struct tw_top_rows *r,
+		      struct tw_buf *b)
+{
+	char line[256];
+
+	draw_text(v, b, add_power_line);
+	draw_text(v, b, add_facts_line);
+	if (v->course != NULL)
+		draw_text(v, b, add_course_line);
+	snprintf(line, sizeof(line), "%s: %zu by %s%s, mean of %.1f s%s; %s", v->level,
+		 r->count, tw_top_sort_names[v->by], v->reverse ? " (reverse)" : "",
+		 r->elapsed_s,
+		 !r->estimated   ? ""
+		 : r->above_idle ? ", ESTIMATED above idle"
+				 : ", ESTIMATED with idle",
+		 v->screen ? "q quit, s sort, r reverse, p g c o v b t level, j k rows"
+			   : "+ ended");
+	add_line(b, v, v->message != NULL ? v->message : line);
+	draw_columns(v, b);
+}
+
+size_t tw_top_head(const struct tw_top_view *v)
+{
+	return v->course != NULL ? TW_TOP_HEAD : TW_TOP_HEAD - 1;
+}
+
+void tw_top_draw(const struct tw_top_view *v, const struct tw_top_rows *r,
+		 struct tw_buf *b)
+{
+	const size_t head = tw_top_head(v);
+	size_t room = r->count;
+
+	draw_head(v, r, b);
+	if (v->lines > 0 && v->lines < head + r->count)
+		room = v->lines > head ? v->lines - head : 0;
+	for (size_t i = v->from; i < r->count && i < v->from + room; i++)
+		draw_row(v, &r->at[i], b);
+}

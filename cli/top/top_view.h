@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_CLI_TOP_VIEW_H
+#define TW_CLI_TOP_VIEW_H
+
+/* The screen of `tallywatt top` as lines of text of limited width. */
+
+#include "cli/top/top_rows.h"
+
+struct tw_buf;
+struct tw_err;
+
+/*
+ * Lines above the rows: power by node, how it is known, its course, keys or a message,
+ * column names.
+ */
+#define TW_TOP_HEAD 5
+
+/* The most updates of the course. */
+#define TW_TOP_COURSE 240
+
+/* A machine, from the reply for the level node. */
+struct tw_top_node {
+	char *name;
+	char *power;   /* "package 12.3 W (rapl-sysfs), dram .." */
+	char *facts;   /* "measured, idle 6.0 W; tick 3 s", or the model and its error */
+	double watts;  /* without zones that are parts of others; NaN: unknown */
+	bool starting; /* no watts, and few ticks yet */
+};
+
+/* Watts of all nodes at the last updates, the newest last. */
+struct tw_top_course {
+	double watts[TW_TOP_COURSE];
+	size_t count;
+	double span_s; /* from the first to the last of them */
+};
+
+struct tw_top_view {
+	const struct tw_top_node *node;
+	size_t nodes;
+	const struct tw_top_course *course; /* NULL: no line for it */
+	const char *level;                  /* "process" */
+	const char *message;                /* message instead of the keys, or NULL */
+	enum tw_top_sort by;
+	bool reverse;
+	size_t from;    /* the first visible row */
+	size_t columns; /* width of the terminal; 0: unlimited */
+	size_t lines;   /* height with the head; 0: all rows */
+	bool screen; /* a terminal with keys: lines are cleared before they are written */
+	bool color;  /* the line of column names is inverse */
+	bool ascii;  /* the terminal has no UTF-8 */
+};
+
+/* *out is yours: tw_top_node_release(). */
+int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
+		     struct tw_err *err);
+void tw_top_node_release(struct tw_top_node *n);
+
+/* Add the watts of an update, seconds after the one before. NaN: unknown. */
+void tw_top_course_add(struct tw_top_course *c, double watts, double seconds);
+
+/* Lines above the rows of this view. */
+size_t tw_top_head(const struct tw_top_view *v);
+
+/* Append the lines to b, each with a newline. b keeps a failure. */
+void tw_top_draw(const struct tw_top_view *v, const struct tw_top_rows *r,
+		 struct tw_buf *b);
+
+/*
+ * Append text for a terminal, at most so many columns (0: no limit). '?' replaces bytes
+ * that are not printable, and with ascii all others, too. Returns the number of columns.
+ */
+size_t tw_top_add_text(struct tw_buf *b, const char *text, size_t columns, bool ascii);
+
+#endif /* TW_CLI_TOP_VIEW_H */

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_rows.h"
+#include "cli/command.h"
+#include "cli/train/plan_job.h"
+#include "cli/train/train_publish.h"
+#include "lib/core/buf.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "model-db/signer.h"
+#include "trainer/shards/merge.h"
+#include "trainer/train_result.h"
+
+struct config {
+	/* Those of downloads and of the destination. */
+	struct tw_train_flags flags;
+	struct tw_strs dirs;
+};
+
+#define TEXT(flag, field, what, line) \
+	TW_OPT_ROW(struct config, flag, flags.field, what, line)
+
+static const struct tw_opt options[] = {
+	TW_OPT_ROW_REQUIRED(struct config, "plan", flags.plan, "FILE",
+			    "plan of the training (tallywatt plan)"),
+	{ .name = "model-db",
+	  .env = "TW_MODEL_DB",
+	  .type = TW_OPT_TEXT,
+	  .offset = offsetof(struct config, flags.model_db),
+	  .arg = "DIR",
+	  .help = "publish to this model database" },
+	TEXT("output", output, "FILE", "write the pipeline as a zip"),
+	TW_OPT_ROW(struct config, "sign", flags.sign, "FILE",
+		   "sign with this minisign secret key"),
+	TW_OPT_ROW(struct config, "sign-password-file", flags.sign_password_file, "FILE",
+		   "file with the password of the key [TW_SIGN_PASSWORD]"),
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt merge",
+	.operands = "DIR...",
+	.summary = "Make a pipeline from the parts that workers trained.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+static int take_dirs(void *config, char **operand, size_t count, struct tw_err *err)
+{
+	struct config *c = config;
+
+	if (count == 0)
+		return tw_fail(err, TW_INVALID, "want directories of parts");
+	for (size_t i = 0; i < count; i++)
+		if (tw_strs_adds(&c->dirs, operand[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int check_use(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+
+	if (c->flags.sign != NULL && c->flags.model_db == NULL)
+		return tw_fail(err, TW_INVALID, "--sign without --model-db");
+	return 0;
+}
+
+static int print_report(const struct tw_train_result *r, const struct tw_train_times *t,
+			struct tw_err *err)
+{
+	struct tw_buf report = { 0 };
+	int rc;
+
+	tw_train_result_report(r, t, &report);
+	tw_command_warn(&r->quality);
+	rc = tw_command_print(&report, "report", err);
+	tw_buf_clear(&report);
+	return rc;
+}
+
+static int merge(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+	const struct tw_input_cache cache = tw_train_flags_cache(&c->flags);
+	struct tw_train_flags to = c->flags;
+	struct tw_train_result result = { 0 };
+	struct tw_train_times times = { 0 };
+	const uint64_t start = tw_now_ns();
+	struct tw_signer signer = { 0 };
+	struct tw_plan_job p = { 0 };
+	uint64_t before;
+	int rc = -1;
+
+	if (to.sign != NULL &&
+	    tw_signer_read(to.sign, to.sign_password_file, &signer, err) < 0)
+		goto out;
+	if (tw_plan_job_open(to.plan, &cache, &p, err) < 0)
+		goto out;
+	times.parse_ns = tw_now_ns() - start;
+	if (tw_merge_parts(&p.plan, &p.job, &c->dirs, &result, err) < 0)
+		goto out;
+	before = tw_now_ns();
+	to.name = p.flags.name;
+	to.replace = p.flags.replace;
+	if (tw_train_publish(&to, opts.program, to.sign != NULL ? &signer : NULL, &result,
+			     err) < 0)
+		goto out;
+	times.publish_ns = tw_now_ns() - before;
+	times.total_ns = tw_now_ns() - start;
+	rc = print_report(&result, &times, err);
+out:
+	tw_train_result_release(&result);
+	tw_plan_job_release(&p);
+	tw_signer_release(&signer);
+	return rc;
+}
+
+static void release(void *config)
+{
+	struct config *c = config;
+
+	tw_strs_clear(&c->dirs);
+}
+
+const struct tw_command tw_command_merge = {
+	.name = "merge",
+	.summary = "make a pipeline from the parts of workers",
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.operands = take_dirs,
+	.check = check_use,
+	.work = merge,
+	.release = release,
+};

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_isolation.h"
+#include "cli/command.h"
+#include "cli/train/plan_job.h"
+#include "cli/train/train_flags.h"
+#include "cli/train/train_input.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/json/json.h"
+#include "lib/program/opt_texts.h"
+#include "model-db/publish.h"
+#include "profiler/node_types.h"
+#include "trainer/shards/plan.h"
+#include "trainer/shards/plan_make.h"
+
+#include <inttypes.h>
+
+struct config {
+	struct tw_train_flags flags;
+	struct tw_train_job job; /* that the options describe */
+};
+
+/* ---- the data ---- */
+
+/* Node types, specs and options are those of the whole training. */
+static struct tw_train_job with_one_response(const struct tw_train_job *job,
+					     const struct tw_train_response *r)
+{
+	struct tw_train_job one = *job;
+
+	one.responses = r;
+	one.response_count = 1;
+	one.known = NULL;
+	one.specs = NULL;
+	one.spec_count = 0;
+	one.spec = (struct tw_machine_spec){ 0 };
+	return one;
+}
+
+static int look_at_responses(struct tw_plan_maker *m, const struct config *c,
+			     struct tw_train_input *in, struct tw_err *err)
+{
+	char digest[TW_SHA256_TEXT];
+
+	if (tw_train_input_name(in, &c->flags.input, err) < 0)
+		return -1;
+	for (size_t i = 0; i < in->responses; i++) {
+		struct tw_train_job one;
+
+		if (tw_train_input_load(in, i, NULL, digest, err) < 0)
+			return -1;
+		one = with_one_response(&c->job, &in->response[i]);
+		if (tw_plan_maker_look(m, c->flags.input.at[i], digest, &one, err) < 0)
+			return -1;
+		tw_train_input_unload(in);
+	}
+	return 0;
+}
+
+static int look_at_tables(struct tw_plan_maker *m, struct config *c,
+			  struct tw_train_input *in, struct tw_err *err)
+{
+	struct tw_buf warnings = { 0 };
+	struct tw_strs digests = { 0 };
+	int rc = -1;
+
+	if (tw_train_input_csv(in, &c->flags.csv, c->job.source, c->job.group, &warnings,
+			       NULL, &digests, err) < 0)
+		goto out;
+	tw_command_warn(&warnings);
+	c->job.tables = in->table;
+	c->job.table_count = in->tables;
+	rc = tw_plan_maker_look_at_tables(m, &c->flags.csv, &digests, &c->job, err);
+out:
+	tw_strs_clear(&digests);
+	tw_buf_clear(&warnings);
+	return rc;
+}
+
+static int add_file(void *arg, const char *path, const char *sha256, struct tw_err *err)
+{
+	return tw_plan_maker_add_file(arg, path, sha256, err);
+}
+
+static int make(struct config *c, struct tw_buf *out, struct tw_err *err)
+{
+	const struct tw_train_flags *f = &c->flags;
+	struct tw_isolation_input isolation = { 0 };
+	struct tw_train_input in = { .cache = tw_train_flags_cache(f) };
+	struct tw_plan_maker *m = NULL;
+	struct tw_node_types known = { 0 };
+	struct tw_strs options = { 0 };
+	int rc = -1;
+
+	if (f->model_db != NULL && !f->replace &&
+	    tw_pipeline_known(f->model_db, f->name, &known, err) < 0)
+		goto out;
+	c->job.known = &known;
+	if (tw_isolation_read(&f->isolation, f->model_db, &isolation, err) < 0)
+		goto out;
+	c->job.isolation = isolation.config;
+	if (c->job.isolation.abs_pipeline == NULL)
+		c->job.isolation.abs_pipeline = f->name;
+	c->job.isolation.source = c->job.source;
+	if (tw_train_flags_read_options(f, &c->job, &in, err) < 0 ||
+	    tw_plan_maker_new(&c->job, &m, err) < 0 ||
+	    tw_plan_job_files(f, &c->job, add_file, m, err) < 0 ||
+	    (f->csv.count > 0 ? look_at_tables(m, c, &in, err)
+			      : look_at_responses(m, c, &in, err)) < 0 ||
+	    tw_opts_write(&tw_train_job_opts, f, &options, err) < 0)
+		goto out;
+	rc = tw_plan_maker_finish(m, &c->job, &options, out, err);
+out:
+	tw_plan_maker_free(m);
+	tw_strs_clear(&options);
+	tw_train_input_release(&in);
+	tw_node_types_release(&known);
+	tw_isolation_input_release(&isolation);
+	return rc;
+}
+
+/* ---- the list of units ---- */
+
+static void list_units(const struct tw_plan *p, struct tw_buf *out)
+{
+	double total_s = 0.0;
+
+	tw_buf_addf(out, "%6s %8s %8s  %s\n", "unit", "rows", "cost s", "address");
+	for (size_t i = 0; i < p->units; i++) {
+		const struct tw_plan_unit *u = &p->unit[i];
+
+		tw_buf_addf(out, "%6zu %8zu %8.3f  ", i, p->data[u->data].rows,
+			    u->cost_s);
+		tw_plan_add_address(p, i, out);
+		tw_buf_adds(out, "\n");
+		total_s += u->cost_s;
+	}
+	tw_buf_addf(out, "%zu machines, %zu units, estimated at %.1f s of CPU time\n",
+		    p->machines, p->units, total_s);
+}
+
+static int list_json(const struct tw_plan *p, struct tw_buf *out, struct tw_err *err)
+{
+	json_t *list = json_array();
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < p->units; i++) {
+		const struct tw_plan_unit *u = &p->unit[i];
+		const struct tw_plan_data *d = &p->data[u->data];
+		struct tw_buf address = { 0 };
+
+		tw_plan_add_address(p, i, &address);
+		if (tw_buf_failed(&address) ||
+		    json_array_append_new(
+			    list,
+			    json_pack(
+				    "{s:I, s:s, s:s?, s:I, s:s, s:s, s:s, s:s, s:I, s:f}",
+				    "unit", (json_int_t)i, "address", address.data,
+				    "machine", p->machine[d->machine].name, "node_type",
+				    (json_int_t)p->machine[d->machine].node_type,
+				    "source", d->source, "output", d->output, "group",
+				    d->group, "trainer", u->trainer, "rows",
+				    (json_int_t)d->rows, "cost_s", u->cost_s)) < 0)
+			rc = tw_fail(err, TW_NOMEM, "list of units");
+		tw_buf_clear(&address);
+	}
+	if (rc == 0)
+		tw_buf_add_json_pretty(out, list);
+	json_decref(list);
+	return rc;
+}
+
+static int print_units(const struct tw_buf *text, bool json, struct tw_err *err)
+{
+	struct tw_buf out = { 0 };
+	struct tw_plan p = { 0 };
+	int rc = -1;
+
+	if (tw_plan_parse(text->data, text->len, "plan", &p, err) < 0)
+		return -1;
+	if (json && list_json(&p, &out, err) < 0)
+		goto out;
+	if (!json)
+		list_units(&p, &out);
+	rc = tw_command_print(&out, "list of units", err);
+out:
+	tw_buf_clear(&out);
+	tw_plan_release(&p);
+	return rc;
+}
+
+static int plan(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+	struct tw_buf text = { 0 };
+	int rc = -1;
+
+	if (make(c, &text, err) < 0)
+		goto out;
+	if (c->flags.output != NULL &&
+	    tw_file_replace(c->flags.output, text.data, text.len, err) < 0)
+		goto out;
+	rc = print_units(&text, c->flags.json, err);
+out:
+	tw_buf_clear(&text);
+	return rc;
+}
+
+static int check_use(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+
+	if (tw_train_flags_check_input(&c->flags, err) < 0)
+		return -1;
+	return tw_train_flags_job(&c->flags, &c->job, err);
+}
+
+static void release(void *config)
+{
+	struct config *c = config;
+
+	tw_train_job_release(&c->flags, &c->job);
+}
+
+const struct tw_command tw_command_plan = {
+	.name = "plan",
+	.summary = "divide a training into units for several workers",
+	.opts = &tw_plan_opts,
+	.config_size = sizeof(struct config),
+	.check = check_use,
+	.work = plan,
+	.release = release,
+};

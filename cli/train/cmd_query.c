@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_credentials.h"
+#include "cli/cmd_rows.h"
+#include "cli/command.h"
+#include "lib/core/date.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/program/kepler_key.h"
+#include "lib/program/opt.h"
+#include "trainer/record/prom_query.h"
+#include "trainer/record/stop.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+struct config {
+	char *server, *start, *end, *metric, *output, *to_csv;
+	struct tw_strs match, thirdparty;
+	uint64_t last_ms, step_ms, timeout_ms, retry_ms, answer_max;
+	uint32_t points;
+	bool progress;
+	struct tw_credentials_config web;
+	struct tw_prom_range range; /* computed from start, end, last and step */
+	struct tw_credentials access;
+};
+
+#define TEXT(flag, variable, field, preset, what, line)                       \
+	{                                                                     \
+		.name = flag, .env = variable, .type = TW_OPT_TEXT,           \
+		.offset = offsetof(struct config, field), .fallback = preset, \
+		.arg = what, .help = line                                     \
+	}
+#define LIST(flag, variable, how, field, what, line)                                \
+	{                                                                           \
+		.name = flag, .env = variable, .type = how,                         \
+		.offset = offsetof(struct config, field), .arg = what, .help = line \
+	}
+#define DURATION(flag, variable, field, preset, line)                         \
+	{                                                                     \
+		.name = flag, .env = variable, .type = TW_OPT_DURATION_MS,    \
+		.offset = offsetof(struct config, field), .fallback = preset, \
+		.arg = "TIME", .help = line                                   \
+	}
+
+static const struct tw_opt options[] = {
+	TEXT("server", "PROM_SERVER", server, "http://localhost:9090", "URL",
+	     "URL of Prometheus, or of a server with its API"),
+	TW_OPT_ROW_REQUIRED(struct config, "output", output, "FILE",
+			    "file to write the response to"),
+	TEXT("to-csv", NULL, to_csv, NULL, "DIR",
+	     "also write a table of each metric into this directory: METRIC.csv"),
+	TEXT("start", NULL, start, NULL, "TIME",
+	     "first time: 2026-11-21T12:00:00Z, or seconds since the epoch"),
+	TEXT("end", NULL, end, NULL, "TIME", "last time (default: now)"),
+	DURATION("last", "PROM_QUERY_INTERVAL", last_ms, "300s",
+		 "length of the recording, without --start"),
+	DURATION("step", "PROM_QUERY_STEP", step_ms, "3s", "time between two samples"),
+	LIST("match", NULL, TW_OPT_TEXTS, match, "MATCHERS",
+	     "only series with these labels: instance=\"a\",job=~\"b|c\""),
+	TEXT("metric", NULL, metric, NULL, "REGEX",
+	     "names of metrics, instead of those of a schema"),
+	LIST("thirdparty-metrics", "PROM_THIRDPARTY_METRICS", TW_OPT_LIST, thirdparty,
+	     "NAMES", "additional metrics, separated by commas"),
+	{ .name = "points",
+	  .type = TW_OPT_U32,
+	  .offset = offsetof(struct config, points),
+	  .fallback = "11000",
+	  .arg = "N",
+	  .help = "limit of a series' samples in one reply of the server",
+	  .min = 1,
+	  .max = 10000000 },
+	DURATION("timeout", NULL, timeout_ms, "150s", "time limit of a request"),
+	DURATION("retry-for", NULL, retry_ms, "2m",
+		 "time to repeat requests without an answer"),
+	{ .name = "max-answer",
+	  .type = TW_OPT_SIZE_BYTES,
+	  .offset = offsetof(struct config, answer_max),
+	  .fallback = "2GiB",
+	  .arg = "SIZE",
+	  .help = "size limit of a reply" },
+	{ .name = "progress",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct config, progress),
+	  .help = "print progress even if stderr is no terminal" },
+	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt query",
+	.summary = "Write a response file from a Prometheus server.",
+	.opt = options,
+	.count = sizeof(options) / sizeof(options[0]),
+};
+
+static const char *const old_keys[] = {
+	"PROM_SERVER",
+	"PROM_QUERY_INTERVAL",
+	"PROM_QUERY_STEP",
+	"PROM_SSL_DISABLE",
+	"PROM_HEADERS",
+	"PROM_THIRDPARTY_METRICS",
+	NULL,
+};
+
+static void say(const char *text)
+{
+	fprintf(stderr, "tallywatt query: %s\n", text);
+}
+
+/* On a terminal, overwrite one line. */
+static void show_progress(void *arg, const char *metric, size_t number, size_t metrics,
+			  double part)
+{
+	(void)arg;
+	fprintf(stderr, "%stallywatt query: %zu of %zu metrics, %3.0f %% of %.64s%s",
+		isatty(2) ? "\r\033[K" : "", number, metrics, part * 100, metric,
+		isatty(2) ? "" : "\n");
+}
+
+static int find_range(const struct config *c, struct tw_prom_range *out,
+		      struct tw_err *err)
+{
+	struct tw_prom_range range = { .step_ms = (int64_t)c->step_ms };
+
+	range.end_ms = (int64_t)time(NULL) * 1000;
+	if (c->step_ms == 0 || c->step_ms > (uint64_t)TW_DATE_MAX_MS)
+		return tw_fail(err, TW_INVALID, "--step is not above 0");
+	if (c->end != NULL && tw_parse_date_ms(c->end, &range.end_ms, err) < 0)
+		return tw_err_wrap(err, "--end");
+	if (c->start != NULL) {
+		if (tw_parse_date_ms(c->start, &range.start_ms, err) < 0)
+			return tw_err_wrap(err, "--start");
+	} else if (c->last_ms > (uint64_t)range.end_ms) {
+		return tw_fail(err, TW_INVALID, "--last reaches before 1970");
+	} else {
+		range.start_ms = range.end_ms - (int64_t)c->last_ms;
+	}
+	if (range.start_ms > range.end_ms)
+		return tw_fail(err, TW_INVALID, "the start is after the end");
+	*out = range;
+	return 0;
+}
+
+static void report(const struct config *c, const struct tw_prom_query_result *r,
+		   bool shown)
+{
+	if (shown)
+		fprintf(stderr,
+			"%stallywatt query: '%s': %zu metrics, %zu series, %" PRIu64
+			" samples\n",
+			isatty(2) ? "\r\033[K" : "", c->output, r->metrics, r->series,
+			r->samples);
+	if (r->not_finite > 0)
+		fprintf(stderr,
+			"tallywatt query: %" PRIu64 " samples that are NaN or infinite "
+			"were left out\n",
+			r->not_finite);
+}
+
+static int query(void *config, struct tw_err *err)
+{
+	const struct config *c = config;
+	bool shown = c->progress || isatty(2);
+	const struct tw_prom_query q = { .range = c->range,
+					 .match = &c->match,
+					 .metrics = c->metric,
+					 .more = &c->thirdparty,
+					 .points = c->points,
+					 .output = c->output,
+					 .csv_dir = c->to_csv,
+					 .progress = shown ? show_progress : NULL };
+	struct tw_prom_client_config how = { .url = c->server,
+					     .access = c->access.access,
+					     .timeout_ms = c->timeout_ms,
+					     .retry_ms = c->retry_ms,
+					     .answer_max = c->answer_max,
+					     .say = say };
+	struct tw_prom_client *client = NULL;
+	struct tw_prom_query_result result;
+	struct tw_stop stop = { 0 };
+	int rc = -1;
+
+	if (tw_stop_open(&stop, err) < 0)
+		return -1;
+	how.stop = &stop;
+	if (tw_http_init(err) < 0 || tw_prom_client_new(&how, &client, err) < 0 ||
+	    tw_prom_query_run(client, &q, &result, err) < 0)
+		goto out;
+	report(c, &result, shown);
+	rc = 0;
+out:
+	if (rc < 0 && shown && isatty(2))
+		fputc('\n', stderr);
+	tw_prom_client_free(client);
+	tw_stop_close(&stop);
+	return rc;
+}
+
+static int check_use(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+
+	if (find_range(c, &c->range, err) < 0)
+		return -1;
+	return tw_cmd_credentials_open(&c->access, &c->web, "PROM_HEADERS",
+				       "tallywatt query", err);
+}
+
+static void release(void *config)
+{
+	struct config *c = config;
+
+	tw_credentials_release(&c->access);
+}
+
+const struct tw_command tw_command_query = {
+	.name = "query",
+	.summary = "record a response from a Prometheus server",
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.old_keys = old_keys,
+	.check = check_use,
+	.work = query,
+	.release = release,
+};

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/train/train_flags.h"
+
+#include "cli/cmd_rows.h"
+#include "cli/command.h"
+#include "cli/train/input_query.h"
+#include "cli/train/train_input.h"
+#include "isolator/isolator.h"
+#include "lib/core/array.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "model-db/pipeline.h"
+#include "profiler/name.h"
+#include "trainer/extract/smooth.h"
+#include "trainer/fit/trainer.h"
+#include "trainer/names.h"
+#include "trainer/train.h"
+#include "trainer/train_until.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT(flag, field, what, line) \
+	TW_OPT_ROW(struct tw_train_flags, flag, field, what, line)
+#define LIST(flag, field, what, line)                                          \
+	{                                                                      \
+		.name = flag, .type = TW_OPT_LIST,                             \
+		.offset = offsetof(struct tw_train_flags, field), .arg = what, \
+		.help = line                                                   \
+	}
+#define NUMBER(flag, field, preset, most, line)                                       \
+	{                                                                             \
+		.name = flag, .type = TW_OPT_U32,                                     \
+		.offset = offsetof(struct tw_train_flags, field), .fallback = preset, \
+		.arg = "N", .help = line, .max = most                                 \
+	}
+
+/* Data and machines; a plan has them in another form. */
+#define INPUT_ROWS                                                                      \
+	LIST("input", input, "FILES",                                                   \
+	     "Prometheus responses to train from: [MACHINE=]FILE, or a URL"),           \
+		LIST("csv", csv, "FILES", "or extracted tables: [GROUP=]FILE"),         \
+		LIST("spec", spec, "FILE|here",                                         \
+		     "spec of the machine (tallywatt spec), or here: this machine; of " \
+		     "several: MACHINE=FILE"),                                          \
+		TEXT("vendor", vendor, "NAME", "vendor of the machine's CPUs"),         \
+		TEXT("processor", processor, "NAME", "model of the machine's CPUs"),    \
+		NUMBER("cores", cores, "0", 65536, "logical CPUs of the machine"),      \
+		NUMBER("chips", chips, "0", 1024, "CPU packages of the machine"),       \
+		NUMBER("memory", memory, "0", 1u << 24, "memory of the machine, GiB"),  \
+		NUMBER("frequency", frequency, "0", 100000,                             \
+		       "frequency of the machine, MHz"),                                \
+		NUMBER("threads-per-core", threads_per_core, "0", 64,                   \
+		       "threads of a core"),                                            \
+		TEXT("cache", cache, "DIR",                                             \
+		     "directory for downloads of inputs (default: "                     \
+		     "$XDG_CACHE_HOME/tallywatt)"),                                     \
+		TW_CREDENTIALS_OPTS(struct tw_train_flags, NULL)
+
+/* What the models depend on beside the data: the options of a plan. */
+#define JOB_ROWS                                                                        \
+	TEXT("name", name, "NAME", "name of the pipeline"),                             \
+		TEXT("source", source, "SOURCE",                                        \
+		     "energy source (default: all of the response)"),                   \
+		TEXT("group", group, "GROUP",                                           \
+		     "feature group (default: all of the response)"),                   \
+		LIST("thirdparty-metrics", names, "NAMES",                              \
+		     "metrics to use as features, in addition to the group's, or "      \
+		     "alone"),                                                          \
+		TEXT("trainers", trainers, "NAMES",                                     \
+		     "comma-separated trainers (default: all but AutoTrainer)"),        \
+		TEXT("abs-trainers", abs_trainers, "NAMES",                             \
+		     "trainers of AbsPower models, instead of --trainers"),             \
+		TEXT("dyn-trainers", dyn_trainers, "NAMES",                             \
+		     "trainers of DynPower models, instead of --trainers"),             \
+		{ .name = "isolator",                                                   \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .fallback = TW_ISOLATOR_DEFAULT,                                      \
+		  .offset = offsetof(struct tw_train_flags, isolator),                  \
+		  .arg = "NAME",                                                        \
+		  .help = "isolator of DynPower models" },                              \
+		TW_ISOLATION_OPTS(struct tw_train_flags),                               \
+		{ .name = "model-db",                                                   \
+		  .env = "TW_MODEL_DB",                                                 \
+		  .type = TW_OPT_TEXT,                                                  \
+		  .offset = offsetof(struct tw_train_flags, model_db),                  \
+		  .arg = "DIR",                                                         \
+		  .help = "publish to this model database" },                           \
+		{ .name = "replace",                                                    \
+		  .type = TW_OPT_BOOL,                                                  \
+		  .offset = offsetof(struct tw_train_flags, replace),                   \
+		  .help = "replace the pipeline instead of adding to it" },             \
+		TEXT("origin", origin, "TEXT",                                          \
+		     "origin of the data (default: the file's name)"),                  \
+		TEXT("machine", machine, "NAME",                                        \
+		     "only this machine (default: all, each a node type); with --csv: " \
+		     "its machine"),                                                    \
+		NUMBER("seed", seed, "1", UINT32_MAX,                                   \
+		       "seed of random choices; same data and seed give the same "      \
+		       "models"),                                                       \
+		NUMBER("folds", folds, "0", 100,                                        \
+		       "number of blocks of time to validate on; 0: 5"),                \
+		TEXT("workloads", workloads, "FILE|inputs",                             \
+		     "validate also with workloads left out: those of a table, or "     \
+		     "each input"),                                                     \
+		{ .name = "shuffled",                                                   \
+		  .type = TW_OPT_BOOL,                                                  \
+		  .offset = offsetof(struct tw_train_flags, shuffled),                  \
+		  .help = "also report the errors of shuffled rows, for comparison" },  \
+		{ .name = "unconstrained",                                              \
+		  .type = TW_OPT_BOOL,                                                  \
+		  .offset = offsetof(struct tw_train_flags, unconstrained),             \
+		  .help = "fit as kepler-model-server does, for comparison" },          \
+		TW_OPTS_EXTRACTOR(struct tw_train_flags, extractor, window),            \
+		TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics, gauges,       \
+			       correct_lag)
+
+static const struct tw_opt options[] = {
+	INPUT_ROWS,
+	JOB_ROWS,
+	TEXT("output", output, "FILE", "write the pipeline as a zip"),
+	TW_OPTS_SIGN(struct tw_train_flags),
+	NUMBER("threads", threads, "0", 1024, "number of threads; 0: one for each CPU"),
+	TEXT("keep-until", keep_until, "mae:W,mape:%",
+	     "train on growing prefixes of the data until this accuracy"),
+	TEXT("plan", plan, "FILE",
+	     "train units of this plan (tallywatt plan), which has the other options"),
+	TEXT("units", units, "I/N|FILE",
+	     "units of the plan: the I-th of N shards, or those of a file, one a line"),
+	TEXT("parts", parts, "DIR",
+	     "directory for the results of the units, for tallywatt merge"),
+	{ .name = "json",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct tw_train_flags, json),
+	  .help = "print the models as JSON" },
+	TEXT("url", url, "URL",
+	     "train at this tw-trainer instead, and show the progress"),
+};
+
+const struct tw_opts tw_train_opts = {
+	.program = "tallywatt train",
+	.summary = "Train a pipeline of power models.",
+	.opt = options,
+	.count = TW_COUNT(options),
+};
+
+static const struct tw_opt plan_options[] = {
+	INPUT_ROWS,
+	JOB_ROWS,
+	TEXT("output", output, "FILE", "write the plan to this file"),
+	{ .name = "json",
+	  .type = TW_OPT_BOOL,
+	  .offset = offsetof(struct tw_train_flags, json),
+	  .help = "print JSON" },
+};
+
+const struct tw_opts tw_plan_opts = {
+	.program = "tallywatt plan",
+	.summary = "Divide a training into units that several workers train.",
+	.opt = plan_options,
+	.count = TW_COUNT(plan_options),
+};
+
+static const struct tw_opt job_options[] = { JOB_ROWS };
+
+const struct tw_opts tw_train_job_opts = {
+	.program = "plan",
+	.opt = job_options,
+	.count = TW_COUNT(job_options),
+};
+
+/* ---- what to do ---- */
+
+/* The trainers of an output type: its own option, else --trainers, else all. */
+static int list_trainers(const char *own, const char *both, struct tw_strs *out,
+			 struct tw_err *err)
+{
+	if (own != NULL || both != NULL)
+		return tw_strs_split(out, own != NULL ? own : both, err);
+	for (size_t i = 0; i < tw_trainer_count(); i++)
+		if (!tw_trainer_at(i)->slow &&
+		    tw_strs_adds(out, tw_trainer_at(i)->name, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int set_text(char out[TW_SPEC_TEXT], const char *flag, const char *text,
+		    struct tw_err *err)
+{
+	if (text == NULL)
+		return 0;
+	if (strlen(text) >= TW_SPEC_TEXT)
+		return tw_fail(err, TW_INVALID, "--%s: longer than %d bytes", flag,
+			       TW_SPEC_TEXT - 1);
+	strcpy(out, text);
+	return 0;
+}
+
+static void set_figure(uint32_t *out, uint32_t given)
+{
+	if (given != 0)
+		*out = given;
+}
+
+/* Flags override --spec. */
+static int set_spec(const struct tw_train_flags *f, struct tw_machine_spec *s,
+		    struct tw_err *err)
+{
+	set_figure(&s->cores, f->cores);
+	set_figure(&s->chips, f->chips);
+	set_figure(&s->memory_gib, f->memory);
+	set_figure(&s->frequency_mhz, f->frequency);
+	set_figure(&s->threads_per_core, f->threads_per_core);
+	if (set_text(s->vendor, "vendor", f->vendor, err) < 0)
+		return -1;
+	if (set_text(s->processor, "processor", f->processor, err) < 0)
+		return -1;
+	tw_processor_drop_cores(s->processor);
+	return 0;
+}
+
+struct tw_input_cache tw_train_flags_cache(const struct tw_train_flags *f)
+{
+	return (struct tw_input_cache){ .dir = f->cache, .web = &f->web };
+}
+
+int tw_train_flags_check_input(struct tw_train_flags *f, struct tw_err *err)
+{
+	if (tw_input_query_chunk(&f->input, err) < 0)
+		return tw_err_wrap(err, "--input");
+	if ((f->input.count == 0) == (f->csv.count == 0))
+		return tw_fail(err, TW_INVALID, "want one of --input and --csv");
+	if (f->name == NULL)
+		return tw_fail(err, TW_INVALID, "--name is missing");
+	if (f->csv.count > 0 && f->source == NULL)
+		return tw_fail(err, TW_INVALID, "--csv needs --source");
+	if (f->csv.count > 0 && f->correct_lag)
+		return tw_fail(
+			err, TW_INVALID,
+			"--correct-lag needs --input; a table is corrected when it is "
+			"extracted");
+	return 0;
+}
+
+int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
+		       struct tw_err *err)
+{
+	if (tw_pipeline_name_check(f->name, strlen(f->name), err) < 0)
+		return -1;
+	if (f->folds == 1)
+		return tw_fail(err, TW_INVALID,
+			       "--folds: 1 leaves no rows to train on, want 2 or more");
+	job->name = f->name;
+	job->origin = f->origin;
+	job->smooth = f->extractor > 0 ? f->window : 0;
+	job->seed = f->seed;
+	job->threads = f->threads;
+	job->folds = f->folds;
+	job->resets = (enum tw_resets)f->resets;
+	job->vm_metrics = f->vm_metrics;
+	job->correct_lag = f->correct_lag;
+	job->machine = f->machine;
+	job->shuffled = f->shuffled;
+	job->unconstrained = f->unconstrained;
+	job->by_response = f->workloads != NULL && strcmp(f->workloads, "inputs") == 0;
+	if (f->source != NULL && tw_names_source(f->source, &job->source, err) < 0)
+		return -1;
+	if (f->group != NULL && tw_names_group(f->group, &job->group, err) < 0)
+		return -1;
+	if (tw_thirdparty_init(&f->thirdparty, &f->names, err) < 0)
+		return tw_err_wrap(err, "--thirdparty-metrics");
+	if (tw_thirdparty_declare(&f->thirdparty, &f->gauges, err) < 0)
+		return tw_err_wrap(err, "--gauges");
+	job->thirdparty = &f->thirdparty;
+	job->group = tw_thirdparty_group(job->thirdparty, job->group);
+	if (tw_names_isolator(f->isolator, &job->isolator, err) < 0 ||
+	    set_spec(f, &job->spec, err) < 0)
+		return -1;
+	if (list_trainers(f->abs_trainers, f->trainers, &job->abs_trainers, err) < 0 ||
+	    list_trainers(f->dyn_trainers, f->trainers, &job->dyn_trainers, err) < 0)
+		return -1;
+	if (job->abs_trainers.count == 0 && job->dyn_trainers.count == 0)
+		return tw_fail(err, TW_INVALID, "--trainers names none");
+	if (tw_names_trainers(&job->abs_trainers, "abs_trainers", err) < 0)
+		return -1;
+	return tw_names_trainers(&job->dyn_trainers, "dyn_trainers", err);
+}
+
+int tw_train_flags_until(const struct tw_train_flags *f, struct tw_until *out,
+			 bool *wanted, struct tw_err *err)
+{
+	*wanted = f->keep_until != NULL;
+	if (*wanted && tw_until_parse(f->keep_until, out, err) < 0)
+		return tw_err_wrap(err, "--keep-until");
+	return 0;
+}
+
+/* ---- the data ---- */
+
+static int read_tables(const struct tw_train_flags *f, const struct tw_train_job *job,
+		       struct tw_train_input *in, struct tw_err *err)
+{
+	struct tw_buf warnings = { 0 };
+	int rc = -1;
+
+	if (tw_train_input_csv(in, &f->csv, job->source, job->group, &warnings, NULL,
+			       NULL, err) < 0)
+		goto out;
+	tw_command_warn(&warnings);
+
+	rc = 0;
+out:
+	tw_buf_clear(&warnings);
+	return rc;
+}
+
+int tw_train_flags_read_options(const struct tw_train_flags *f, struct tw_train_job *job,
+				struct tw_train_input *in, struct tw_err *err)
+{
+	in->thirdparty = job->thirdparty;
+	if (f->workloads != NULL && !job->by_response) {
+		if (tw_workload_runs_load(f->workloads, &in->workloads, err) < 0)
+			return -1;
+		job->workloads = &in->workloads;
+	}
+	if (tw_train_input_specs(in, &f->spec, &job->spec, err) < 0 ||
+	    set_spec(f, &job->spec, err) < 0)
+		return -1;
+	job->specs = in->spec;
+	job->spec_count = in->specs;
+	return 0;
+}
+
+int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job,
+			struct tw_train_input *in, struct tw_err *err)
+{
+	if (tw_train_flags_read_options(f, job, in, err) < 0)
+		return -1;
+	if (f->csv.count > 0) {
+		if (read_tables(f, job, in, err) < 0)
+			return -1;
+	} else if (tw_train_input_responses(in, &f->input, err) < 0) {
+		return -1;
+	}
+	job->responses = in->response;
+	job->response_count = in->responses;
+	job->tables = in->table;
+	job->table_count = in->tables;
+	return 0;
+}
+
+void tw_train_job_release(struct tw_train_flags *f, struct tw_train_job *job)
+{
+	tw_strs_clear(&job->abs_trainers);
+	tw_strs_clear(&job->dyn_trainers);
+	tw_thirdparty_release(&f->thirdparty);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/http/server/httpd_guard.h"
+
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+/* Interval of the guard's thread. */
+#define INTERVAL_MS 1000
+
+/* No deadline. */
+#define NEVER_MS UINT64_MAX
+
+struct tw_guarded {
+	int fd;
+	void *owner;
+	uint64_t answer_ms;
+	atomic_ullong until_ms; /* deadline, or NEVER_MS */
+	size_t uncounted;       /* bytes of the body that are less than a KiB */
+	struct tw_guarded *before, *after;
+};
+
+struct tw_guard {
+	pthread_mutex_t lock; /* guards the list and stop */
+	pthread_cond_t stopped;
+	struct tw_guarded *first;
+	bool stop;
+	uint64_t answer_ms;
+	bool has_thread;
+	pthread_t thread;
+};
+
+/* The server's threads then read an end of file and close the connection. */
+static void shut_down_late(struct tw_guard *g)
+{
+	const uint64_t now = tw_now_ms();
+
+	for (struct tw_guarded *c = g->first; c != NULL; c = c->after)
+		if (now > atomic_load_explicit(&c->until_ms, memory_order_relaxed))
+			shutdown(c->fd, SHUT_RDWR);
+}
+
+static void *run(void *arg)
+{
+	struct tw_guard *g = arg;
+
+	pthread_mutex_lock(&g->lock);
+	while (!g->stop) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_sec += INTERVAL_MS / 1000;
+		pthread_cond_timedwait(&g->stopped, &g->lock, &until);
+		shut_down_late(g);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return NULL;
+}
+
+void tw_guard_end_late(struct tw_guard *g)
+{
+	pthread_mutex_lock(&g->lock);
+	shut_down_late(g);
+	pthread_mutex_unlock(&g->lock);
+}
+
+/* A late connection is already shut down, but may need a while to close. */
+static uint64_t wait_for(const struct tw_guarded *c, uint64_t now)
+{
+	const uint64_t until = atomic_load_explicit(&c->until_ms, memory_order_relaxed);
+
+	if (until == NEVER_MS)
+		return NEVER_MS;
+	return until >= now ? until - now + 1 : INTERVAL_MS;
+}
+
+int tw_guard_wait_ms(struct tw_guard *g)
+{
+	const uint64_t now = tw_now_ms();
+	uint64_t least = NEVER_MS;
+
+	pthread_mutex_lock(&g->lock);
+	for (const struct tw_guarded *c = g->first; c != NULL; c = c->after) {
+		const uint64_t wait = wait_for(c, now);
+
+		least = wait < least ? wait : least;
+	}
+	pthread_mutex_unlock(&g->lock);
+	if (least == NEVER_MS)
+		return -1;
+	return least < INT_MAX ? (int)least : INT_MAX;
+}
+
+int tw_guard_open(bool thread, uint64_t answer_ms, struct tw_guard **out,
+		  struct tw_err *err)
+{
+	struct tw_guard *g = calloc(1, sizeof(*g));
+	pthread_condattr_t monotonic;
+	int e;
+
+	if (g == NULL)
+		return tw_fail(err, TW_NOMEM, "deadlines of connections");
+	pthread_mutex_init(&g->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&g->stopped, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	g->answer_ms = answer_ms != 0 ? answer_ms : TW_GUARD_ANSWER_MS;
+	g->has_thread = thread;
+	e = thread ? pthread_create(&g->thread, NULL, run, g) : 0;
+	if (e != 0) {
+		pthread_cond_destroy(&g->stopped);
+		pthread_mutex_destroy(&g->lock);
+		free(g);
+		return tw_fail_errno(err, e, "cannot start a thread");
+	}
+	*out = g;
+	return 0;
+}
+
+void tw_guard_close(struct tw_guard *g)
+{
+	if (g == NULL)
+		return;
+	pthread_mutex_lock(&g->lock);
+	g->stop = true;
+	pthread_cond_signal(&g->stopped);
+	pthread_mutex_unlock(&g->lock);
+	if (g->has_thread)
+		pthread_join(g->thread, NULL);
+	pthread_cond_destroy(&g->stopped);
+	pthread_mutex_destroy(&g->lock);
+	free(g);
+}
+
+static void set_deadline(struct tw_guarded *c, uint64_t until_ms)
+{
+	atomic_store_explicit(&c->until_ms, until_ms, memory_order_relaxed);
+}
+
+struct tw_guarded *tw_guard_add(struct tw_guard *g, int fd, void *owner)
+{
+	struct tw_guarded *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		return NULL;
+	c->fd = fd;
+	c->owner = owner;
+	c->answer_ms = g->answer_ms;
+	atomic_init(&c->until_ms, tw_now_ms() + TW_GUARD_HEAD_MS);
+	pthread_mutex_lock(&g->lock);
+	c->after = g->first;
+	if (c->after != NULL)
+		c->after->before = c;
+	g->first = c;
+	pthread_mutex_unlock(&g->lock);
+	return c;
+}
+
+void *tw_guard_owner(const struct tw_guarded *c)
+{
+	return c->owner;
+}
+
+void tw_guard_drop(struct tw_guard *g, struct tw_guarded *c)
+{
+	if (c == NULL)
+		return;
+	pthread_mutex_lock(&g->lock);
+	if (c->before != NULL)
+		c->before->after = c->after;
+	else
+		g->first = c->after;
+	if (c->after != NULL)
+		c->after->before = c->before;
+	pthread_mutex_unlock(&g->lock);
+	free(c);
+}
+
+void tw_guard_waiting(struct tw_guarded *c)
+{
+	if (c != NULL)
+		set_deadline(c, tw_now_ms() + TW_GUARD_HEAD_MS);
+}
+
+void tw_guard_receiving(struct tw_guarded *c)
+{
+	tw_guard_waiting(c);
+	if (c != NULL)
+		c->uncounted = 0;
+}
+
+/*
+ * A client that sends 16 KiB/s or more never reaches the deadline, however small the
+ * pieces are in which its bytes arrive.
+ */
+void tw_guard_received(struct tw_guarded *c, size_t bytes)
+{
+	size_t kib;
+
+	if (c == NULL)
+		return;
+	kib = bytes / 1024;
+	c->uncounted += bytes % 1024;
+	kib += c->uncounted / 1024;
+	c->uncounted %= 1024;
+	atomic_fetch_add_explicit(&c->until_ms, kib * TW_GUARD_MS_PER_KIB,
+				  memory_order_relaxed);
+}
+
+void tw_guard_working(struct tw_guarded *c)
+{
+	if (c != NULL)
+		set_deadline(c, NEVER_MS);
+}
+
+void tw_guard_answering(struct tw_guarded *c)
+{
+	if (c != NULL)
+		set_deadline(c, tw_now_ms() + c->answer_ms);
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "cli/top/top_view.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "tests/unit/fail_alloc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ZONE(name, dynamic, idle)                                         \
+	"{\"zone\":\"" name "\",\"dynamic_joules\":10,\"idle_joules\":5," \
+	"\"dynamic_watts\":" dynamic ",\"idle_watts\":" idle              \
+	",\"source\":\"x\",\"estimated\":false}"
+#define PROCESS(pid, command, ms, zones)                                             \
+	"{\"pid\":\"" pid "\",\"serial\":\"1\",\"command\":\"" command               \
+	"\",\"cgroup\":\"/a\",\"container_id\":\"\",\"vm_id\":\"\",\"ended\":false," \
+	"\"cpu_time_ms\":" ms ",\"zones\":[" zones "]}"
+#define ANSWER_OF(sum, list)                                                             \
+	"{\"elapsed_seconds\":3,\"sum\":[" sum "],\"workloads\":[" list "],\"models\":[" \
+	"]}"
+#define ANSWER(list) ANSWER_OF("\"package\",\"dram\"", list)
+
+static const char two[] = ANSWER(PROCESS(
+	"7", "b", "1000",
+	ZONE("package", "1", "2") "," ZONE(
+		"core", "1", "0")) "," PROCESS("8", "a", "61230",
+					       ZONE("package", "4",
+						    "0.5") "," ZONE("dram", "1", "0")));
+
+static struct tw_top_rows read_rows(const char *text)
+{
+	struct tw_top_rows r = { .count = 0 };
+	struct tw_err err = { 0 };
+
+	if (tw_top_rows_add(&r, text, strlen(text), NULL, &err) < 0)
+		fail_msg("%s", err.text);
+	return r;
+}
+
+static void the_zones_of_the_answers_sum_are_added_up(void **state)
+{
+	struct tw_top_rows r = read_rows(two);
+
+	(void)state;
+	assert_int_equal(r.count, 2);
+	assert_string_equal(r.at[0].id, "7");
+	assert_string_equal(r.at[0].name, "b  /a");
+	assert_true(fabs(r.at[0].watts - 3) <= 0);
+	assert_true(fabs(r.at[1].watts - 5.5) <= 0);
+	assert_true(fabs(r.at[1].joules - 30) <= 0);
+	assert_true(isnan(r.at[0].zone_w[TW_TOP_DRAM]) && isnan(r.at[0].cpu));
+	assert_false(r.estimated);
+	tw_top_rows_release(&r);
+	/* A GPU is a part of the platform. */
+	r = read_rows(
+		ANSWER_OF("\"platform\"",
+			  PROCESS("7", "b", "1",
+				  ZONE("platform", "9", "1") "," ZONE(
+					  "psys", "3", "0") "," ZONE("gpu", "2", "0"))));
+	assert_true(fabs(r.at[0].watts - 10) <= 0);
+	assert_true(fabs(r.at[0].joules - 15) <= 0);
+	tw_top_rows_release(&r);
+	r = read_rows(ANSWER_OF("", PROCESS("7", "b", "1", ZONE("package", "9", "1"))));
+	assert_true(isnan(r.at[0].watts) && isnan(r.at[0].joules));
+	tw_top_rows_release(&r);
+	r = read_rows(ANSWER(PROCESS("7", "b", "1", "")));
+	assert_true(isnan(r.at[0].watts));
+	tw_top_rows_release(&r);
+}
+
+static void rows_are_sorted_as_asked(void **state)
+{
+	static const struct {
+		enum tw_top_sort by;
+		bool reverse;
+		const char *first;
+	} cases[] = {
+		{ TW_TOP_BY_WATTS, false, "8" }, { TW_TOP_BY_WATTS, true, "7" },
+		{ TW_TOP_BY_NAME, false, "8" },  { TW_TOP_BY_TIME, false, "8" },
+		{ TW_TOP_BY_TIME, true, "7" },   { TW_TOP_BY_JOULES, false, "8" },
+		{ TW_TOP_BY_CPU, false, "7" }, /* neither is known: by key */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_top_rows r = read_rows(two);
+
+		tw_top_rows_sort(&r, cases[i].by, cases[i].reverse);
+		assert_string_equal(r.at[0].id, cases[i].first);
+		tw_top_rows_release(&r);
+	}
+}
+
+static void cpus_are_those_used_between_two_answers(void **state)
+{
+	struct tw_top_rows before = read_rows(two);
+	struct tw_top_rows now = read_rows(
+		ANSWER(PROCESS("8", "a", "62230", "") "," PROCESS("9", "c", "500", "")));
+
+	(void)state;
+	tw_top_rows_compare(&now, &before, 2);
+	assert_true(fabs(now.at[0].cpu - 0.5) <= 1e-9);
+	assert_true(fabs(now.at[1].cpu - 0.25) <= 1e-9);
+	tw_top_rows_release(&before);
+	tw_top_rows_release(&now);
+}
+
+static void shows(const char *text, size_t columns, const char *wanted, size_t used)
+{
+	struct tw_buf b = { 0 };
+
+	assert_int_equal(tw_top_add_text(&b, text, columns, false), used);
+	assert_string_equal(b.data != NULL ? b.data : "", wanted);
+	tw_buf_clear(&b);
+}
+
+static void a_name_cannot_reach_the_terminal(void **state)
+{
+	(void)state;
+	shows("plain \xc3\xa9", 0, "plain \xc3\xa9", 7);
+	shows("\033[2J\x07\x7f\n", 0, "?[2J???", 7);
+	shows("\xc2\x9b"
+	      "31m",
+	      0, "?31m", 4);
+	shows("a\xe2\x80\xae"
+	      "b",
+	      0, "a?b", 3);
+	shows("\xff\xc3", 0, "??", 2);
+	shows("\xe6\xb1\x89\xe6\xb1\x89", 3, "\xe6\xb1\x89", 2);
+	shows("abc", 2, "ab", 2);
+}
+
+static void a_picture_has_no_more_lines_and_columns_than_it_may(void **state)
+{
+	struct tw_top_rows r = read_rows(two);
+	struct tw_top_node node = { .name = (char[]){ "vm" },
+				    .power = (char[]){ "package 12.3 W (fake)" },
+				    .facts = (char[]){ "measured; idle 6.0 W" } };
+	struct tw_top_view v = { .node = &node, .nodes = 1, .level = "process" };
+	struct tw_buf b = { 0 };
+	size_t lines = 0;
+
+	(void)state;
+	tw_top_rows_sort(&r, TW_TOP_BY_WATTS, false);
+	tw_top_draw(&v, &r, &b);
+	assert_non_null(strstr(b.data, "process: 2 by watts, mean of 3.0 s; + ended\n"));
+	assert_non_null(strstr(b.data, "8               5.500    5.000    0.500    4.50 "
+				       "   1.00       -       30.0      -    1:01.23   "
+				       "a  /a\n"));
+	tw_buf_clear(&b);
+	v.columns = 70;
+	v.lines = 5;
+	v.from = 1;
+	tw_top_draw(&v, &r, &b);
+	for (const char *p = b.data, *end; (end = strchr(p, '\n')) != NULL; p = end + 1) {
+		assert_true(end - p <= 70);
+		lines++;
+	}
+	assert_int_equal(lines, 5);
+	assert_non_null(strstr(b.data, "b  /a\n"));
+	tw_buf_clear(&b);
+	tw_top_rows_release(&r);
+}
+
+static void an_estimate_is_labelled(void **state)
+{
+	static const char text[] =
+		"{\"sum\":[\"package\",\"dram\"],\"workloads\":[{\"node_name\":\"vm\","
+		"\"zones\":["
+		"{\"zone\":\"package\",\"source\":\"model\",\"watts\":2},"
+		"{\"zone\":\"package\",\"source\":\"model\",\"watts\":3},"
+		"{\"zone\":\"dram\",\"source\":\"model\",\"missing\":\"x\"}]}],"
+		"\"models\":[{\"model\":\"M_0\",\"idle\":\"hidden\",\"extrapolating\":"
+		"true,"
+		"\"mae_watts\":{\"package\":1.25}}]}";
+	struct tw_err err = { 0 };
+	struct tw_top_node n = { .name = NULL };
+
+	(void)state;
+	assert_int_equal(tw_top_node_read(text, strlen(text), &n, &err), 0);
+	assert_string_equal(n.name, "vm");
+	assert_string_equal(n.power, "package 5.0 W (model)");
+	assert_string_equal(
+		n.facts, "estimated above idle by M_0, package +-1.2 W, beyond what it "
+			 "was trained on");
+	assert_true(fabs(n.watts - 5) <= 0);
+	tw_top_node_release(&n);
+}
+
+static void the_summary_says_whether_estimates_include_idle_power(void **state)
+{
+	static const char *const wanted[][2] = {
+		{ "hidden", "mean of 1.0 s, ESTIMATED above idle; + ended\n" },
+		{ "scaled", "mean of 1.0 s, ESTIMATED with idle; + ended\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		struct tw_top_view v = { .level = "process" };
+		struct tw_buf b = { 0 };
+		struct tw_top_rows r;
+		char text[256];
+
+		snprintf(text, sizeof(text),
+			 "{\"elapsed_seconds\":1,\"workloads\":[{\"pid\":7,\"zones\":[{"
+			 "\"zone\":\"package\",\"estimated\":true}]}],\"models\":[{"
+			 "\"idle\":\"%s\"}]}",
+			 wanted[i][0]);
+		r = read_rows(text);
+		tw_top_draw(&v, &r, &b);
+		assert_non_null(strstr(b.data, wanted[i][1]));
+		tw_buf_clear(&b);
+		tw_top_rows_release(&r);
+	}
+}
+
+static void measured_power_is_stated_with_idle_power_and_interval(void **state)
+{
+	static const char text[] =
+		"{\"interval_seconds\":3,\"sum\":[\"package\",\"dram\"],\"workloads\":[{"
+		"\"node_name\":\"n\",\"zones\":["
+		"{\"zone\":\"package\",\"source\":\"rapl\",\"watts\":9,"
+		"\"idle_power_watts\":5.5},{\"zone\":\"core\",\"source\":\"rapl\","
+		"\"watts\":4},{\"zone\":\"dram\",\"source\":\"rapl\",\"watts\":1,"
+		"\"idle_power_watts\":0.5},{\"zone\":\"package\",\"source\":\"acpi\","
+		"\"watts\":70,\"used\":false}]}],\"models\":[]}";
+	struct tw_top_node n = { .name = NULL };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_top_node_read(text, strlen(text), &n, &err), 0);
+	assert_string_equal(n.facts, "measured; idle 6.0 W; tick 3 s");
+	assert_true(fabs(n.watts - 10) <= 0);
+	tw_top_node_release(&n);
+}
+
+static void the_course_of_power_is_drawn_from_zero_watts(void **state)
+{
+	struct tw_top_node node = { .name = (char[]){ "n" },
+				    .power = (char[]){ "p" },
+				    .facts = (char[]){ "f" } };
+	struct tw_top_course c = { .count = 0 };
+	struct tw_top_view v = {
+		.node = &node, .nodes = 1, .level = "pod", .course = &c, .ascii = true
+	};
+	struct tw_top_rows none = { .count = 0 };
+	struct tw_buf b = { 0 };
+
+	(void)state;
+	tw_top_draw(&v, &none, &b);
+	assert_non_null(strstr(b.data, "power: not known yet\n"));
+	tw_buf_clear(&b);
+	tw_top_course_add(&c, 4, 3);
+	tw_top_course_add(&c, NAN, 3);
+	tw_top_course_add(&c, 0, 3);
+	tw_top_course_add(&c, 8, 60);
+	tw_top_draw(&v, &none, &b);
+	assert_non_null(strstr(b.data, "power = _# 0.0 to 8.0 W in 1:06 min\n"));
+	tw_buf_clear(&b);
+	v.ascii = false;
+	tw_top_draw(&v, &none, &b);
+	assert_non_null(
+		strstr(b.data, "power \xe2\x96\x85 \xe2\x96\x81\xe2\x96\x88 0.0"));
+	tw_buf_clear(&b);
+	for (int i = 0; i < 2 * TW_TOP_COURSE; i++)
+		tw_top_course_add(&c, 1, 3);
+	assert_int_equal(c.count, TW_TOP_COURSE);
+	v.columns = 80;
+	tw_top_draw(&v, &none, &b);
+	assert_non_null(strstr(b.data, " 1.0 to 1.0 W in 1:"));
+	tw_buf_clear(&b);
+}
+
+static void rows_of_two_nodes_are_apart(void **state)
+{
+	char fact[] = "x";
+	struct tw_top_node node[2] = { { .name = (char[]){ "one" }, .watts = 2 },
+				       { .name = (char[]){ "zw\xc3\xb6lf" },
+					 .watts = NAN } };
+	struct tw_top_view v = {
+		.node = node, .nodes = 2, .level = "process", .ascii = true
+	};
+	struct tw_top_rows r = { .count = 0 };
+	struct tw_err err = { 0 };
+	struct tw_buf b = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		node[i].power = node[i].facts = fact;
+		assert_int_equal(
+			tw_top_rows_add(&r, two, strlen(two), node[i].name, &err), 0);
+	}
+	assert_int_equal(r.count, 4);
+	assert_string_not_equal(r.at[0].key, r.at[2].key);
+	v.columns = 80;
+	tw_top_draw(&v, &r, &b);
+	assert_non_null(strstr(b.data, "2 nodes, 2.0 W of 1: one 2.0 W, zw?lf -\n"));
+	assert_non_null(strstr(b.data, "\nNODE       ID              WATTS"));
+	assert_non_null(strstr(b.data, "\nzw?lf      8 "));
+	tw_buf_clear(&b);
+	v.columns = 40;
+	tw_top_draw(&v, &r, &b);
+	assert_null(strstr(b.data, "DYNAMIC"));
+	tw_buf_clear(&b);
+	tw_top_rows_release(&r);
+}
+
+static void a_malformed_answer_is_rejected(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} cases[] = {
+		{ "", "answer" },
+		{ "{}", "elapsed_seconds" },
+		{ "{\"elapsed_seconds\":1}", "workloads" },
+		{ "{\"elapsed_seconds\":1,\"workloads\":[7]}",
+		  "answer.workloads[0]: expected an object" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_top_rows r = { .count = 0 };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(tw_top_rows_add(&r, cases[i].text, strlen(cases[i].text),
+						 NULL, &err),
+				 -1);
+		assert_int_equal(err.code, TW_PARSE);
+		if (strstr(err.text, cases[i].why) == NULL)
+			fail_msg("'%s' is not in '%s'", cases[i].why, err.text);
+	}
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_top_rows r = { .count = 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_top_rows_add(&r, two, strlen(two), NULL, &err);
+		if (!fail_alloc_hit()) {
+			assert_int_equal(rc, 0);
+			tw_top_rows_release(&r);
+			return;
+		}
+		tw_top_rows_release(&r);
+		if (rc < 0)
+			assert_int_equal(err.code, TW_NOMEM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_zones_of_the_answers_sum_are_added_up),
+		cmocka_unit_test(rows_are_sorted_as_asked),
+		cmocka_unit_test(cpus_are_those_used_between_two_answers),
+		cmocka_unit_test(a_name_cannot_reach_the_terminal),
+		cmocka_unit_test(a_picture_has_no_more_lines_and_columns_than_it_may),
+		cmocka_unit_test(an_estimate_is_labelled),
+		cmocka_unit_test(the_summary_says_whether_estimates_include_idle_power),
+		cmocka_unit_test(measured_power_is_stated_with_idle_power_and_interval),
+		cmocka_unit_test(the_course_of_power_is_drawn_from_zero_watts),
+		cmocka_unit_test(rows_of_two_nodes_are_apart),
+		cmocka_unit_test(a_malformed_answer_is_rejected),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A conversation with a controller: a script takes its part. */
+#include "tests/unit/tw_test.h"
+
+#include "collector/ask/redfish_client.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/collector/scripted_bmc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void assert_fails(struct tw_redfish *r, enum tw_code code, const char *text)
+{
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_redfish_connect(r, &err), -1);
+	assert_string_equal(err.text, text);
+	assert_int_equal(err.code, code);
+}
+
+static void the_client_logs_in_finds_the_chassis_reads_and_logs_out(void **state)
+{
+	struct tw_redfish_power power;
+	struct tw_err err = { 0 };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	assert_int_equal(tw_redfish_connect(&r, &err), 0);
+	assert_int_equal(r.sources, 1);
+	assert_string_equal(r.source[0].id, "1");
+	assert_string_equal(r.source[0].path, CHASSIS "/1/Power");
+	assert_int_equal(tw_redfish_read(&r, &r.source[0], &power, &err), 0);
+	assert_float_equal(power.power_w, 100, 0);
+	tw_redfish_logout(&r);
+	tw_redfish_logout(&r);
+	assert_int_equal(b.logins, 1);
+	assert_int_equal(b.logouts, 1);
+}
+
+static void a_session_that_has_expired_is_made_anew_once(void **state)
+{
+	struct tw_redfish_power power;
+	struct tw_err err = { 0 };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	assert_int_equal(tw_redfish_connect(&r, &err), 0);
+	b.expired = true;
+	assert_int_equal(tw_redfish_read(&r, &r.source[0], &power, &err), 0);
+	assert_int_equal(b.logins, 2);
+	/* One whose new session is not taken, either, is not asked for a third. */
+	b.wants_basic = true;
+	assert_int_equal(tw_redfish_read(&r, &r.source[0], &power, &err), -1);
+	assert_int_equal(err.code, TW_DENIED);
+	assert_string_equal(err.text, CHASSIS "/1/Power answers 401: who?");
+	assert_int_equal(b.logins, 3);
+}
+
+static void without_sessions_it_is_basic_only_where_that_may_be(void **state)
+{
+	static const struct {
+		enum tw_redfish_auth auth;
+		unsigned status;
+		bool fine;
+		unsigned logins;
+	} cases[] = {
+		{ TW_REDFISH_AUTO, 404, true, 1 },     { TW_REDFISH_AUTO, 405, true, 1 },
+		{ TW_REDFISH_AUTO, 501, true, 1 },     { TW_REDFISH_AUTO, 401, false, 1 },
+		{ TW_REDFISH_SESSION, 405, false, 1 }, { TW_REDFISH_BASIC, 405, true, 0 }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_err err = { 0 };
+		struct tw_redfish r;
+		struct bmc b;
+
+		bmc_set_up(&b, &r);
+		b.wants_basic = true;
+		b.login_status = cases[i].status;
+		r.config.auth = cases[i].auth;
+		assert_int_equal(tw_redfish_connect(&r, &err), cases[i].fine ? 0 : -1);
+		assert_int_equal(b.logins, cases[i].logins);
+		if (cases[i].status == 401)
+			assert_int_equal(err.code, TW_DENIED);
+	}
+}
+
+static void errors_are_reported(void **state)
+{
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	b.token = NULL;
+	assert_fails(&r, TW_PARSE, SESSIONS ": no X-Auth-Token");
+	bmc_set_up(&b, &r);
+	b.down = true;
+	assert_fails(&r, TW_IO, "no route");
+	bmc_set_up(&b, &r);
+	bmc_add(&b, V1, 200, "rubbish");
+	assert_int_equal(tw_redfish_connect(&r, &(struct tw_err){ 0 }), -1);
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 503, "{\"error\":{\"message\":\"starting\"}}");
+	assert_fails(&r, TW_INVALID, CHASSIS " answers 503: starting");
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS "/1/Power", 500, "{}");
+	assert_fails(&r, TW_NOTFOUND,
+		     "no chassis reports power: 1: " CHASSIS "/1/Power answers 500");
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS "/1", 200, "{\"Id\":\"1\"}");
+	assert_fails(&r, TW_NOTFOUND, "no chassis reports power");
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[],\"Members@odata.nextLink\":\"" CHASSIS "\"}");
+	assert_fails(&r, TW_INVALID, CHASSIS ": more than 16 pages");
+}
+
+static void sources_stay_where_a_new_search_fails(void **state)
+{
+	struct tw_err err = { 0 };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	assert_int_equal(tw_redfish_connect(&r, &err), 0);
+	bmc_add(&b, CHASSIS "/1/Power", 500, "{}");
+	assert_int_equal(tw_redfish_connect(&r, &err), -1);
+	assert_int_equal(r.sources, 1);
+}
+
+static void add_chassis(struct bmc *b, const char *path, const char *doc)
+{
+	bmc_add(b, path, 200, doc);
+}
+
+static void the_outermost_chassis_with_a_reading_counts(void **state)
+{
+	static const char inner[] = "{\"Id\":\"in\",\"Power\":" LINK(
+		CHASSIS "/in/Power") ",\"Links\":"
+				     "{\"ContainedBy\":" LINK(CHASSIS "/mid/") "}}";
+	static const char middle[] =
+		"{\"Id\":\"mid\",\"Links\":{\"ContainedBy\":" LINK(CHASSIS "/out") "}}";
+	static const char outer[] = "{\"Id\":\"out\",\"Power\":" LINK(
+		CHASSIS "/out/Power") ",\"Links\":"
+				      "{\"ContainedBy\":" LINK(CHASSIS "/out") "}}";
+	const char *only[] = { "in" };
+	const struct tw_strs in = { .at = (char **)(uintptr_t)only, .count = 1 };
+	struct tw_err err = { 0 };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/in") "," LINK(CHASSIS "/mid") "," LINK(
+			CHASSIS "/out") "]}");
+	add_chassis(&b, CHASSIS "/in", inner);
+	add_chassis(&b, CHASSIS "/mid", middle);
+	add_chassis(&b, CHASSIS "/out", outer);
+	bmc_add(&b, CHASSIS "/in/Power", 200,
+		"{\"PowerControl\":[{\"PowerConsumedWatts\":1}]}");
+	/* The outer one tells nothing: the inner one is the outermost that does. */
+	assert_int_equal(tw_redfish_connect(&r, &err), 0);
+	assert_int_equal(r.sources, 1);
+	assert_string_equal(r.source[0].id, "in");
+	bmc_add(&b, CHASSIS "/out/Power", 200,
+		"{\"PowerControl\":[{\"PowerConsumedWatts\":2}]}");
+	/* It contains itself, which nobody can. */
+	assert_int_equal(tw_redfish_connect(&r, &err), 0);
+	assert_int_equal(r.sources, 1);
+	assert_string_equal(r.source[0].id, "out");
+	r.config.chassis = &in;
+	assert_int_equal(tw_redfish_connect(&r, &err), 0);
+	assert_int_equal(r.sources, 1);
+	assert_string_equal(r.source[0].id, "in");
+}
+
+static void chassis_around_each_other_are_refused(void **state)
+{
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/1") "," LINK(CHASSIS "/2") "]}");
+	bmc_add(&b, CHASSIS "/1", 200,
+		"{\"Id\":\"1\",\"Power\":" LINK(
+			CHASSIS "/1/Power") ",\"Links\":"
+					    "{\"ContainedBy\":" LINK(CHASSIS "/2") "}}");
+	bmc_add(&b, CHASSIS "/2", 200,
+		"{\"Id\":\"2\",\"Power\":" LINK(
+			CHASSIS "/1/Power") ",\"Links\":"
+					    "{\"ContainedBy\":" LINK(CHASSIS "/1") "}}");
+	assert_fails(&r, TW_INVALID,
+		     "no chassis is outermost: all of them contain each other");
+}
+
+#define WATTS(w) "{\"PowerControl\":[{\"PowerConsumedWatts\":" w "}]}"
+#define READS(w) "{\"PowerWatts\":{\"Reading\":" w "}}"
+#define OF(id, type) "{\"Id\":\"" id "\",\"ChassisType\":\"" type "\""
+
+/* Exactly one source, of that id and power. */
+static void assert_one(struct tw_redfish *r, const char *id, double watts)
+{
+	struct tw_redfish_power power;
+	struct tw_err err = { 0 };
+
+	if (tw_redfish_connect(r, &err) < 0 ||
+	    tw_redfish_read(r, &r->source[0], &power, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(r->sources, 1);
+	assert_string_equal(r->source[0].id, id);
+	assert_float_equal(power.power_w, watts, 0);
+}
+
+static void a_chassis_that_cannot_be_read_hides_no_other_one(void **state)
+{
+	static const struct {
+		unsigned status;
+		const char *body;
+	} cases[] = { { 404, "{}" },
+		      { 403, "{}" },
+		      { 500, "{\"error\":{\"message\":\"broken\"}}" },
+		      { 200, "<html>" },
+		      { 200, "{\"Power\":7}" } };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_err why = { 0 };
+
+		bmc_set_up(&b, &r);
+		bmc_add(&b, CHASSIS, 200,
+			"{\"Members\":[" LINK(CHASSIS "/2") "," LINK(CHASSIS "/1") "]}");
+		bmc_add(&b, CHASSIS "/2", cases[i].status, cases[i].body);
+		assert_one(&r, "1", 100);
+		assert_int_equal(r.skipped, 1);
+		/* Without another one, it is the reason. */
+		bmc_add(&b, CHASSIS "/1", 404, "{}");
+		assert_int_equal(tw_redfish_connect(&r, &why), -1);
+		if (strstr(why.text, "no chassis reports power: " CHASSIS "/2") == NULL)
+			fail_msg("%s", why.text);
+	}
+	/* A wrong password is not one chassis' trouble. */
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS "/1", 401, "{}");
+	assert_fails(&r, TW_DENIED, CHASSIS "/1 answers 401");
+}
+
+static void an_id_that_is_no_text_is_that_of_the_path(void **state)
+{
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS "/1", 200,
+		"{\"Id\":1,\"Power\":" LINK(CHASSIS "/1/Power") "}");
+	assert_one(&r, "1", 100);
+}
+
+static void a_placeholder_of_0_w_hides_no_other_source(void **state)
+{
+	static const char *const zeros[] = { "0", "-1", "4294967295" };
+	char zero[64];
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(zeros) / sizeof(zeros[0]); i++) {
+		bmc_set_up(&b, &r);
+		snprintf(zero, sizeof(zero), READS("%s"), zeros[i]);
+		bmc_add(&b, CHASSIS "/1", 200,
+			OF("1", "RackMount") ",\"Power\":" LINK(
+				CHASSIS
+				"/1/Power") ",\"EnvironmentMetrics\":" LINK(CHASSIS
+									    "/1/E") "}");
+		bmc_add(&b, CHASSIS "/1/E", 200, zero);
+		assert_one(&r, "1", 100);
+		assert_int_equal(r.source[0].kind, TW_REDFISH_POWER);
+		/* Where all are, the most trusted one is read. */
+		bmc_add(&b, CHASSIS "/1/Power", 200, WATTS("0"));
+		assert_one(&r, "1", strtod(zeros[i], NULL));
+		assert_int_equal(r.source[0].kind, TW_REDFISH_METRICS);
+	}
+}
+
+static void a_chassis_of_0_w_around_another_one_hides_it_not(void **state)
+{
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/out") "," LINK(CHASSIS "/in") "]}");
+	bmc_add(&b, CHASSIS "/out", 200,
+		OF("out",
+		   "Enclosure") ",\"EnvironmentMetrics\":" LINK(CHASSIS "/out/E") "}");
+	bmc_add(&b, CHASSIS "/in", 200,
+		OF("in", "Blade") ",\"EnvironmentMetrics\":" LINK(
+			CHASSIS
+			"/in/E") ",\"Links\":{\"ContainedBy\":" LINK(CHASSIS "/out") "}"
+										     "}");
+	bmc_add(&b, CHASSIS "/out/E", 200, READS("0"));
+	bmc_add(&b, CHASSIS "/in/E", 200, READS("300"));
+	assert_one(&r, "in", 300);
+	assert_int_equal(r.skipped, 1);
+	bmc_add(&b, CHASSIS "/out/E", 200, READS("900"));
+	assert_one(&r, "out", 900);
+	assert_int_equal(r.skipped, 0);
+}
+
+/* The host's chassis, and the tray of its GPUs, as on a DGX H100. */
+static void add_dgx(struct bmc *b)
+{
+	bmc_add(b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/HGX_Chassis_0") "," LINK(CHASSIS
+									 "/D") "]}");
+	bmc_add(b, CHASSIS "/D", 200,
+		OF("D", "Other") ",\"Power\":" LINK(
+			CHASSIS "/1/Power") ",\"Sensors\":" LINK(CHASSIS "/D/S") "}");
+	bmc_add(b, CHASSIS "/1/Power", 200,
+		"{\"PowerControl\":[{\"PowerMetrics\":{\"AverageConsumedWatts\":0,"
+		"\"IntervalInMin\":0}}]}");
+	bmc_add(b, CHASSIS "/D/S", 200,
+		"{\"Members\":[" LINK(CHASSIS "/D/S/PWR_PSU0") "," LINK(
+			CHASSIS
+			"/D/S/PWR_SYSTEM") "," LINK(CHASSIS "/D/S/TEMP_SYSTEM") "]"
+										"}");
+	bmc_add(b, CHASSIS "/D/S/PWR_PSU0", 200,
+		"{\"ReadingType\":\"Power\",\"Reading\":351}");
+	bmc_add(b, CHASSIS "/D/S/PWR_SYSTEM", 200,
+		"{\"ReadingType\":\"Power\",\"Reading\":1950}");
+	bmc_add(b, CHASSIS "/HGX_Chassis_0", 200,
+		OF("HGX_Chassis_0",
+		   "Zone") ",\"EnvironmentMetrics\":" LINK(CHASSIS "/H/E") "}");
+	bmc_add(b, CHASSIS "/H/E", 200, READS("825.38"));
+}
+
+static void a_tray_of_gpus_is_not_the_machine(void **state)
+{
+	char *tray[] = { (char[]){ "HGX_Chassis_0" } };
+	const struct tw_strs named = { .at = tray, .count = 1 };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	add_dgx(&b);
+	assert_one(&r, "D", 1950);
+	assert_string_equal(r.source[0].path, CHASSIS "/D/S/PWR_SYSTEM");
+	/* Whatever its type is. */
+	bmc_add(&b, CHASSIS "/HGX_Chassis_0", 200,
+		OF("HGX_Chassis_0",
+		   "RackMount") ",\"EnvironmentMetrics\":" LINK(CHASSIS "/H/E") "}");
+	assert_one(&r, "D", 1950);
+	/* Two sensors of the whole: neither is known to be the machine. */
+	bmc_add(&b, CHASSIS "/D/S", 200,
+		"{\"Members\":[" LINK(CHASSIS "/D/S/PWR_SYSTEM") "," LINK(
+			CHASSIS "/D/S/total_power") "]}");
+	bmc_add(&b, CHASSIS "/D/S/total_power", 200,
+		"{\"ReadingType\":\"Power\",\"Reading\":1900}");
+	assert_one(&r, "D", 0);
+	r.config.chassis = &named;
+	assert_one(&r, "HGX_Chassis_0", 825.38);
+}
+
+static void modules_with_sensors_are_read_where_they_are_named(void **state)
+{
+	char *only[] = { (char[]){ "M_0" } };
+	const struct tw_strs named = { .at = only, .count = 1 };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200, "{\"Members\":[" LINK(CHASSIS "/M_0") "]}");
+	bmc_add(&b, CHASSIS "/M_0", 200,
+		OF("M_0", "Module") ",\"Sensors\":" LINK(CHASSIS "/M_0/S") "}");
+	bmc_add(&b, CHASSIS "/M_0/S", 200,
+		"{\"Members\":[" LINK(CHASSIS "/M_0/S/Energy_0") "," LINK(
+			CHASSIS "/M_0/S/Power_0") "]}");
+	bmc_add(&b, CHASSIS "/M_0/S/Energy_0", 200,
+		"{\"ReadingType\":\"EnergyJoules\",\"Reading\":1589714}");
+	bmc_add(&b, CHASSIS "/M_0/S/Power_0", 200,
+		"{\"ReadingType\":\"Power\",\"Reading\":165.8}");
+	assert_fails(&r, TW_NOTFOUND,
+		     "no chassis reports power, only parts have sensors: choose some by "
+		     "--redfish-chassis");
+	r.config.chassis = &named;
+	assert_one(&r, "M_0", 165.8);
+}
+
+/* The type Other is any: a machine, or a board in one. */
+static void chassis_that_may_contain_each_other_are_not_summed(void **state)
+{
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/B") "," LINK(CHASSIS "/1") "]}");
+	bmc_add(&b, CHASSIS "/B", 200,
+		OF("B", "Other") ",\"EnvironmentMetrics\":" LINK(CHASSIS "/B/E") "}");
+	bmc_add(&b, CHASSIS "/B/E", 200, READS("50"));
+	assert_one(&r, "1", 100);
+	bmc_add(&b, CHASSIS "/1", 200,
+		"{\"Id\":\"1\",\"Power\":" LINK(CHASSIS "/1/Power") "}");
+	assert_fails(&r, TW_INVALID,
+		     "B and 1 may contain each other: choose by --redfish-chassis");
+}
+
+static void without_memory_it_fails_and_leaks_nothing(void **state)
+{
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		struct tw_redfish r;
+		struct bmc b;
+		int rc;
+
+		bmc_set_up(&b, &r);
+		add_dgx(&b);
+		fail_alloc_at(n);
+		rc = tw_redfish_connect(&r, &err);
+		if (!fail_alloc_told(rc, &err))
+			break;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_client_logs_in_finds_the_chassis_reads_and_logs_out),
+		cmocka_unit_test(a_session_that_has_expired_is_made_anew_once),
+		cmocka_unit_test(without_sessions_it_is_basic_only_where_that_may_be),
+		cmocka_unit_test(errors_are_reported),
+		cmocka_unit_test(sources_stay_where_a_new_search_fails),
+		cmocka_unit_test(the_outermost_chassis_with_a_reading_counts),
+		cmocka_unit_test(chassis_around_each_other_are_refused),
+		cmocka_unit_test(a_chassis_that_cannot_be_read_hides_no_other_one),
+		cmocka_unit_test(an_id_that_is_no_text_is_that_of_the_path),
+		cmocka_unit_test(a_placeholder_of_0_w_hides_no_other_source),
+		cmocka_unit_test(a_chassis_of_0_w_around_another_one_hides_it_not),
+		cmocka_unit_test(a_tray_of_gpus_is_not_the_machine),
+		cmocka_unit_test(modules_with_sensors_are_read_where_they_are_named),
+		cmocka_unit_test(chassis_that_may_contain_each_other_are_not_summed),
+		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,822 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See also tests/integration/test_mass_balance.py. */
+#include "tests/unit/tw_test.h"
+
+#include "lib/core/arena.h"
+#include "lib/core/array.h"
+#include "lib/core/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/sampled.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/increments.h"
+#include "trainer/response/prom.h"
+#include "trainer/extract/ticks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CPU "kepler_process_cpu_seconds_total"
+#define NODE_CPU "node_cpu_seconds_total"
+
+#define INIT CPU, "'pid':'1'", "100,9 103,9 106,9 109,9 112,9"
+#define JOULES                                              \
+	"kepler_node_cpu_joules_total", "'zone':'package'", \
+		"100,0 103,30 106,60 109,90 112,120"
+
+static struct tw_extract_args make_args(const char *group)
+{
+	return (struct tw_extract_args){
+		.source = tw_energy_source_find("rapl-sysfs"),
+		.group = tw_feature_group_find(group),
+		.level = TW_ROWS_NODE,
+	};
+}
+
+static int extract(const struct sampled *series, size_t count,
+		   const struct tw_extract_args *args, struct tw_dataset *out,
+		   struct tw_err *err)
+{
+	struct tw_prom *p = sampled_response(series, count);
+	const int status = tw_extract(p, args, out, err);
+
+	tw_prom_free(p);
+	return status;
+}
+
+/* CPU time of the rows at 103, 106, .., in ms a second. */
+static void expect(const struct sampled *series, size_t count, enum tw_resets resets,
+		   const double *want, size_t rows)
+{
+	struct tw_extract_args args = make_args("BPFOnly");
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	const double *v;
+
+	args.resets = resets;
+	if (extract(series, count, &args, &d, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(d.rows, rows);
+	v = tw_dataset_find(&d, "bpf_cpu_time_ms");
+	assert_non_null(v);
+	for (size_t i = 0; i < rows; i++)
+		if (fabs(v[i] - want[i]) > 1e-9)
+			fail_msg("row %zu is %.17g, not %.17g", i, v[i], want[i]);
+	tw_dataset_release(&d);
+}
+
+#define EXPECT_WITH(series, resets, ...)                                          \
+	expect(series, TW_COUNT(series), resets, (const double[]){ __VA_ARGS__ }, \
+	       TW_COUNT(((const double[]){ __VA_ARGS__ })))
+#define EXPECT(series, ...) EXPECT_WITH(series, TW_RESETS_REFUSE, __VA_ARGS__)
+#define EXPECT_CARRIED(series, ...) EXPECT_WITH(series, TW_RESETS_CARRY, __VA_ARGS__)
+
+/* Extraction fails as TW_INVALID, with this in the text. */
+static void refuse(const struct sampled *series, size_t count, const char *text)
+{
+	const struct tw_extract_args args = make_args("BPFOnly");
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(extract(series, count, &args, &d, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	if (strstr(err.text, text) == NULL)
+		fail_msg("'%s' is not in: %s", text, err.text);
+}
+
+/* ls begins from 0 while sh goes on. */
+static void series_of_a_process_that_overlap_both_count(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'2','comm':'sh'", "100,3 103,3.3 106,3.6 109,3.9 112,4.2" },
+		{ CPU, "'pid':'2','comm':'ls'", "103,0.3 106,1.2" },
+		{ JOULES },
+	};
+
+	static const struct sampled later[] = {
+		{ INIT },
+		{ CPU, "'pid':'2','comm':'sh'", "100,3 103,3.3 106,3.6 109,3.9 112,4.2" },
+		{ CPU, "'pid':'2','comm':'ls'", "109,0.3 112,1.2" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 100 + 100, 100 + 300, 100, 100);
+	EXPECT(later, 100, 100, 100 + 100, 100 + 300);
+}
+
+/* The collector's answer of 106 has the meter alone: process 2 began after it. */
+static void a_process_begins_after_the_last_tick_of_the_meter(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU, "'pid':'1'", "100,9 103,9 109,9 112,9" },
+		{ CPU, "'pid':'2'", "109,0.6 112,1.2" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 0, 0, 200, 200);
+}
+
+/* The meter's last tick is at 112: process 2 used nothing of the time before. */
+static void a_process_begins_after_the_last_row(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU, "'pid':'1'", "100,9 103,9 106,9 109,9 115,9" },
+		{ CPU, "'pid':'2'", "115,0.6" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 0, 0, 0, 0);
+}
+
+/* The meter stops for 33 s, so that no row ends at 145. Process 2 began after that. */
+static void a_process_begins_after_a_tick_that_ends_no_row(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU, "'pid':'1'", "100,9 103,9 106,9 109,9 112,9 151,9" },
+		{ CPU, "'pid':'2'", "151,0.6" },
+		{ "kepler_node_cpu_joules_total", "'zone':'package'",
+		  "100,0 103,30 106,60 109,90 112,120 145,120 151,180" },
+	};
+
+	(void)state;
+	EXPECT(series, 0, 0, 0, 0, 100);
+}
+
+static void a_process_of_one_sample_counts_whole(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "106,1.5" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 0, 500, 0, 0);
+}
+
+static void a_series_that_begins_late_counts_from_zero(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "106,0.6 109,1.2" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 0, 200, 200, 0);
+}
+
+static void a_process_continues_under_another_command(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'2','comm':'sh'", "100,3 103,3.3" },
+		{ CPU, "'pid':'2','comm':'ls'", "106,3.6 109,4.2" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 100, 100, 200, 0);
+}
+
+static void a_process_goes_back_to_its_first_command(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'2','comm':'sh'", "100,3 103,3.3 109,4.2 112,4.5" },
+		{ CPU, "'pid':'2','comm':'ls'", "106,3.6" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 100, 100, 200, 100);
+}
+
+/* ls continues sh, which ended last; cat continues make after a pause of 9 s. */
+static void a_process_continues_the_command_that_ended_last(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'2','comm':'sh'", "100,1 103,1.2 106,1.5" },
+		{ CPU, "'pid':'2','comm':'make'", "100,3 103,3.3" },
+		{ CPU, "'pid':'2','comm':'ls'", "109,1.8 112,1.9" },
+		{ CPU, "'pid':'2','comm':'cat'", "112,3.6" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 500 / 3.0, 400 / 3.0, 400 / 3.0, 200 / 3.0);
+}
+
+/* a and i ended at 103; j continues i, because a is the ninth last and forgotten. */
+static void a_process_continues_one_of_the_last_eight_commands(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'2','comm':'a'", "100,1 103,1.3" },
+		{ CPU, "'pid':'2','comm':'b'", "100,5" },
+		{ CPU, "'pid':'2','comm':'c'", "100,5" },
+		{ CPU, "'pid':'2','comm':'d'", "100,5" },
+		{ CPU, "'pid':'2','comm':'e'", "100,5" },
+		{ CPU, "'pid':'2','comm':'f'", "100,5" },
+		{ CPU, "'pid':'2','comm':'g'", "100,5" },
+		{ CPU, "'pid':'2','comm':'h'", "100,5" },
+		{ CPU, "'pid':'2','comm':'i'", "100,2 103,2.3" },
+		{ CPU, "'pid':'2','comm':'j'", "106,2.6" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 200, 100, 0, 0);
+}
+
+/* 4.5 s of CPU time within 3 s on 2 CPUs. */
+static void a_process_may_use_all_processors(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "106,4.5 109,5.1" },
+		{ NODE_CPU, "'cpu':'0','mode':'idle'", "100,0 109,9" },
+		{ NODE_CPU, "'cpu':'1','mode':'idle'", "100,0 109,9" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 0, 1500, 200, 0);
+}
+
+static void a_reused_pid_counts_from_zero(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "100,3 103,3.3 106,0.3" },
+		{ CPU, "'pid':'3'", "100,3 103,3 106,3" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 100, 100, 0, 0);
+}
+
+static void a_series_with_a_pause_is_spread_over_the_pause(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "100,3 109,3.9" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 100, 100, 100, 0);
+}
+
+/* 30 s of CPU time on 2 CPUs within 3 s: the process was there before, unexported. */
+static void a_series_that_appears_with_an_impossible_value_does_not_count(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "106,30 109,30.6" },
+		{ NODE_CPU, "'cpu':'0','mode':'idle'", "100,0 103,3 106,6 109,9" },
+		{ NODE_CPU, "'cpu':'1','mode':'idle'", "100,0 103,3 106,6 109,9" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 0, 0, 200, 0);
+}
+
+/* Within 3 s a CPU gives 3.3 s at most: 10 % for the times at which samples are read. */
+static void a_process_may_begin_with_the_time_of_its_processors(void **state)
+{
+#define CPUS_1                                                     \
+	{                                                          \
+		NODE_CPU, "'cpu':'0','mode':'idle'", "100,0 109,9" \
+	}
+#define CPUS_2                                                     \
+	CPUS_1,                                                    \
+	{                                                          \
+		NODE_CPU, "'cpu':'1','mode':'idle'", "100,0 109,9" \
+	}
+	static const struct sampled possible_1[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "106,3.27" },
+		CPUS_1,
+		{ JOULES },
+	};
+	static const struct sampled impossible_1[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "106,3.33" },
+		CPUS_1,
+		{ JOULES },
+	};
+	static const struct sampled possible_2[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "106,6.57" },
+		CPUS_2,
+		{ JOULES },
+	};
+	static const struct sampled impossible_2[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "106,6.63" },
+		CPUS_2,
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(possible_1, 0, 1090, 0, 0);
+	EXPECT(impossible_1, 0, 0, 0, 0);
+	EXPECT(possible_2, 0, 2190, 0, 0);
+	EXPECT(impossible_2, 0, 0, 0, 0);
+}
+
+static const struct sampled restart[] = {
+	{ CPU, "'pid':'1'", "100,9 103,9.3 106,0.1 109,0.7 112,0.7" },
+	{ CPU, "'pid':'2'", "100,5 103,5.6 106,0.2 109,0.2 112,0.2" },
+	{ CPU, "'pid':'3'", "100,0 103,0 106,0 109,0 112,0" },
+	{ JOULES },
+};
+
+static void a_restart_continues_the_rates_where_it_is_accepted(void **state)
+{
+	(void)state;
+	refuse(restart, TW_COUNT(restart),
+	       "counter falls from 9.3 to 0.1 at time 106; --resets carry accepts it");
+	EXPECT_CARRIED(restart, 300, 300, 200, 0);
+}
+
+/* The command changes between 103 and 106, and the exporter restarts. */
+static void a_restart_continues_the_rate_of_another_command(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU, "'pid':'1'", "100,9 103,9 106,0 109,0 112,0" },
+		{ CPU, "'pid':'2','comm':'sh'", "100,3 103,3.3" },
+		{ CPU, "'pid':'2','comm':'ls'", "106,0.1 109,0.7" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT_CARRIED(series, 100, 100, 200, 0);
+}
+
+/* At 106 process 1 falls from one series to another, process 2 within its series. At 103
+ * pid 3 was reused. */
+static void a_restart_is_reported_of_a_series_that_falls_within_itself(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU, "'pid':'1','command':'sh'", "100,9 103,9.3" },
+		{ CPU, "'pid':'1','command':'ls'", "106,0.1 109,0.7" },
+		{ CPU, "'pid':'2','command':'make'", "100,5 103,5.6 106,0.2 109,0.2" },
+		{ CPU, "'pid':'3'", "100,3 103,0.3 106,0.3 109,0.3" },
+		{ JOULES },
+	};
+
+	(void)state;
+	refuse(series, TW_COUNT(series),
+	       "kepler_process_cpu_seconds_total (command=make): counter falls from 5.6 "
+	       "to "
+	       "0.2 at time 106; --resets carry accepts it");
+}
+
+/* sh has no sample at 106, and falls after it; ls ended before. */
+static void a_series_that_falls_after_a_pause_is_reported(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU, "'pid':'1','comm':'ls'", "100,1" },
+		{ CPU, "'pid':'1','comm':'sh'", "100,9 103,9.3 109,0.1 112,0.7" },
+		{ CPU, "'pid':'2'", "100,1 103,1 106,1 109,1 112,1" },
+		{ JOULES },
+	};
+
+	(void)state;
+	refuse(series, TW_COUNT(series), "counter falls from 9.3 to 0.1 at time 109");
+}
+
+/* The collector's tick of 106 was late: counters and energy of two ticks came at 109. */
+static void rates_are_divided_by_the_published_time_of_the_ticks(void **state)
+{
+	static const struct sampled series[] = {
+		{ "tallywatt_collector_tick_time_seconds", "",
+		  "100,50 103,53 106,53 109,59 112,62" },
+		{ "tallywatt_process_cpu_seconds_total", "'pid':'1'",
+		  "100,0 103,3 106,3 109,9 112,12" },
+		{ "tallywatt_node_energy_joules_total",
+		  "'zone':'package','source':'rapl-sysfs'",
+		  "100,0 103,30 106,30 109,90 112,120" },
+	};
+	/* The meter has no sample at 103 and 106: its clock stops within a row. */
+	static const struct sampled stopped[] = {
+		{ "tallywatt_collector_tick_time_seconds", "",
+		  "100,50 103,53 106,53 109,59 112,62" },
+		{ "tallywatt_process_cpu_seconds_total", "'pid':'1'",
+		  "100,0 103,3 106,3 109,9 112,12" },
+		{ "tallywatt_node_energy_joules_total",
+		  "'zone':'package','source':'rapl-sysfs'", "100,0 109,90 112,120" },
+	};
+	const struct tw_extract_args args = make_args("BPFOnly");
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	EXPECT(stopped, 1000, 1000);
+	EXPECT(series, 1000, 1000, 1000);
+	assert_int_equal(extract(series, TW_COUNT(series), &args, &d, &err), 0);
+	for (size_t i = 0; i < d.rows; i++)
+		assert_true(fabs(tw_dataset_find(&d, "package_power")[i] - 10) < 1e-9);
+	tw_dataset_release(&d);
+}
+
+#define CPU_MS "kepler_container_bpf_cpu_time_ms_total"
+#define NET_RX "kepler_container_bpf_net_rx_irq_total"
+#define PACKAGE "kepler_node_package_joules_total"
+#define RAPL "'source':'rapl-sysfs','package':'0'"
+
+static void a_counter_that_the_exporter_omits_is_zero(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU_MS, "'container_id':'a'", "100,0 103,30" },
+		{ NET_RX, "'container_id':'a'", "100,0 103,6" },
+		{ PACKAGE, RAPL, "100,0 103,30" },
+	};
+	static const struct sampled without_softirqs[] = {
+		{ CPU_MS, "'container_id':'a'", "100,0 103,30" },
+		{ PACKAGE, RAPL, "100,0 103,30" },
+	};
+	const struct tw_extract_args args = make_args("BPFIRQ");
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	if (extract(series, TW_COUNT(series), &args, &d, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(d.rows, 1);
+	assert_true(tw_dataset_find(&d, "bpf_net_rx_irq")[0] == 2);
+	assert_true(tw_dataset_find(&d, "bpf_block_irq")[0] == 0);
+	tw_dataset_release(&d);
+	/* Without any softirq the exporter does not count them. */
+	assert_int_equal(
+		extract(without_softirqs, TW_COUNT(without_softirqs), &args, &d, &err),
+		-1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	assert_non_null(strstr(err.text, "kepler_container_bpf_block_irq_total"));
+}
+
+/* ---- one counter, without rows ---- */
+
+enum { LINES = 5, WANTED = 4 };
+
+/* A series: "a0" is the counter of workload a in column 0. Samples "100,9 103,9.5" have
+ * the value 9 at 100 ms. Series are in the order of tw_counter_set_sort(). */
+struct line {
+	const char *counter, *samples;
+};
+
+struct recorded {
+	struct tw_arena arena;
+	struct tw_series series[LINES];
+	struct tw_counter_series at[LINES + 1]; /* the last has no series */
+	struct tw_counter_set set;
+	struct tw_ticks ticks;
+};
+
+static void record(struct recorded *r, const struct line *line, int64_t tick_ms)
+{
+	static const char *const keys[] = { "a", "b", "c", "d" };
+	struct tw_err err = { 0 };
+
+	*r = (struct recorded){ .set.at = r->at };
+	for (size_t i = 0; i < LINES && line[i].counter != NULL; i++) {
+		double ms[8], v[8];
+		size_t n = 0;
+		const char *next = line[i].samples;
+
+		while (*next != '\0') {
+			char *end;
+
+			ms[n] = strtod(next, &end);
+			v[n++] = strtod(end + 1, &end);
+			next = end;
+		}
+		assert_int_equal(tw_pack(ms, n, &r->arena, &r->series[i].time_ms, &err),
+				 0);
+		assert_int_equal(tw_pack(v, n, &r->arena, &r->series[i].value, &err), 0);
+		r->at[r->set.count++] = (struct tw_counter_series){
+			.key = keys[line[i].counter[0] - 'a'],
+			.column = (size_t)(line[i].counter[1] - '0'),
+			.series = &r->series[i],
+		};
+	}
+	assert_int_equal(tw_ticks_add_set(&r->ticks, &r->set, &err), 0);
+	assert_int_equal(tw_ticks_add(&r->ticks, &tick_ms, tick_ms != 0, &err), 0);
+	assert_int_equal(tw_ticks_settle(&r->ticks, &err), 0);
+}
+
+static void release(struct recorded *r)
+{
+	tw_ticks_release(&r->ticks);
+	tw_arena_release(&r->arena);
+}
+
+#define STEADY(counter)                            \
+	{                                          \
+		counter, "100,1 103,1 106,1 109,1" \
+	}
+
+/* Half of the series that go on, or more, fall at once. */
+static void a_restart_is_a_fall_of_half_of_the_counters(void **state)
+{
+	/* line: the number of the series that falls within itself; -1: none does. */
+	static const struct {
+		struct line line[LINES + 1];
+		struct {
+			size_t column;
+			int64_t ms;
+			size_t fell;
+			int line;
+		} want[WANTED];
+	} cases[] = {
+		{ { { "a0", "100,5 103,1" } }, { { 0, 103, 1, 0 } } },
+		{ { { "a0", "100,5 103,1" }, STEADY("b0") }, { { 0, 103, 1, 0 } } },
+		{ { { "a0", "100,5 103,1" }, STEADY("b0"), STEADY("c0") }, { { 0 } } },
+		{ { { "a0", "100,5 103,1" },
+		    STEADY("b0"),
+		    { "c0", "100,5 103,1" },
+		    STEADY("d0") },
+		  { { 0, 103, 2, 0 } } },
+		/* Each column by itself. */
+		{ { { "a0", "100,5 103,1" },
+		    { "a1", "100,5 103,1" },
+		    STEADY("b1"),
+		    STEADY("c1") },
+		  { { 0, 103, 1, 0 } } },
+		{ { { "a0", "100,5 103,1" }, { "a1", "100,5 103,1" } },
+		  { { 0, 103, 1, 0 }, { 1, 103, 1, 1 } } },
+		/* In order of time, not of the counters. */
+		{ { { "a0", "100,5 103,5 106,5 109,1" },
+		    { "b0", "100,5 103,1 106,1 109,1" } },
+		  { { 0, 103, 1, 1 }, { 0, 109, 1, 0 } } },
+		/* Series that ended before the fall, or begin after it, do not count. */
+		{ { { "a0", "100,5 103,5 106,1 109,1" },
+		    STEADY("b0"),
+		    { "c0", "100,1 103,1" },
+		    { "d0", "100,1 103,1" } },
+		  { { 0, 106, 1, 0 } } },
+		{ { { "a0", "100,5 103,5 106,1" },
+		    { "b0", "100,1 103,1" },
+		    { "c0", "109,1" } },
+		  { { 0, 106, 1, 0 } } },
+		{ { { "a0", "100,5 103,5 106,1" }, STEADY("b0"), { "c0", "109,1" } },
+		  { { 0, 106, 1, 0 } } },
+		/* From one series of the counter to the next. */
+		{ { { "a0", "100,5" }, { "a0", "103,1 106,1" } }, { { 0, 103, 1, -1 } } },
+		{ { { "a0", "100,5" }, { "a0", "103,1 106,1" }, { "b0", "100,5 103,1" } },
+		  { { 0, 103, 2, 2 } } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_restarts out = { 0 };
+		struct tw_err err = { 0 };
+		struct recorded r;
+		size_t n = 0;
+
+		record(&r, cases[i].line, 0);
+		assert_int_equal(tw_restarts_find(&r.set, &r.ticks, &out, &err), 0);
+		for (; n < WANTED && cases[i].want[n].ms != 0; n++) {
+			const int line = cases[i].want[n].line;
+
+			if (n >= out.count || out.at[n].ms != cases[i].want[n].ms ||
+			    out.at[n].column != cases[i].want[n].column ||
+			    out.at[n].fell != cases[i].want[n].fell ||
+			    out.at[n].series != (line < 0 ? NULL : &r.series[line]))
+				fail_msg("case %zu: restart %zu", i, n);
+		}
+		if (out.count != n)
+			fail_msg("case %zu: %zu restarts", i, out.count);
+		tw_restarts_release(&out);
+		release(&r);
+	}
+}
+
+/* How the first counter is read. */
+static const struct read_case {
+	struct line line[LINES + 1];
+	bool of_node;
+	int64_t tick_ms; /* a tick of no series; 0: none */
+	int64_t first_ms;
+	double most_per_ms; /* 0: any */
+	struct tw_increment want[WANTED];
+	struct tw_increment_counts counts;
+} read_cases[] = {
+	{ .line = { { "a0", "100,3 103,4 106,6" } },
+	  .first_ms = 100,
+	  .want = { { 100, 103, 1 }, { 103, 106, 2 } } },
+	/* Births. */
+	{ .line = { { "a0", "106,2" }, STEADY("b0") },
+	  .first_ms = 100,
+	  .want = { { 103, 106, 2 } },
+	  .counts = { .births = 1, .singles = 1 } },
+	{ .line = { { "a0", "106,2" }, { "a0", "106,3" }, STEADY("b0") },
+	  .first_ms = 100,
+	  .want = { { 103, 106, 2 }, { 103, 106, 3 } },
+	  .counts = { .births = 2, .singles = 2 } },
+	{ .line = { { "a0", "106,2" }, { "a0", "106,3 109,3.5" }, STEADY("b0") },
+	  .first_ms = 100,
+	  .want = { { 103, 106, 2 }, { 103, 106, 3 }, { 106, 109, 0.5 } },
+	  .counts = { .births = 2, .singles = 1 } },
+	/* No birth without a tick before it. */
+	{ .line = { { "a0", "100,3 103,4" } },
+	  .first_ms = 99,
+	  .want = { { 100, 103, 1 } } },
+	/* No birth at the first tick of features, whatever else was read before it. */
+	{ .line = { { "a0", "100,3 103,4" } },
+	  .tick_ms = 97,
+	  .first_ms = 100,
+	  .want = { { 100, 103, 1 } } },
+	{ .line = { { "a0", "106,2 109,3" }, STEADY("b0") },
+	  .of_node = true,
+	  .first_ms = 100,
+	  .want = { { 106, 109, 1 } } },
+	/* The most that a birth may have, and more. */
+	{ .line = { { "a0", "106,3" }, STEADY("b0") },
+	  .first_ms = 100,
+	  .most_per_ms = 1,
+	  .want = { { 103, 106, 3 } },
+	  .counts = { .births = 1, .singles = 1 } },
+	{ .line = { { "a0", "106,3.5" }, STEADY("b0") },
+	  .first_ms = 100,
+	  .most_per_ms = 1,
+	  .want = { { 103, 106, 0 } },
+	  .counts = { .hidden = 1 } },
+	/* A fall alone: another process, or a rate of 1 a ms that goes on. */
+	{ .line = { { "a0", "100,3 103,6 106,2 109,4" }, STEADY("b0"), STEADY("c0") },
+	  .first_ms = 100,
+	  .want = { { 100, 103, 3 }, { 103, 106, 2 }, { 106, 109, 2 } },
+	  .counts = { .reused = 1 } },
+	{ .line = { { "a0", "100,3 103,6 106,2 109,4" }, STEADY("b0"), STEADY("c0") },
+	  .of_node = true,
+	  .first_ms = 100,
+	  .want = { { 100, 103, 3 }, { 103, 106, 3 }, { 106, 109, 2 } },
+	  .counts = { .carried = 1 } },
+	{ .line = { { "a0", "100,3 103,6 106,6" }, STEADY("b0") },
+	  .of_node = true,
+	  .first_ms = 100,
+	  .want = { { 100, 103, 3 }, { 103, 106, 0 } } },
+	/* Restarts: the last rate, here 0, goes on. */
+	{ .line = { { "a0", "100,9 103,9.5 106,9.5 109,1" } },
+	  .first_ms = 100,
+	  .want = { { 100, 103, 0.5 }, { 103, 106, 0 }, { 106, 109, 0 } },
+	  .counts = { .carried = 1 } },
+	{ .line = { { "a0", "100,9 103,1" } },
+	  .first_ms = 100,
+	  .want = { { 100, 103, 0 } },
+	  .counts = { .carried = 1 } },
+	/* A fall alone has no rate that could go on at the restart after it. */
+	{ .line = { { "a0", "100,6 103,2 106,1" },
+		    { "b0", "100,3 103,3 106,1" },
+		    { "c0", "100,3 103,3 106,1" } },
+	  .first_ms = 100,
+	  .want = { { 100, 103, 2 }, { 103, 106, 0 } },
+	  .counts = { .carried = 1, .reused = 1 } },
+	/* Back to the first series after a pause, in which another went on. */
+	{ .line = { { "a0", "100,1 109,4" }, { "a0", "103,2 106,3" } },
+	  .first_ms = 100,
+	  .want = { { 100, 103, 1 }, { 103, 106, 1 }, { 106, 109, 1 } } },
+	{ .line = { { "a0", "0,1 9,4" }, { "a0", "3,2 6,3" } },
+	  .first_ms = 0,
+	  .want = { { 0, 3, 1 }, { 3, 6, 1 }, { 6, 9, 1 } } },
+	/* Of two series that ended at once, the first goes on. */
+	{ .line = { { "a0", "100,1 103,2" },
+		    { "a0", "100,5 103,5.5" },
+		    { "a0", "106,6" } },
+	  .first_ms = 100,
+	  .want = { { 100, 103, 1 }, { 100, 103, 0.5 }, { 103, 106, 4 } } },
+};
+
+static int read_first(const struct read_case *c, struct recorded *r,
+		      struct tw_increments *out, struct tw_err *err)
+{
+	struct tw_restarts restarts = { 0 };
+	const struct tw_increment_rules rules = {
+		.ticks = &r->ticks,
+		.restarts = &restarts,
+		.births = !c->of_node,
+		.first_ms = c->first_ms,
+		.most_per_ms = c->most_per_ms > 0 ? c->most_per_ms : INFINITY,
+	};
+	int status = tw_restarts_find(&r->set, &r->ticks, &restarts, err);
+
+	if (status == 0)
+		status = tw_increments_read(out, r->at, tw_counter_set_next(&r->set, 0),
+					    &rules, err);
+	tw_restarts_release(&restarts);
+	return status;
+}
+
+static void a_counter_is_read_by_the_rules(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(read_cases); i++) {
+		const struct read_case *c = &read_cases[i];
+		struct tw_increments out = { 0 };
+		struct tw_err err = { 0 };
+		struct recorded r;
+		size_t n = 0;
+
+		record(&r, c->line, c->tick_ms);
+		assert_int_equal(read_first(c, &r, &out, &err), 0);
+		for (; n < WANTED && c->want[n].to_ms != 0; n++)
+			if (n >= out.count || out.at[n].from_ms != c->want[n].from_ms ||
+			    out.at[n].to_ms != c->want[n].to_ms ||
+			    fabs(out.at[n].amount - c->want[n].amount) > 1e-12)
+				fail_msg("case %zu: increment %zu", i, n);
+		if (out.count != n)
+			fail_msg("case %zu: %zu increments", i, out.count);
+		if (memcmp(&out.counts, &c->counts, sizeof(out.counts)) != 0)
+			fail_msg("case %zu: counts", i);
+		tw_increments_release(&out);
+		release(&r);
+	}
+}
+
+static void a_counter_without_memory_is_an_error(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(read_cases); i++) {
+		struct recorded r;
+		bool told = true;
+
+		record(&r, read_cases[i].line, read_cases[i].tick_ms);
+		for (int n = 1; told; n++) {
+			struct tw_increments out = { 0 };
+			struct tw_err err = { 0 };
+
+			fail_alloc_at(n);
+			told = fail_alloc_told(read_first(&read_cases[i], &r, &out, &err),
+					       &err);
+			tw_increments_release(&out);
+		}
+		release(&r);
+	}
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	struct tw_extract_args args = make_args("BPFOnly");
+	struct tw_prom *p = sampled_response(restart, TW_COUNT(restart));
+
+	(void)state;
+	args.resets = TW_RESETS_CARRY;
+	for (int n = 1;; n++) {
+		struct tw_dataset d = { 0 };
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_extract(p, &args, &d, &err);
+		tw_dataset_release(&d);
+		if (!fail_alloc_told(rc, &err)) {
+			assert_true(n > 20);
+			break;
+		}
+	}
+	tw_prom_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_of_one_sample_counts_whole),
+		cmocka_unit_test(series_of_a_process_that_overlap_both_count),
+		cmocka_unit_test(a_process_begins_after_the_last_tick_of_the_meter),
+		cmocka_unit_test(a_process_begins_after_the_last_row),
+		cmocka_unit_test(a_process_begins_after_a_tick_that_ends_no_row),
+		cmocka_unit_test(a_series_that_begins_late_counts_from_zero),
+		cmocka_unit_test(a_process_continues_under_another_command),
+		cmocka_unit_test(a_process_goes_back_to_its_first_command),
+		cmocka_unit_test(a_process_continues_the_command_that_ended_last),
+		cmocka_unit_test(a_process_continues_one_of_the_last_eight_commands),
+		cmocka_unit_test(a_process_may_use_all_processors),
+		cmocka_unit_test(a_process_may_begin_with_the_time_of_its_processors),
+		cmocka_unit_test(a_reused_pid_counts_from_zero),
+		cmocka_unit_test(a_series_with_a_pause_is_spread_over_the_pause),
+		cmocka_unit_test(
+			a_series_that_appears_with_an_impossible_value_does_not_count),
+		cmocka_unit_test(a_restart_continues_the_rates_where_it_is_accepted),
+		cmocka_unit_test(a_restart_continues_the_rate_of_another_command),
+		cmocka_unit_test(
+			a_restart_is_reported_of_a_series_that_falls_within_itself),
+		cmocka_unit_test(a_series_that_falls_after_a_pause_is_reported),
+		cmocka_unit_test(rates_are_divided_by_the_published_time_of_the_ticks),
+		cmocka_unit_test(a_counter_that_the_exporter_omits_is_zero),
+		cmocka_unit_test(a_restart_is_a_fall_of_half_of_the_counters),
+		cmocka_unit_test(a_counter_is_read_by_the_rules),
+		cmocka_unit_test(a_counter_without_memory_is_an_error),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("increments", tests, NULL, NULL);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "tests/unit/scratch.h"
+#include "trainer/service/jobs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct tw_jobs *open_jobs(const char *dir, size_t unread_wanted)
+{
+	struct tw_err err = { 0 };
+	struct tw_jobs *t;
+	size_t unread;
+
+	if (tw_jobs_open(dir, &t, &unread, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(unread, unread_wanted);
+	return t;
+}
+
+static void count_cancel(void *arg)
+{
+	++*(int *)arg;
+}
+
+static struct tw_job *add(struct tw_jobs *t, const char *pipeline, int *cancelled)
+{
+	struct tw_err err = { 0 };
+	struct tw_job *job;
+
+	if (tw_jobs_add(t, pipeline, count_cancel, cancelled, &job, &err) < 0)
+		fail_msg("%s", err.text);
+	return job;
+}
+
+static void end(struct tw_jobs *t, struct tw_job *job, struct tw_job_end e)
+{
+	struct tw_err err = { 0 };
+
+	if (tw_jobs_end(t, job, &e, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void shows(struct tw_jobs *t, const char *id, const char *want)
+{
+	struct tw_buf b = { 0 };
+
+	assert_true(tw_jobs_show(t, id, &b));
+	if (strstr(b.data, want) == NULL)
+		fail_msg("'%s' is not in %s", want, b.data);
+	tw_buf_clear(&b);
+}
+
+static void a_job_has_a_state_a_stage_and_a_progress(void **state)
+{
+	struct tw_jobs *t = open_jobs(NULL, 0);
+	int cancelled = 0;
+	struct tw_job *job = add(t, "web", &cancelled);
+	struct tw_err err = { 0 };
+	char id[TW_JOB_ID];
+
+	(void)state;
+	strcpy(id, tw_job_id(job));
+	shows(t, id, "\"pipeline\":\"web\",\"state\":\"waiting\",\"created\":");
+	assert_int_equal(tw_jobs_begin(t, job, &err), 0);
+	tw_jobs_progress(t, job, "fit", 0.25, 12.5);
+	shows(t, id,
+	      "\"state\":\"running\",\"stage\":\"fit\",\"progress\":0.250,"
+	      "\"remaining_s\":12.5");
+	/* A report that comes late does not turn the progress back. */
+	tw_jobs_progress(t, job, "fit", 0.125, -1.0);
+	shows(t, id, "\"progress\":0.250,\"created\"");
+	end(t, job, (struct tw_job_end){ .state = TW_JOB_DONE, .models = 3 });
+	shows(t, id, "\"models\":3,\"published\":false}");
+	tw_jobs_close(t);
+}
+
+static void a_job_is_cancelled_until_it_has_ended(void **state)
+{
+	struct tw_jobs *t = open_jobs(NULL, 0);
+	int cancelled = 0;
+	struct tw_job *job = add(t, "web", &cancelled);
+	struct tw_err none = { 0 }, ended = { 0 }, unknown = { 0 };
+	char id[TW_JOB_ID];
+
+	(void)state;
+	strcpy(id, tw_job_id(job));
+	assert_int_equal(tw_jobs_cancel(t, id, &none), 0);
+	assert_int_equal(cancelled, 1);
+	end(t, job, (struct tw_job_end){ .state = TW_JOB_CANCELLED, .error = "why" });
+	shows(t, id, "\"state\":\"cancelled\"");
+	shows(t, id, "\"error\":\"why\"");
+	assert_int_equal(tw_jobs_cancel(t, id, &ended), -1);
+	assert_int_equal(ended.code, TW_INVALID);
+	assert_int_equal(tw_jobs_cancel(t, "x", &unknown), -1);
+	assert_int_equal(unknown.code, TW_NOTFOUND);
+	assert_int_equal(cancelled, 1);
+	tw_jobs_close(t);
+}
+
+static void jobs_outlive_the_process_or_are_lost(void **state)
+{
+	char *dir = scratch_new();
+	struct tw_jobs *t = open_jobs(dir, 0);
+	int cancelled = 0;
+	struct tw_job *done = add(t, "done", &cancelled);
+	char done_id[TW_JOB_ID], lost_id[TW_JOB_ID];
+	size_t count[TW_JOB_STATES];
+
+	(void)state;
+	strcpy(done_id, tw_job_id(done));
+	end(t, done,
+	    (struct tw_job_end){ .state = TW_JOB_DONE, .models = 2, .published = true });
+	strcpy(lost_id, tw_job_id(add(t, "lost", &cancelled)));
+	tw_jobs_close(t);
+
+	for (int i = 0; i < 2; i++) {
+		t = open_jobs(dir, 0);
+		shows(t, done_id, "\"state\":\"done\"");
+		shows(t, done_id, "\"models\":2,\"published\":true");
+		shows(t, lost_id, "\"state\":\"lost\"");
+		shows(t, lost_id, "the trainer ended before this job did");
+		tw_jobs_count(t, count);
+		assert_int_equal(count[TW_JOB_DONE], 1);
+		assert_int_equal(count[TW_JOB_LOST], 1);
+		tw_jobs_close(t);
+	}
+	scratch_free(dir);
+}
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+	struct tw_err err = { 0 };
+	char *path;
+
+	assert_int_equal(tw_path_join(&path, &err, dir, name, NULL), 0);
+	assert_int_equal(tw_file_create(path, text, strlen(text), &err), 0);
+	free(path);
+}
+
+static void files_that_are_no_records_are_counted_and_kept(void **state)
+{
+	static const char good[] =
+		"{\"id\":\"a\",\"pipeline\":\"web\",\"state\":\"done\","
+		"\"ended\":\"9000-01-01T00:00:00Z\"}";
+	char *dir = scratch_new();
+	struct tw_jobs *t;
+
+	(void)state;
+	write_file(dir, "a.json", good);
+	write_file(dir, "b.json", good); /* of job a */
+	write_file(dir, "c.json", "{\"id\":\"../c\"}");
+	write_file(dir, "d.json", "");
+	write_file(dir, "e.json", "{\"id\":\"e\",\"pipeline\":\"w\",\"state\":\"odd\"}");
+	write_file(dir, "notes", "mine");
+	for (int i = 0; i < 2; i++) {
+		t = open_jobs(dir, 4);
+		shows(t, "a", "\"state\":\"done\"");
+		tw_jobs_close(t);
+	}
+	scratch_free(dir);
+}
+
+static void two_processes_do_not_share_a_directory(void **state)
+{
+	char *dir = scratch_new();
+	struct tw_jobs *t = open_jobs(dir, 0), *other;
+	struct tw_err err = { 0 };
+	size_t unread;
+
+	(void)state;
+	assert_int_equal(tw_jobs_open(dir, &other, &unread, &err), -1);
+	assert_non_null(strstr(err.text, "is in use by another tw-trainer"));
+	tw_jobs_close(t);
+	scratch_free(dir);
+}
+
+static void old_jobs_and_pipelines_are_dropped_running_ones_never(void **state)
+{
+	char *dir = scratch_new(), first_zip[TW_JOB_ID] = "", last_zip[TW_JOB_ID] = "";
+	struct tw_jobs *t = open_jobs(dir, 0);
+	size_t count[TW_JOB_STATES], len;
+	struct tw_err gone = { 0 }, err = { 0 };
+	struct tw_jobs_zip *zip;
+	int cancelled = 0;
+	struct tw_job *running = add(t, "running", &cancelled);
+
+	(void)state;
+	for (int i = 0; i < TW_JOBS_MAX + 10; i++) {
+		struct tw_job *job = add(t, "web", &cancelled);
+
+		if (i == TW_JOBS_MAX)
+			strcpy(first_zip, tw_job_id(job));
+		strcpy(last_zip, tw_job_id(job));
+		end(t, job,
+		    (struct tw_job_end){
+			    .state = TW_JOB_DONE, .zip = strdup("zip"), .zip_len = 3 });
+	}
+	tw_jobs_count(t, count);
+	assert_int_equal(count[TW_JOB_DONE], TW_JOBS_MAX);
+	assert_int_equal(count[TW_JOB_WAITING], 1);
+	assert_int_equal(tw_jobs_zip(t, first_zip, &zip, &gone), -1);
+	assert_int_equal(gone.code, TW_INVALID);
+	assert_int_equal(tw_jobs_zip(t, last_zip, &zip, &err), 0);
+	end(t, running, (struct tw_job_end){ .state = TW_JOB_FAILED, .error = "x" });
+	tw_jobs_close(t);
+	/* A reply may still hold the bytes. */
+	assert_memory_equal(tw_jobs_zip_data(zip, &len), "zip", 3);
+	assert_int_equal(len, 3);
+	tw_jobs_zip_free(zip);
+	t = open_jobs(dir, 0);
+	tw_jobs_count(t, count);
+	assert_true(count[TW_JOB_DONE] <= TW_JOBS_MAX);
+	assert_true(count[TW_JOB_DONE] >= TW_JOBS_MAX - 1);
+	tw_jobs_close(t);
+	scratch_free(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_job_has_a_state_a_stage_and_a_progress),
+		cmocka_unit_test(a_job_is_cancelled_until_it_has_ended),
+		cmocka_unit_test(jobs_outlive_the_process_or_are_lost),
+		cmocka_unit_test(files_that_are_no_records_are_counted_and_kept),
+		cmocka_unit_test(two_processes_do_not_share_a_directory),
+		cmocka_unit_test(old_jobs_and_pipelines_are_dropped_running_ones_never),
+	};
+
+	return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
+}

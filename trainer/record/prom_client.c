@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/record/prom_client.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/http/client/url.h"
+#include "lib/json/jsax.h"
+#include "lib/json/json.h"
+#include "trainer/record/prom_answer.h"
+#include "trainer/record/series_reader.h"
+#include "trainer/record/stop.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define WAIT_MIN_MS 250
+#define WAIT_MAX_MS 15000
+#define STALL_MS 60000
+
+/* Limit of times, in seconds since the epoch: the year 5138. */
+#define TIME_MAX_S 1e11
+
+struct tw_prom_client {
+	struct tw_prom_client_config config;
+	struct tw_http *http;
+	char *base; /* URL up to "/api/v1" */
+	uint64_t answered_ms;
+	bool partial; /* an answer was cut short; its samples may come again */
+};
+
+static int make_base(const char *url, char **out, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	size_t len = strlen(url);
+
+	if (len == 0 || strpbrk(url, "?# \t\r\n") != NULL)
+		return tw_fail(err, TW_INVALID, "'%.128s' is not the URL of a server",
+			       url);
+	while (len > 0 && url[len - 1] == '/')
+		len--;
+	tw_buf_adds(&b, strstr(url, "://") == NULL ? "http://" : "");
+	tw_buf_add(&b, url, len);
+	tw_buf_adds(&b, "/api/v1");
+	*out = tw_buf_detach(&b, NULL);
+	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "URL");
+}
+
+int tw_prom_client_new(const struct tw_prom_client_config *config,
+		       struct tw_prom_client **out, struct tw_err *err)
+{
+	struct tw_prom_client *c = calloc(1, sizeof(*c));
+	int rc = -1;
+
+	if (c == NULL) {
+		tw_fail(err, TW_NOMEM, "client of Prometheus");
+		goto out;
+	}
+	c->config = *config;
+	if (make_base(config->url, &c->base, err) < 0 || tw_http_open(&c->http, err) < 0)
+		goto out;
+	c->answered_ms = tw_now_ms();
+
+	*out = c;
+	c = NULL;
+	rc = 0;
+out:
+	tw_prom_client_free(c);
+	return rc;
+}
+
+void tw_prom_client_free(struct tw_prom_client *c)
+{
+	if (c == NULL)
+		return;
+	tw_http_close(c->http);
+	free(c->base);
+	free(c);
+}
+
+/* Result of one attempt. */
+enum outcome { DONE, FAILED, AGAIN };
+
+/* End an answer of status 200. Its JSON may be incomplete even if HTTP reports success.
+ */
+static enum outcome finish_answer(struct tw_prom_answer *answer, struct tw_err *err)
+{
+	return tw_prom_answer_end(answer, err) == 0 ? DONE
+	       : answer->cut_short                  ? AGAIN
+						    : FAILED;
+}
+
+static enum outcome attempt(struct tw_prom_client *c, const char *url,
+			    struct tw_prom_answer *answer, uint64_t *wait_ms,
+			    struct tw_err *err)
+{
+	const struct tw_http_call call = {
+		.url = url,
+		.accept = "application/json",
+		.timeout_ms = c->config.timeout_ms,
+		.stall_ms = STALL_MS,
+		.answer_max = c->config.answer_max,
+		.access = &c->config.access,
+		.session = c->http,
+		.sink = tw_prom_answer_feed,
+		.sink_arg = answer,
+		.stopped = c->config.stop != NULL ? tw_stop_requested : NULL,
+		.stopped_arg = c->config.stop,
+	};
+	struct tw_http_answer http = { 0 };
+	enum outcome outcome;
+
+	if (tw_http_call(&call, &http, err) < 0)
+		return err->code == TW_IO && !answer->refused ? AGAIN : FAILED;
+	if (http.status == 200) {
+		outcome = finish_answer(answer, err);
+	} else {
+		outcome = http.status == 429 || http.status >= 500 ? AGAIN : FAILED;
+		tw_prom_answer_fail(&http, err);
+	}
+	if (http.retry_after_s > 0 && http.retry_after_s < UINT32_MAX)
+		*wait_ms = http.retry_after_s * 1000;
+	tw_http_answer_release(&http);
+	return outcome;
+}
+
+static void say_again(const struct tw_prom_client *c, const struct tw_err *why,
+		      uint64_t wait_ms)
+{
+	char text[TW_ERR_TEXT + 64];
+
+	if (c->config.say == NULL)
+		return;
+	snprintf(text, sizeof(text), "%s; trying again in %" PRIu64 ".%" PRIu64 " s",
+		 why->text, wait_ms / 1000, wait_ms / 100 % 10);
+	c->config.say(text);
+}
+
+static int pause_for(struct tw_prom_client *c, uint64_t wait_ms, const struct tw_err *why,
+		     struct tw_err *err)
+{
+	uint64_t silent_ms = tw_now_ms() - c->answered_ms;
+
+	if (silent_ms + wait_ms > c->config.retry_ms) {
+		*err = *why;
+		return tw_err_wrap(err, "gave up after %" PRIu64 " s", silent_ms / 1000);
+	}
+	say_again(c, why, wait_ms);
+	if (c->config.stop == NULL) {
+		nanosleep(&(const struct timespec){ (time_t)(wait_ms / 1000),
+						    (long)(wait_ms % 1000) * 1000000 },
+			  NULL);
+		return 0;
+	}
+	return tw_stop_wait(c->config.stop, wait_ms) ? tw_fail(err, TW_IO, "interrupted")
+						     : 0;
+}
+
+/* Repeat a request until it succeeds, fails for good, or the client gives up.
+ * restart(arg) is called before each repetition. */
+static int ask(struct tw_prom_client *c, const char *url, bool nested, tw_jsax_fn *fn,
+	       void *arg, void (*restart)(void *arg), struct tw_err *err)
+{
+	uint64_t backoff_ms = WAIT_MIN_MS;
+
+	for (;;) {
+		struct tw_prom_answer answer = { .nested = nested, .fn = fn, .arg = arg };
+		uint64_t wait_ms = backoff_ms;
+		enum outcome outcome = FAILED;
+		struct tw_err why = { 0 };
+
+		if (tw_prom_answer_open(&answer, &why) == 0)
+			outcome = attempt(c, url, &answer, &wait_ms, &why);
+		tw_prom_answer_release(&answer);
+		if (outcome == DONE) {
+			c->answered_ms = tw_now_ms();
+			c->partial = false;
+			return 0;
+		}
+		if (c->config.stop != NULL && tw_stop_requested(c->config.stop))
+			return tw_fail(err, TW_IO, "interrupted");
+		if (outcome == FAILED) {
+			*err = why;
+			return -1;
+		}
+		if (pause_for(c, wait_ms, &why, err) < 0)
+			return -1;
+		backoff_ms = 2 * backoff_ms < WAIT_MAX_MS ? 2 * backoff_ms : WAIT_MAX_MS;
+		restart(arg);
+		c->partial = true;
+	}
+}
+
+static void add_time(struct tw_buf *b, const char *name, int64_t ms)
+{
+	tw_buf_addf(b, "&%s=%" PRId64 ".%03" PRId64, name, ms / 1000, ms % 1000);
+}
+
+/* {__name__="metric",..} accepts any UTF-8 name; metric{..} does not. */
+static void add_selector(struct tw_buf *b, const char *operator, const char * name,
+			 const struct tw_strs *match)
+{
+	tw_buf_addf(b, "{__name__%s", operator);
+	tw_buf_add_json_text(b, name, strlen(name));
+	for (size_t i = 0; i < match->count; i++)
+		tw_buf_addf(b, ",%s", match->at[i]);
+	tw_buf_adds(b, "}");
+}
+
+struct names {
+	tw_prom_name_fn *fn;
+	void *arg;
+};
+
+static int take_name(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	const struct names *n = arg;
+
+	if (e->depth == 1)
+		return e->type == TW_JSAX_ARRAY || e->type == TW_JSAX_ARRAY_END
+			       ? 0
+			       : tw_fail(err, TW_PARSE, "data is not a list of names");
+	if (e->type != TW_JSAX_TEXT)
+		return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": expected a name",
+			       e->offset);
+	return n->fn(n->arg, e->text, e->len, err);
+}
+
+/* Repeated names are harmless: see tw_prom_name_fn. */
+static void restart_names(void *arg)
+{
+	(void)arg;
+}
+
+int tw_prom_client_names(struct tw_prom_client *c, const struct tw_strs *match,
+			 const struct tw_prom_range *range, tw_prom_name_fn *fn,
+			 void *arg, struct tw_err *err)
+{
+	struct names names = { fn, arg };
+	struct tw_buf url = { 0 }, selector = { 0 };
+	int rc = -1;
+
+	add_selector(&selector, "!=", "", match);
+	tw_buf_addf(&url, "%s/label/__name__/values?", c->base);
+	tw_buf_adds(&url, "match%5B%5D=");
+	if (!tw_buf_failed(&selector))
+		tw_url_escape(&url, selector.data);
+	add_time(&url, "start", range->start_ms);
+	add_time(&url, "end", range->end_ms);
+	if (tw_buf_failed(&url) || tw_buf_failed(&selector)) {
+		tw_fail(err, TW_NOMEM, "request to Prometheus");
+		goto out;
+	}
+	if (ask(c, url.data, false, take_name, &names, restart_names, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_buf_clear(&url);
+	tw_buf_clear(&selector);
+	return rc;
+}
+
+static int take_series(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	return tw_series_reader_event(arg, e, err);
+}
+
+/* Keep the samples of an answer that was cut short; the next one repeats them. */
+static void restart_series(void *arg)
+{
+	struct tw_series_reader *r = arg, fresh = { .spool = r->spool,
+						    .metric = r->metric,
+						    .taken = r->taken,
+						    .after_ms = r->after_ms,
+						    .again = true };
+
+	tw_series_reader_release(r);
+	*r = fresh;
+}
+
+static int make_range_url(const struct tw_prom_client *c, const char *metric,
+			  const struct tw_strs *match, const struct tw_prom_range *range,
+			  struct tw_buf *url, struct tw_err *err)
+{
+	struct tw_buf selector = { 0 };
+
+	add_selector(&selector, "=", metric, match);
+	tw_buf_addf(url, "%s/query_range?query=", c->base);
+	if (!tw_buf_failed(&selector))
+		tw_url_escape(url, selector.data);
+	add_time(url, "start", range->start_ms);
+	add_time(url, "end", range->end_ms);
+	add_time(url, "step", range->step_ms);
+	if (tw_buf_failed(url) || tw_buf_failed(&selector))
+		tw_fail(err, TW_NOMEM, "request to Prometheus");
+	tw_buf_clear(&selector);
+	return tw_buf_failed(url) ? -1 : 0;
+}
+
+static int read_series(struct tw_prom_client *c, const char *url,
+		       struct tw_series_reader *reader, struct tw_prom_count *count,
+		       struct tw_err *err)
+{
+	if (ask(c, url, true, take_series, reader, restart_series, err) < 0)
+		return -1;
+	count->samples += reader->taken;
+	count->not_finite += reader->not_finite;
+	return 0;
+}
+
+int tw_prom_client_range(struct tw_prom_client *c, const char *metric,
+			 const struct tw_strs *match, const struct tw_prom_range *range,
+			 struct tw_spool *spool, struct tw_prom_count *count,
+			 struct tw_err *err)
+{
+	struct tw_series_reader reader = { .spool = spool,
+					   .metric = metric,
+					   .again = c->partial };
+	struct tw_buf url = { 0 };
+	int rc = make_range_url(c, metric, match, range, &url, err);
+
+	if (rc == 0)
+		rc = read_series(c, url.data, &reader, count, err);
+	tw_series_reader_release(&reader);
+	tw_buf_clear(&url);
+	return rc;
+}
+
+/* An instant query of a range selector, which has the samples as they were scraped. */
+static int make_samples_url(const struct tw_prom_client *c, const char *metric,
+			    const struct tw_strs *match, int64_t from_ms, int64_t to_ms,
+			    struct tw_buf *url, struct tw_err *err)
+{
+	struct tw_buf selector = { 0 };
+
+	add_selector(&selector, "=", metric, match);
+	tw_buf_addf(&selector, "[%" PRId64 "ms]", to_ms - from_ms);
+	tw_buf_addf(url, "%s/query?query=", c->base);
+	if (!tw_buf_failed(&selector))
+		tw_url_escape(url, selector.data);
+	add_time(url, "time", to_ms);
+	if (tw_buf_failed(url) || tw_buf_failed(&selector))
+		tw_fail(err, TW_NOMEM, "request to Prometheus");
+	tw_buf_clear(&selector);
+	return tw_buf_failed(url) ? -1 : 0;
+}
+
+int tw_prom_client_samples(struct tw_prom_client *c, const char *metric,
+			   const struct tw_strs *match, int64_t from_ms, int64_t to_ms,
+			   struct tw_spool *spool, struct tw_prom_count *count,
+			   struct tw_err *err)
+{
+	struct tw_series_reader reader = {
+		.spool = spool, .metric = metric, .again = c->partial, .after_ms = from_ms
+	};
+	struct tw_buf url = { 0 };
+	int rc = make_samples_url(c, metric, match, from_ms, to_ms, &url, err);
+
+	if (rc == 0)
+		rc = read_series(c, url.data, &reader, count, err);
+	tw_series_reader_release(&reader);
+	tw_buf_clear(&url);
+	return rc;
+}
+
+/* The first number of [seconds, "value"]. */
+static int take_time(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	double *now_s = arg;
+
+	if (e->type != TW_JSAX_NUMBER || *now_s > 0)
+		return 0;
+	if (!(e->number > 0) || e->number > TIME_MAX_S)
+		return tw_fail(err, TW_PARSE, "the server's time is no time");
+	*now_s = e->number;
+	return 0;
+}
+
+static void restart_time(void *arg)
+{
+	*(double *)arg = 0;
+}
+
+int tw_prom_client_time(struct tw_prom_client *c, int64_t *now_ms, struct tw_err *err)
+{
+	struct tw_buf url = { 0 };
+	double now_s = 0;
+	int rc = -1;
+
+	tw_buf_addf(&url, "%s/query?query=time()", c->base);
+	if (tw_buf_failed(&url)) {
+		tw_fail(err, TW_NOMEM, "request to Prometheus");
+		goto out;
+	}
+	if (ask(c, url.data, true, take_time, &now_s, restart_time, err) < 0)
+		goto out;
+	if (now_s <= 0) {
+		tw_fail(err, TW_PARSE, "the server does not tell its time");
+		goto out;
+	}
+	*now_ms = (int64_t)(now_s * 1e3);
+	rc = 0;
+out:
+	tw_buf_clear(&url);
+	return rc;
+}

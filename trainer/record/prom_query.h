@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_PROM_QUERY_H
+#define TW_TRAINER_PROM_QUERY_H
+
+/*
+ * Makes a response file (trainer/response/prom.h) from a Prometheus server: the samples
+ * of a range of time of each metric that a schema or the caller names.
+ *
+ * A long range is split into parts, each one request, of so many points as the server's
+ * limit allows. When the server rejects a part as too large, parts are halved. Parts do
+ * not overlap; a series continues from part to part.
+ */
+
+#include "trainer/record/prom_client.h"
+
+#include <stddef.h>
+
+struct tw_strs;
+
+struct tw_prom_query {
+	struct tw_prom_range range;
+	const struct tw_strs *match; /* label matchers, which must all hold */
+	const char *metrics; /* extended regular expression for whole names; NULL: the
+				schemas' metrics */
+	const struct tw_strs *more; /* additional names; or NULL */
+	uint32_t points; /* of a series in one answer; Prometheus' limit is 11,000 */
+	const char *output;
+	const char *csv_dir; /* directory of CSV tables (spool_csv.h); NULL: none */
+	/* Called before each part, with the fraction of the metric's range that is done.
+	 * Or NULL. */
+	void (*progress)(void *arg, const char *metric, size_t number, size_t metrics,
+			 double part);
+	void *progress_arg;
+};
+
+struct tw_prom_query_result {
+	size_t metrics, series;
+	uint64_t samples, not_finite;
+};
+
+/* Run the query. The file is written only if all parts succeed. */
+int tw_prom_query_run(struct tw_prom_client *c, const struct tw_prom_query *q,
+		      struct tw_prom_query_result *out, struct tw_err *err);
+
+#endif /* TW_TRAINER_PROM_QUERY_H */

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/record/series_reader.h"
+
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "trainer/record/spool.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Limit of time stamps, in seconds since the epoch: the year 5138. */
+#define TIME_MAX_S 1e11
+
+/* The member of a series that events belong to. */
+enum { NO_MEMBER, LABELS, SAMPLES, OTHER };
+
+/* The part of a sample that is next. */
+enum { NO_PART, TIME, VALUE, END };
+
+static int fail_at(const struct tw_series_reader *r, const struct tw_jsax_event *e,
+		   const char *want, struct tw_err *err)
+{
+	return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": %s, series %zu: expected %s",
+		       e->offset, r->metric, r->number, want);
+}
+
+static int in_list(struct tw_series_reader *r, const struct tw_jsax_event *e,
+		   struct tw_err *err)
+{
+	if (e->type == TW_JSAX_OBJECT_END)
+		return r->has_labels ? 0 : fail_at(r, e, "\"metric\"", err);
+	r->number++;
+	if (e->type != TW_JSAX_OBJECT)
+		return fail_at(r, e, "an object", err);
+	r->has_labels = false;
+	r->member = NO_MEMBER;
+	tw_strs_clear(&r->labels);
+	return 0;
+}
+
+static int find_series(struct tw_series_reader *r, struct tw_err *err)
+{
+	struct tw_spool_label label[TW_SERIES_LABELS_MAX];
+	size_t labels = r->labels.count / 2;
+
+	for (size_t i = 0; i < labels; i++)
+		label[i] = (struct tw_spool_label){ r->labels.at[2 * i],
+						    r->labels.at[2 * i + 1] };
+	if (tw_spool_series(r->spool, r->metric, label, labels, &r->series, err) < 0)
+		return tw_err_wrap(err, "%s, series %zu", r->metric, r->number);
+	return 0;
+}
+
+/* A key of a series, or the start or end of its value. */
+static int in_series(struct tw_series_reader *r, const struct tw_jsax_event *e,
+		     struct tw_err *err)
+{
+	switch (e->type) {
+	case TW_JSAX_KEY:
+		r->member = tw_jsax_is_text(e, "metric")   ? LABELS
+			    : tw_jsax_is_text(e, "values") ? SAMPLES
+							   : OTHER;
+		r->part = NO_PART;
+		if (r->member == LABELS && r->has_labels)
+			return fail_at(r, e, "\"metric\" once", err);
+		if (r->member == SAMPLES && !r->has_labels)
+			return fail_at(r, e, "\"metric\" before \"values\"", err);
+		return 0;
+	case TW_JSAX_OBJECT_END:
+		if (r->member != LABELS)
+			return 0;
+		r->has_labels = true;
+		return find_series(r, err);
+	default:
+		if (r->member == LABELS && e->type != TW_JSAX_OBJECT)
+			return fail_at(r, e, "an object of labels", err);
+		if (r->member == SAMPLES && e->type != TW_JSAX_ARRAY &&
+		    e->type != TW_JSAX_ARRAY_END)
+			return fail_at(r, e, "a list of samples", err);
+		return 0;
+	}
+}
+
+static int in_labels(struct tw_series_reader *r, const struct tw_jsax_event *e,
+		     struct tw_err *err)
+{
+	if (e->type != TW_JSAX_KEY && e->type != TW_JSAX_TEXT)
+		return fail_at(r, e, "a label's text", err);
+	if (r->labels.count == 2 * TW_SERIES_LABELS_MAX)
+		return fail_at(r, e, "fewer labels", err);
+	return tw_strs_add(&r->labels, e->text, e->len, err);
+}
+
+static int in_samples(struct tw_series_reader *r, const struct tw_jsax_event *e,
+		      struct tw_err *err)
+{
+	if (e->type == TW_JSAX_ARRAY_END && r->part == END) {
+		r->part = NO_PART;
+		return 0;
+	}
+	if (e->type != TW_JSAX_ARRAY)
+		return fail_at(r, e, "[time, \"value\"]", err);
+	r->part = TIME;
+	return 0;
+}
+
+static int take_sample(struct tw_series_reader *r, double value, struct tw_err *err)
+{
+	int64_t time_ms = (int64_t)(r->time_s * 1e3 + 0.5), last_ms;
+
+	if (!isfinite(value)) {
+		r->not_finite++;
+		return 0;
+	}
+	if (r->after_ms > 0 && time_ms <= r->after_ms)
+		return 0;
+	if (r->again && tw_spool_last(r->spool, r->series, &last_ms) &&
+	    time_ms <= last_ms) {
+		return 0;
+	}
+	r->taken++;
+	return tw_spool_add(r->spool, r->series, time_ms, value, err);
+}
+
+static int in_sample(struct tw_series_reader *r, const struct tw_jsax_event *e,
+		     struct tw_err *err)
+{
+	double value;
+
+	if (r->part == TIME) {
+		if (e->type != TW_JSAX_NUMBER || !(e->number >= 0) ||
+		    e->number > TIME_MAX_S)
+			return fail_at(r, e, "a time in seconds", err);
+		r->time_s = e->number;
+		r->part = VALUE;
+		return 0;
+	}
+	if (r->part != VALUE || e->type != TW_JSAX_TEXT ||
+	    !tw_parse_sample(e->text, e->len, &value))
+		return fail_at(r, e, "a time and a number in quotes", err);
+	r->part = END;
+	return take_sample(r, value, err);
+}
+
+int tw_series_reader_event(struct tw_series_reader *r, const struct tw_jsax_event *e,
+			   struct tw_err *err)
+{
+	unsigned depth;
+
+	if (r->depth == 0) {
+		if (e->type != TW_JSAX_ARRAY)
+			return fail_at(r, e, "a list of series", err);
+		r->depth = e->depth + 1;
+		return 0;
+	}
+	depth = e->depth + 1 - r->depth;
+	if (depth == 0)
+		return 0; /* the list's ] */
+	if (depth == 1)
+		return in_list(r, e, err);
+	if (depth == 2)
+		return in_series(r, e, err);
+	if (r->member == LABELS)
+		return in_labels(r, e, err);
+	if (r->member == SAMPLES)
+		return depth == 3 ? in_samples(r, e, err) : in_sample(r, e, err);
+	return 0; /* a value of another key */
+}
+
+void tw_series_reader_release(struct tw_series_reader *r)
+{
+	tw_strs_clear(&r->labels);
+	*r = (struct tw_series_reader){ 0 };
+}
+
+/* ---- a response file ---- */
+
+static const struct tw_jsax_limits limits = { .depth = 32, .text_bytes = 64 << 10 };
+
+/* Reads a response file, an object with a list of series for each metric. */
+struct file {
+	struct tw_spool *spool;
+	bool again;
+	char *metric;
+	struct tw_series_reader list;
+};
+
+static int begin_metric(struct file *f, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	if (memchr(e->text, '\0', e->len) != NULL)
+		return tw_fail(err, TW_INVALID, "a metric's name with NUL");
+	tw_series_reader_release(&f->list);
+	free(f->metric);
+	f->metric = strndup(e->text, e->len);
+	if (f->metric == NULL)
+		return tw_fail(err, TW_NOMEM, "metric of %zu bytes", e->len);
+	f->list = (struct tw_series_reader){ .spool = f->spool,
+					     .metric = f->metric,
+					     .again = f->again };
+	return 0;
+}
+
+static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	struct file *f = arg;
+
+	if (e->depth == 0)
+		return e->type == TW_JSAX_OBJECT || e->type == TW_JSAX_OBJECT_END
+			       ? 0
+			       : tw_fail(err, TW_PARSE, "expected an object of metrics");
+	if (e->depth == 1 && e->type == TW_JSAX_KEY)
+		return begin_metric(f, e, err);
+	return tw_series_reader_event(&f->list, e, err);
+}
+
+int tw_series_read_file(struct tw_spool *spool, const char *path, struct tw_err *err)
+{
+	struct file f = { .spool = spool };
+	int rc = -1;
+
+	if (tw_jsax_read(&limits, take_event, &f, path, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_series_reader_release(&f.list);
+	free(f.metric);
+	return rc;
+}
+
+int tw_series_read_text(struct tw_spool *spool, const char *text, size_t len,
+			struct tw_err *err)
+{
+	struct file f = { .spool = spool, .again = true };
+	int rc = tw_jsax_parse(&limits, take_event, &f, text, len, err);
+
+	tw_series_reader_release(&f.list);
+	free(f.metric);
+	return rc;
+}

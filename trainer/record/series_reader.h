@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_SERIES_READER_H
+#define TW_TRAINER_SERIES_READER_H
+
+/*
+ * Reads a list of series into a spool, from the events of a JSON parser:
+ *
+ *	[{"metric":{..},"values":[[seconds,"value"],..]},..]
+ *
+ * This is data.result of Prometheus' query_range, or one metric of a response file.
+ *Unlike trainer/response/prom.h the reader keeps every label and holds no samples in
+ *memory.
+ *
+ * "metric" must come before "values", as all known writers order them. Values that are
+ *not finite are counted and left out.
+ */
+
+#include "lib/core/strs.h"
+#include "lib/json/jsax.h"
+
+#include <stdint.h>
+
+struct tw_err;
+struct tw_spool;
+
+#define TW_SERIES_LABELS_MAX 128
+
+struct tw_series_reader {
+	/* Set by the caller; the other members start as 0. */
+	struct tw_spool *spool;
+	const char *metric;
+	/* The list repeats one that was cut short: skip samples that are not later than a
+	 * series' last. Else such samples are TW_INVALID. */
+	bool again;
+	int64_t after_ms; /* skip samples that are not later; 0: take all */
+
+	unsigned depth; /* JSON depth of the list */
+	unsigned member;
+	unsigned part; /* the part of a sample that is next */
+	bool has_labels;
+	size_t number;         /* of the series, from 1 */
+	size_t series;         /* its number in the spool */
+	struct tw_strs labels; /* names and values alternate */
+	double time_s;
+
+	uint64_t taken, not_finite; /* numbers of samples */
+};
+
+/* Feed one event of the list, from its [ to its ]. */
+int tw_series_reader_event(struct tw_series_reader *r, const struct tw_jsax_event *e,
+			   struct tw_err *err);
+
+void tw_series_reader_release(struct tw_series_reader *r);
+
+/* Add the series of a response file to the spool. */
+int tw_series_read_file(struct tw_spool *spool, const char *path, struct tw_err *err);
+
+/*
+ * Add the series of a response in memory. Samples that are not later than a series' last
+ * are skipped.
+ */
+int tw_series_read_text(struct tw_spool *spool, const char *text, size_t len,
+			struct tw_err *err);
+
+#endif /* TW_TRAINER_SERIES_READER_H */

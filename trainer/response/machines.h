@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_MACHINES_H
+#define TW_TRAINER_MACHINES_H
+
+/*
+ * The machines of a response.
+ *
+ * A series' machine is the text of its first machine label: node_name, else
+ * exported_instance, else instance. Some exporters put the first labels on some series
+ * only: Kepler has exported_instance on energy and only instance on usage. So an alias
+ * maps a text of a later label to the machine of series that have both labels.
+ *
+ * Names that are only host:port (from instance) and differ in the port are one machine:
+ * an exporter that was restarted on another port, or several exporters. They are separate
+ * machines behind one address if a metric has samples of both ports in the same period.
+ *
+ * Series of VMs (trainer/response/guest.h) belong to no machine.
+ */
+
+#include <stddef.h>
+
+struct tw_err;
+struct tw_prom;
+
+/* The text of `label` means the machine that to_label names. */
+struct tw_machine_alias {
+	const char *label, *text, *to_label, *to_text;
+};
+
+struct tw_machine_aliases {
+	struct tw_machine_alias *at;
+	size_t count, size;
+};
+
+/* All zero bytes is empty. Texts are the response's. */
+struct tw_machines {
+	const char **name; /* sorted */
+	size_t count;
+	struct tw_machine_aliases aliases;
+};
+
+/*
+ * *out must be all zero; the caller releases it before the response. TW_INVALID if the
+ * response has several machines and a series could be of more than one.
+ */
+int tw_machines_find(const struct tw_prom *p, struct tw_machines *out,
+		     struct tw_err *err);
+
+/*
+ * The response with the series of one machine and of VMs. *out is the caller's:
+ * tw_prom_free(); it borrows p's series and must be freed before p. TW_NOTFOUND if there
+ * is no such machine.
+ */
+int tw_machines_select(const struct tw_machines *m, const struct tw_prom *p,
+		       const char *name, struct tw_prom **out, struct tw_err *err);
+
+/*
+ * The response of the machine of that name, as tw_machines_select(). With name NULL the
+ * response must be of one machine, and *out stays NULL.
+ */
+int tw_machines_single(const struct tw_prom *p, const char *name, struct tw_prom **out,
+		       struct tw_err *err);
+
+/*
+ * The response of each machine, without VMs, in one pass. out has room for m->count and
+ * is all NULL. The caller frees each entry that is not NULL, after a failure as well.
+ */
+int tw_machines_split(const struct tw_machines *m, const struct tw_prom *p,
+		      struct tw_prom **out, struct tw_err *err);
+
+void tw_machines_release(struct tw_machines *m);
+
+#endif /* TW_TRAINER_MACHINES_H */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_PROM_STORE_H
+#define TW_TRAINER_PROM_STORE_H
+
+/*
+ * A Prometheus response in memory: metrics with their series, labels and packed samples.
+ * trainer/response/prom.h reads one.
+ */
+
+#include "lib/core/arena.h"
+#include "lib/core/intern.h"
+#include "trainer/response/packed.h"
+#include "trainer/response/schema.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+struct tw_strs;
+
+struct tw_label {
+	const char *name, *value;
+};
+
+/*
+ * One series with at least one sample. Lives as long as its response. Equal label texts
+ * are stored once: comparing addresses compares texts.
+ */
+struct tw_series {
+	const struct tw_label *label;
+	size_t labels;
+	struct tw_packed time_ms, value; /* of equal length */
+};
+
+struct tw_prom_metric {
+	const char *name;
+	struct tw_series *series;
+	size_t count, size;
+	struct tw_schema_metric thirdparty; /* the metric as a feature of its own name */
+};
+
+struct tw_prom {
+	struct tw_intern shared; /* texts and lists of labels */
+	struct tw_arena arena;   /* samples */
+	struct tw_prom_metric *metric;
+	size_t count;
+};
+
+/* An empty response; NULL, with an error, without memory. */
+struct tw_prom *tw_prom_new(struct tw_err *err);
+
+/* A metric without series. The name is borrowed. */
+struct tw_prom_metric tw_prom_metric(const char *name);
+
+/* Index of the metric of that name, which is added if new. */
+int tw_prom_add_metric(struct tw_prom *p, const char *name, size_t len, size_t *out,
+		       struct tw_err *err);
+
+/* Append a series to a metric. Label texts are interned in p->shared, times are whole. */
+int tw_prom_add_series(struct tw_prom *p, size_t metric, const struct tw_label *label,
+		       size_t labels, const double *time_ms, const double *value,
+		       size_t samples, struct tw_err *err);
+
+/* Series of a metric; NULL and *count 0 where the response has none. */
+const struct tw_series *tw_prom_series(const struct tw_prom *p, const char *metric,
+				       size_t *count);
+
+/* Number of samples of the longest series. */
+size_t tw_prom_longest(const struct tw_prom *p);
+
+/*
+ * Declare third-party metrics gauges, whatever their names end in: their features are
+ * means over each row. To be called before machines are told apart.
+ */
+void tw_prom_declare_gauges(struct tw_prom *p, const struct tw_strs *names);
+
+/*
+ * The metric as a feature of its own name, independent of schemas: the mean of a declared
+ * gauge; else the rate of a counter if the name ends in _total, else the value of a
+ * gauge. NULL if the response has no series of it. Lives as long as the response.
+ */
+const struct tw_schema_metric *tw_prom_thirdparty_metric(const struct tw_prom *p,
+							 const char *metric);
+
+/* Text of a label, or NULL. Labels that no schema uses are not stored. */
+const char *tw_series_label(const struct tw_series *s, const char *name);
+
+/* Labels that identify the series in an error: "container_id=051435f9456b mode=idle". */
+void tw_series_describe(const struct tw_series *s, char *out, size_t size);
+
+void tw_prom_free(struct tw_prom *p); /* NULL is fine */
+
+#endif /* TW_TRAINER_PROM_STORE_H */

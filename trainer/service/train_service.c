@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/service/train_service.h"
+
+#include "lib/core/array.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/http/server/expo.h"
+#include "lib/http/server/httpd_stats.h"
+#include "lib/program/log.h"
+#include "trainer/service/job_report.h"
+#include "trainer/service/jobs.h"
+#include "trainer/service/train_request.h"
+#include "web/page.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tw_train_service {
+	struct tw_trainings *trainings;
+	const struct tw_http_stats *stats;          /* or NULL */
+	void (*more)(void *arg, struct tw_expo *e); /* or NULL */
+	void *more_arg;
+	void (*health)(void *arg, struct tw_buf *out);
+	void *health_arg;
+	pthread_mutex_t lock; /* guards refusals */
+	struct tw_log_limit refusals;
+};
+
+static struct tw_jobs *jobs_of(void *service)
+{
+	return tw_trainings_jobs(((struct tw_train_service *)service)->trainings);
+}
+
+/* ---- the body of a request ---- */
+
+static int begin_body(void *app, void **stream, struct tw_err *err)
+{
+	struct tw_train_reader *reader;
+
+	(void)app;
+	if (tw_train_reader_new(&reader, err) < 0)
+		return -1;
+	*stream = reader;
+	return 0;
+}
+
+static int feed_body(void *stream, const char *data, size_t len, struct tw_err *err)
+{
+	return tw_train_reader_feed(stream, data, len, err);
+}
+
+static void free_body(void *stream)
+{
+	tw_train_reader_free(stream);
+}
+
+static const struct tw_http_body train_body = {
+	.begin = begin_body,
+	.feed = feed_body,
+	.free = free_body,
+};
+
+/* ---- refusals ---- */
+
+/* Any client can cause these lines, so their rate is limited. */
+static void log_refusal(struct tw_train_service *s, const char *why)
+{
+	pthread_mutex_lock(&s->lock);
+	tw_log_warn_limited(&s->refusals, "training refused: %s", why);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Missing metrics are an error of the request: 400, because 404 means the path. */
+static void refuse(struct tw_train_service *s, struct tw_http_reply *r,
+		   const struct tw_err *err)
+{
+	log_refusal(s, err->text);
+	if (err->code == TW_NOTFOUND)
+		tw_http_reply_problem(r, 400, err->text);
+	else
+		tw_http_reply_error(r, err);
+}
+
+static int set_user(struct tw_train_request *q, const char *user, struct tw_err *err)
+{
+	q->user = user != NULL ? strdup(user) : NULL;
+	return user != NULL && q->user == NULL ? tw_fail(err, TW_NOMEM, "user") : 0;
+}
+
+/* Make a job of the request. NULL: r has the reason. */
+static struct tw_training *take_request(struct tw_train_service *s,
+					const struct tw_http_request *request,
+					struct tw_http_reply *r)
+{
+	struct tw_training *g = NULL;
+	struct tw_train_request q = { 0 };
+	struct tw_err err = { 0 };
+	bool full;
+
+	if (tw_train_reader_end(request->stream, &q, &err) < 0 ||
+	    set_user(&q, request->user, &err) < 0 ||
+	    tw_trainings_allow(s->trainings, &q, &err) < 0) {
+		refuse(s, r, &err);
+		tw_train_request_release(&q);
+		return NULL;
+	}
+	if (tw_training_new(s->trainings, &q, &g, &full, &err) == 0)
+		return g;
+	log_refusal(s, err.text);
+	if (full)
+		tw_http_reply_problem(r, 503, err.text);
+	else
+		tw_http_reply_error(r, &err);
+	tw_train_request_release(&q);
+	return NULL;
+}
+
+/* ---- POST /train ---- */
+
+static void attach(struct tw_http_reply *r, const char *name)
+{
+	r->content_type = "application/zip";
+	if (asprintf(&r->attachment, "%s.zip", name) < 0)
+		r->attachment = NULL;
+}
+
+static void answer_failure(struct tw_train_service *s, struct tw_http_reply *r,
+			   enum tw_job_state state, const struct tw_err *err)
+{
+	if (state == TW_JOB_LOST)
+		tw_http_reply_problem(r, 503, "the program stops; try again later");
+	else if (state == TW_JOB_CANCELLED)
+		tw_http_reply_problem(r, 409, err->text);
+	else
+		refuse(s, r, err);
+}
+
+static void handle_train(void *app, const struct tw_http_request *request,
+			 struct tw_http_reply *r)
+{
+	struct tw_train_service *s = app;
+	struct tw_training *g = take_request(s, request, r);
+	enum tw_job_state state;
+	struct tw_err err = { 0 };
+	char *zip, name[TW_JOB_PIPELINE];
+	size_t len;
+
+	if (g == NULL)
+		return;
+	snprintf(name, sizeof(name), "%s", tw_training_pipeline(g));
+	if (tw_training_run(g, &zip, &len, &state, &err) < 0) {
+		answer_failure(s, r, state, &err);
+		return;
+	}
+	attach(r, name);
+	tw_http_reply_take(r, zip, len);
+}
+
+static const struct tw_http_route route_train = {
+	.method = "POST",
+	.path = "/train",
+	.body = &train_body,
+	.handle = handle_train,
+};
+
+/* ---- jobs ---- */
+
+static void answer_unknown(struct tw_http_reply *r, const char *id)
+{
+	struct tw_err err = { 0 };
+
+	tw_fail(&err, TW_NOTFOUND, "no job '%.64s'", id);
+	tw_http_reply_error(r, &err);
+}
+
+static void answer_job(struct tw_train_service *s, const char *id, unsigned status,
+		       struct tw_http_reply *r)
+{
+	struct tw_buf b = { 0 };
+
+	if (!tw_jobs_show(jobs_of(s), id, &b)) {
+		answer_unknown(r, id);
+		return;
+	}
+	r->status = status;
+	tw_http_reply_buf(r, &b);
+}
+
+static void post_job(void *app, const struct tw_http_request *request,
+		     struct tw_http_reply *r)
+{
+	struct tw_train_service *s = app;
+	struct tw_training *g = take_request(s, request, r);
+	struct tw_err err = { 0 };
+	char id[TW_JOB_ID], location[64];
+
+	if (g == NULL)
+		return;
+	snprintf(id, sizeof(id), "%s", tw_training_id(g));
+	if (tw_training_start(g, &err) < 0) {
+		refuse(s, r, &err);
+		return;
+	}
+	snprintf(location, sizeof(location), "/api/v1/jobs/%s", id);
+	answer_job(s, id, 202, r);
+	tw_http_reply_header(r, "Location", location);
+}
+
+static const struct tw_http_route route_post_job = {
+	.method = "POST",
+	.path = "/api/v1/train",
+	.body = &train_body,
+	.handle = post_job,
+};
+
+static void get_jobs(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	struct tw_buf b = { 0 };
+
+	(void)q;
+	tw_jobs_list(jobs_of(app), &b);
+	tw_http_reply_buf(r, &b);
+}
+
+static const struct tw_http_route route_jobs = {
+	.method = "GET",
+	.path = "/api/v1/jobs",
+	.handle = get_jobs,
+};
+
+static void get_job(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	answer_job(app, tw_http_param(q, "job"), 200, r);
+}
+
+static const struct tw_http_route route_job = {
+	.method = "GET",
+	.path = "/api/v1/jobs/{job}",
+	.handle = get_job,
+};
+
+/* The job exists, but its state does not let it. */
+static void answer_job_error(struct tw_http_reply *r, const struct tw_err *err)
+{
+	if (err->code == TW_INVALID)
+		tw_http_reply_problem(r, 409, err->text);
+	else
+		tw_http_reply_error(r, err);
+}
+
+static void delete_job(void *app, const struct tw_http_request *q,
+		       struct tw_http_reply *r)
+{
+	const char *id = tw_http_param(q, "job");
+	struct tw_err err = { 0 };
+
+	if (tw_jobs_cancel(jobs_of(app), id, &err) < 0) {
+		answer_job_error(r, &err);
+		return;
+	}
+	tw_log_info("job %s: to be cancelled", id);
+	answer_job(app, id, 202, r);
+}
+
+static const struct tw_http_route route_delete_job = {
+	.method = "DELETE",
+	.path = "/api/v1/jobs/{job}",
+	.handle = delete_job,
+};
+
+static void get_pipeline(void *app, const struct tw_http_request *q,
+			 struct tw_http_reply *r)
+{
+	const char *id = tw_http_param(q, "job");
+	struct tw_jobs_zip *zip;
+	struct tw_err err = { 0 };
+	const char *data;
+	size_t len;
+
+	if (tw_jobs_zip(jobs_of(app), id, &zip, &err) < 0) {
+		answer_job_error(r, &err);
+		return;
+	}
+	data = tw_jobs_zip_data(zip, &len);
+	attach(r, id);
+	tw_http_reply_lend(r, data, len, tw_jobs_zip_free, zip);
+}
+
+static const struct tw_http_route route_pipeline = {
+	.method = "GET",
+	.path = "/api/v1/jobs/{job}/pipeline",
+	.handle = get_pipeline,
+};
+
+/* The models that a job made, with their errors and the quality of its recordings. */
+static void get_report(void *app, const struct tw_http_request *q,
+		       struct tw_http_reply *r)
+{
+	struct tw_jobs_zip *zip = NULL;
+	struct tw_err err = { 0 };
+	struct tw_buf b = { 0 };
+	const char *data;
+	size_t len;
+
+	if (tw_jobs_zip(jobs_of(app), tw_http_param(q, "job"), &zip, &err) < 0) {
+		answer_job_error(r, &err);
+		return;
+	}
+	data = tw_jobs_zip_data(zip, &len);
+	if (tw_job_report_write(data, len, &b, &err) < 0) {
+		tw_http_reply_error(r, &err);
+		tw_buf_clear(&b);
+	} else {
+		tw_http_reply_buf(r, &b);
+	}
+	tw_jobs_zip_free(zip);
+}
+
+static const struct tw_http_route route_report = {
+	.method = "GET",
+	.path = "/api/v1/jobs/{job}/report",
+	.handle = get_report,
+};
+
+/* ---- health and metrics ---- */
+
+static void get_health(void *app, const struct tw_http_request *request,
+		       struct tw_http_reply *r)
+{
+	const struct tw_train_service *s = app;
+	struct tw_buf b = { 0 };
+
+	(void)request;
+	tw_buf_adds(&b, "{\"status\":\"ok\"");
+	if (s->health != NULL) {
+		tw_buf_adds(&b, ",");
+		s->health(s->health_arg, &b);
+	}
+	tw_buf_adds(&b, "}");
+	tw_http_reply_buf(r, &b);
+}
+
+static const struct tw_http_route route_health = {
+	.method = "GET",
+	.path = "/healthz",
+	.handle = get_health,
+};
+
+static const struct tw_expo_family build = {
+	.name = "tw_build_info",
+	.type = TW_EXPO_INFO,
+	.help = "Version of the program.",
+};
+
+static const struct tw_expo_family jobs = {
+	.name = "tw_trainer_jobs",
+	.type = TW_EXPO_GAUGE,
+	.help = "Jobs by state, of those that the trainer keeps.",
+};
+
+static const struct tw_expo_family room = {
+	.name = "tw_trainer_jobs_max",
+	.type = TW_EXPO_GAUGE,
+	.help = "Limit of jobs that wait and run.",
+};
+
+static void get_metrics(void *app, const struct tw_http_request *q,
+			struct tw_http_reply *r)
+{
+	static const struct tw_expo_label version[] = { { "program", "tw-trainer" },
+							{ "version", TW_VERSION } };
+	struct tw_train_service *s = app;
+	struct tw_buf b = { 0 };
+	struct tw_expo e = { .out = &b,
+			     .format = tw_expo_wanted(tw_http_header(q, "Accept")) };
+	size_t count[TW_JOB_STATES];
+
+	tw_jobs_count(jobs_of(s), count);
+	tw_expo_family(&e, &build);
+	tw_expo_sample(&e, version, 2, 1);
+	if (s->stats != NULL)
+		tw_http_stats_write(s->stats, &e);
+	tw_expo_family(&e, &jobs);
+	for (size_t i = 0; i < TW_JOB_STATES; i++) {
+		const struct tw_expo_label state = {
+			"state", tw_job_state_name((enum tw_job_state)i)
+		};
+
+		tw_expo_count(&e, &state, 1, count[i]);
+	}
+	tw_expo_family(&e, &room);
+	tw_expo_count(&e, NULL, 0, tw_trainings_max(s->trainings));
+	if (s->more != NULL)
+		s->more(s->more_arg, &e);
+	tw_expo_end(&e);
+	tw_http_reply_buf(r, &b);
+	r->content_type = tw_expo_content_type(e.format);
+	tw_http_reply_header(r, "Vary", "Accept");
+}
+
+static const struct tw_http_route route_metrics = {
+	.method = "GET",
+	.path = "/metrics",
+	.handle = get_metrics,
+};
+
+const struct tw_http_route *const tw_train_service_routes[] = {
+	&route_delete_job, &route_health,       &route_job,
+	&route_jobs,       &route_metrics,      &route_pipeline,
+	&route_report,     &route_post_job,     &route_train,
+	&tw_page_jobs,     &tw_page_jobs_files, &tw_route_trainer_openapi,
+};
+const size_t tw_train_service_route_count = TW_COUNT(tw_train_service_routes);
+
+/* ---- the service ---- */
+
+int tw_train_service_new(const struct tw_trainings_config *config,
+			 const struct tw_http_stats *stats, struct tw_train_service **out,
+			 struct tw_err *err)
+{
+	struct tw_train_service *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return tw_fail(err, TW_NOMEM, "training service");
+	s->stats = stats;
+	pthread_mutex_init(&s->lock, NULL);
+	if (tw_trainings_open(config, &s->trainings, err) < 0) {
+		tw_train_service_free(s);
+		return -1;
+	}
+	*out = s;
+	return 0;
+}
+
+struct tw_trainings *tw_train_service_trainings(struct tw_train_service *s)
+{
+	return s->trainings;
+}
+
+void tw_train_service_add_metrics(struct tw_train_service *s,
+				  void (*write)(void *arg, struct tw_expo *e), void *arg)
+{
+	s->more = write;
+	s->more_arg = arg;
+}
+
+void tw_train_service_add_health(struct tw_train_service *s,
+				 void (*write)(void *arg, struct tw_buf *out), void *arg)
+{
+	s->health = write;
+	s->health_arg = arg;
+}
+
+void tw_train_service_stop(struct tw_train_service *s)
+{
+	tw_trainings_stop(s->trainings);
+}
+
+void tw_train_service_free(struct tw_train_service *s)
+{
+	if (s == NULL)
+		return;
+	tw_trainings_close(s->trainings);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}

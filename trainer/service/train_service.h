@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_TRAIN_SERVICE_H
+#define TW_TRAINER_TRAIN_SERVICE_H
+
+/*
+ * The HTTP service of tw-trainer (docs/tw-trainer.md): POST /train answers after the
+ * training, POST /api/v1/train at once, with a job.
+ */
+
+#include "lib/http/server/httpd.h"
+#include "trainer/service/trainings.h"
+
+#include <stddef.h>
+
+struct tw_buf;
+struct tw_err;
+struct tw_expo;
+struct tw_http_stats;
+struct tw_train_service;
+
+/*
+ * stats counts the requests of the routes, for /metrics; or NULL. What config and stats
+ * point to must outlive the service. *out is yours: tw_train_service_free().
+ */
+int tw_train_service_new(const struct tw_trainings_config *config,
+			 const struct tw_http_stats *stats, struct tw_train_service **out,
+			 struct tw_err *err);
+
+/* The trainings of the service, for the trainer's own. */
+struct tw_trainings *tw_train_service_trainings(struct tw_train_service *s);
+
+/* Add families to /metrics: write(arg, e) from any thread. Before the server opens. */
+void tw_train_service_add_metrics(struct tw_train_service *s,
+				  void (*write)(void *arg, struct tw_expo *e), void *arg);
+
+/* Add members to /healthz: write(arg, out) from any thread. Before the server opens. */
+void tw_train_service_add_health(struct tw_train_service *s,
+				 void (*write)(void *arg, struct tw_buf *out), void *arg);
+
+/* Routes for struct tw_httpd_config; ->app is the service. */
+extern const struct tw_http_route *const tw_train_service_routes[];
+extern const size_t tw_train_service_route_count;
+extern const struct tw_http_route tw_route_trainer_openapi;
+
+/*
+ * Stop as tw_trainings_stop() does. Call it before the HTTP server is closed, so that the
+ * requests of ended trainings are still answered.
+ */
+void tw_train_service_stop(struct tw_train_service *s);
+
+/* Call it after the HTTP server is closed. NULL is fine. */
+void tw_train_service_free(struct tw_train_service *s);
+
+#endif /* TW_TRAINER_TRAIN_SERVICE_H */
