@@ -68,7 +68,7 @@ class Stress(Case):
         script = os.path.join(ROOT, "tests/bench/post.lua")
         bodies = self.write("bodies", request(weight=True) + "\n" + request() + "\n")
         return subprocess.Popen(
-            ["wrk", "-t", "1", "-c", "16", "-d", f"{TIMEOUT_S}s", "-s", script,
+            ["wrk", "-t", "1", "-c", "16", "-d", f"{TIMEOUT_S}s", "--timeout", "30s", "-s", script,
              f"http://{self.server.address}/model", "--", bodies],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
