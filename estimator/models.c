@@ -9,24 +9,11 @@
 #include "lib/core/hash.h"
 #include "model-db/index/choose.h"
 #include "model-db/model.h"
-#include "profiler/cpus.h"
-#include "profiler/discover.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
-
-/* Make an eventfd readable. A write that fails is an overflow: it is readable already. */
-static void wake(int fd)
-{
-	static const uint64_t one = 1;
-
-	if (write(fd, &one, sizeof(one)) < 0)
-		return;
-}
 
 /* ---- keys ---- */
 
@@ -174,8 +161,7 @@ int tw_models_check(const struct tw_models_key *k, const struct tw_power_model *
 
 /* ---- entries ---- */
 
-/* Call with the lock held. */
-static void unref_entry(struct tw_models_entry *e)
+void tw_models_unref(struct tw_models_entry *e)
 {
 	if (--e->refs > 0)
 		return;
@@ -202,7 +188,7 @@ static int make_entry(const struct tw_models *m, const struct tw_request *r,
 	if (copy_text(&e->key.trainer, r->trainer, err) < 0 ||
 	    copy_text(&e->key.filter, r->filter, err) < 0 ||
 	    tw_strs_copy(&e->key.metrics, &r->metrics, err) < 0) {
-		unref_entry(e);
+		tw_models_unref(e);
 		return -1;
 	}
 	tw_strs_sort(&e->key.metrics);
@@ -225,7 +211,7 @@ static void add_entry(struct tw_models *m, struct tw_models_entry *e)
 		for (size_t i = 1; i < m->count; i++)
 			if (m->entry[i]->used < m->entry[oldest]->used)
 				oldest = i;
-		unref_entry(m->entry[oldest]);
+		tw_models_unref(m->entry[oldest]);
 		place = oldest;
 	} else {
 		m->count++;
@@ -281,7 +267,7 @@ static enum tw_models_state find_entry(struct tw_models *m, const struct tw_requ
 			return TW_MODELS_NONE;
 		add_entry(m, e);
 		for (size_t i = 0; i < m->dbs; i++)
-			wake(m->db[i].work_fd);
+			tw_models_wake(m->db[i].work_fd);
 		pthread_cond_signal(&m->net_work);
 	}
 	e->used = ++m->uses;
@@ -317,6 +303,15 @@ void tw_models_release(struct tw_models *m, struct tw_served *s)
 }
 
 /* ---- for the threads ---- */
+
+void tw_models_wake(int fd)
+{
+	static const uint64_t one = 1;
+
+	/* A write that fails is an overflow: the eventfd is readable already. */
+	if (write(fd, &one, sizeof(one)) < 0)
+		return;
+}
 
 struct tw_models_entry *tw_models_due(struct tw_models *m, enum tw_origin o,
 				      uint64_t *next_ms)
@@ -396,9 +391,9 @@ void tw_models_put(struct tw_models *m, struct tw_models_entry *e, enum tw_origi
 		e->from[o].why = *why;
 	}
 	make_due(e, o, retry_ms);
-	unref_entry(e);
+	tw_models_unref(e);
 	pthread_mutex_unlock(&m->lock);
-	wake(m->changed_fd);
+	tw_models_wake(m->changed_fd);
 }
 
 void tw_models_confirm(struct tw_models *m, struct tw_models_entry *e, enum tw_origin o,
@@ -410,7 +405,7 @@ void tw_models_confirm(struct tw_models *m, struct tw_models_entry *e, enum tw_o
 	if (e->from[o].served != NULL)
 		atomic_store(&e->from[o].served->confirmed_s, (int_least64_t)time(NULL));
 	make_due(e, o, retry_ms);
-	unref_entry(e);
+	tw_models_unref(e);
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -458,137 +453,4 @@ size_t tw_models_in_use(struct tw_models *m, struct tw_served **out)
 	}
 	pthread_mutex_unlock(&m->lock);
 	return count;
-}
-
-/* ---- opening and closing ---- */
-
-int tw_models_fd(const struct tw_models *m)
-{
-	return m->changed_fd;
-}
-
-void tw_models_reload(struct tw_models *m)
-{
-	pthread_mutex_lock(&m->lock);
-	for (size_t i = 0; i < m->dbs; i++) {
-		m->db[i].reload = true;
-		wake(m->db[i].work_fd);
-	}
-	tw_models_all_due(m, TW_ORIGIN_SERVER);
-	tw_models_all_due(m, TW_ORIGIN_URL);
-	pthread_cond_signal(&m->net_work);
-	pthread_mutex_unlock(&m->lock);
-}
-
-static int start(struct tw_models *m, void *(*run)(void *), void *arg, struct tw_err *err)
-{
-	const int e = pthread_create(&m->thread[m->threads], NULL, run, arg);
-
-	if (e != 0)
-		return tw_fail_errno(err, e, "cannot start a thread");
-	m->threads++;
-	return 0;
-}
-
-static int add_db(struct tw_models *m, enum tw_origin o, const char *dir,
-		  struct tw_err *err)
-{
-	struct tw_models_db *db = &m->db[m->dbs];
-
-	if (dir == NULL)
-		return 0;
-	*db = (struct tw_models_db){ .m = m, .origin = o, .dir = dir };
-	db->work_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (db->work_fd < 0)
-		return tw_fail_errno(err, errno, "cannot make an eventfd");
-	m->dbs++;
-	return 0;
-}
-
-static int start_threads(struct tw_models *m, struct tw_err *err)
-{
-	for (size_t i = 0; i < m->dbs; i++)
-		if (start(m, tw_models_run_db, &m->db[i], err) < 0)
-			return -1;
-	if (m->config.server_url == NULL && m->config.init_urls == NULL)
-		return 0;
-	return start(m, tw_models_run_net, m, err);
-}
-
-static int init_lock(struct tw_models *m, struct tw_err *err)
-{
-	pthread_condattr_t attr;
-
-	if (pthread_condattr_init(&attr) != 0)
-		return tw_fail(err, TW_NOMEM, "models");
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&m->net_work, &attr);
-	pthread_condattr_destroy(&attr);
-	pthread_mutex_init(&m->lock, NULL);
-	return 0;
-}
-
-int tw_models_open(const struct tw_models_config *c, struct tw_models **out,
-		   struct tw_err *err)
-{
-	struct tw_models *m = calloc(1, sizeof(*m));
-	struct tw_err unknown = { 0 };
-	int rc = -1;
-
-	if (m == NULL)
-		return tw_fail(err, TW_NOMEM, "models");
-	if (init_lock(m, err) < 0) {
-		free(m);
-		return -1;
-	}
-	m->config = *c;
-	if (m->config.server_path == NULL)
-		m->config.server_path = "/model";
-	/* If the number is unknown, core_ratio is 1, as docs/wire.md requires. */
-	if (tw_cores_discover(c->sys, &m->cores, &unknown) < 0)
-		m->cores = 0;
-	unknown = (struct tw_err){ 0 };
-	if (tw_machine_spec_discover(c->proc != NULL ? c->proc : "/proc", c->sys,
-				     &m->machine, &unknown) < 0)
-		m->machine = (struct tw_machine_spec){ 0 };
-	m->changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (m->changed_fd < 0) {
-		tw_fail_errno(err, errno, "cannot make an eventfd");
-		goto out;
-	}
-	if (add_db(m, TW_ORIGIN_DB, c->model_db, err) < 0 ||
-	    add_db(m, TW_ORIGIN_SHIPPED, c->shipped_db, err) < 0 ||
-	    start_threads(m, err) < 0)
-		goto out;
-	*out = m;
-	m = NULL;
-	rc = 0;
-out:
-	tw_models_close(m);
-	return rc;
-}
-
-void tw_models_close(struct tw_models *m)
-{
-	if (m == NULL)
-		return;
-	pthread_mutex_lock(&m->lock);
-	m->stop = true;
-	pthread_cond_signal(&m->net_work);
-	pthread_mutex_unlock(&m->lock);
-	for (size_t i = 0; i < m->dbs; i++)
-		wake(m->db[i].work_fd);
-	if (m->config.http.stop != NULL)
-		m->config.http.stop(m->config.http.arg);
-	for (unsigned i = 0; i < m->threads; i++)
-		pthread_join(m->thread[i], NULL);
-	for (size_t i = 0; i < m->count; i++)
-		unref_entry(m->entry[i]);
-	if (m->changed_fd >= 0)
-		close(m->changed_fd);
-	for (size_t i = 0; i < m->dbs; i++)
-		close(m->db[i].work_fd);
-	pthread_cond_destroy(&m->net_work);
-	pthread_mutex_destroy(&m->lock);
-	free(m);
 }

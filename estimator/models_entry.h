@@ -3,7 +3,8 @@
 #define TW_ESTIMATOR_MODELS_ENTRY_H
 
 /*
- * Private to models.c, models_db.c and models_net.c: the table that their threads share.
+ * Private to models*.c: the table that the threads of models_db.c and models_net.c share.
+ * models_open.c starts them.
  *
  * An entry is a key and the models found for it, one for each origin. Keys and the
  * configuration are immutable; the lock protects the rest. A thread takes an entry that
@@ -120,6 +121,12 @@ void tw_models_put(struct tw_models *m, struct tw_models_entry *e, enum tw_origi
 /* Hand back an entry whose model the origin has confirmed. Takes the lock. */
 void tw_models_confirm(struct tw_models *m, struct tw_models_entry *e, enum tw_origin o,
 		       uint64_t retry_ms);
+
+/* Drop a reference. Call with the lock held. */
+void tw_models_unref(struct tw_models_entry *e);
+
+/* Make an eventfd readable. */
+void tw_models_wake(int fd);
 
 /* Plan a lookup of all entries now. Call with the lock held. */
 void tw_models_all_due(struct tw_models *m, enum tw_origin o);

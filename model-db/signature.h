@@ -7,8 +7,8 @@
  * (https://jedisct1.github.io/minisign). We write prehashed signatures (BLAKE2b-512,
  * "ED") and also verify the older kind without a hash ("Ed").
  *
- * Signing and verifying need libsodium (signature_sodium.c). A build with SODIUM=0 uses
- * signature_none.c, where they fail with TW_UNSUPPORTED.
+ * Signing and verifying need libsodium: in a build with SODIUM=0 they fail with
+ * TW_UNSUPPORTED.
  */
 
 #include <stdbool.h>
@@ -61,8 +61,8 @@ int tw_signature_read_key(const char *path_or_key, struct tw_strs *keys,
 			  struct tw_err *err);
 
 /*
- * minisign's files as bytes, without cryptography; for signature_sodium.c only. A key is
- * a comment line and a line of base64; a signature has two such pairs.
+ * minisign's files as bytes, without cryptography; for tests. A key is a comment line and
+ * a line of base64; a signature has two such pairs.
  */
 
 #define TW_MINISIGN_ID 8          /* key number */

@@ -107,8 +107,8 @@ check-layers:
 	@$(run) python tests/checks/test_check_layers.py
 
 # No cycle of modules, no header of one file, no name of two meanings.
-check-structure:
-	@$(run) one check-structure $(PYTHON) tests/checks/check_structure.py . $(CC) -std=c11 -Wall \
+check-structure: $(O)/libtw.a
+	@$(run) one check-structure $(PYTHON) tests/checks/check_structure.py . --objects $(O) $(CC) -std=c11 -Wall \
 		$(subst ','\'',$(filter-out -D%,$(tw-cppflags))) -D_GNU_SOURCE
 	@$(run) python tests/checks/test_check_structure.py
 

@@ -73,44 +73,6 @@ void tw_vm_set(struct tw_workload *process, struct tw_workload *vm, uint32_t mem
 	process->vm = vm;
 }
 
-void tw_owner_free(struct tw_owner *o)
-{
-	free((char *)(uintptr_t)o->w.path);
-	free(o->names);
-	free(o);
-}
-
-void tw_group_free(struct tw_group *g)
-{
-	free((char *)(uintptr_t)g->w.path);
-	free(g);
-}
-
-static struct tw_owner *make_owner(struct tw_workloads *t, enum tw_level level,
-				   const struct tw_identity *who)
-{
-	struct tw_owner *o = calloc(1, sizeof(*o));
-
-	if (o == NULL)
-		return NULL;
-	o->who = *who;
-	o->w.level = level;
-	o->w.who = &o->who;
-	if (!tw_level_add(t, &o->w)) {
-		free(o);
-		return NULL;
-	}
-	return o;
-}
-
-struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,
-			      const struct tw_identity *who, const char *id)
-{
-	struct tw_owner *o = tw_owner_find(t, level, id);
-
-	return o != NULL ? o : make_owner(t, level, who);
-}
-
 /*
  * The container or VM of an identity, with its pod; NULL for the system, or without
  * memory.

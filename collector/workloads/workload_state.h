@@ -126,6 +126,12 @@ struct tw_owner *tw_owner_find(const struct tw_workloads *t, enum tw_level level
 /* A zeroed process in no list; NULL without memory. */
 struct tw_process *tw_process_new(void);
 void tw_process_free(struct tw_process *p);
+void tw_group_free(struct tw_group *g);
+void tw_owner_free(struct tw_owner *o);
+
+/* The workload of a level with that id, created by `who` if new; NULL without memory. */
+struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,
+			      const struct tw_identity *who, const char *id);
 
 /* ---- workload_group.c ---- */
 
@@ -152,12 +158,6 @@ void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t mem
 
 /* Set the VM of a process in a container, as tw_owner_set(). */
 void tw_vm_set(struct tw_workload *process, struct tw_workload *vm, uint32_t members);
-/* The workload of a level with that id, created by `who` if new; NULL without memory. */
-struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,
-			      const struct tw_identity *who, const char *id);
-
-void tw_owner_free(struct tw_owner *o);
-void tw_group_free(struct tw_group *g);
 
 /* ---- workload_job.c ---- */
 

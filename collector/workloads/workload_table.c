@@ -207,6 +207,44 @@ void tw_process_free(struct tw_process *p)
 	free(p);
 }
 
+void tw_owner_free(struct tw_owner *o)
+{
+	free((char *)(uintptr_t)o->w.path);
+	free(o->names);
+	free(o);
+}
+
+void tw_group_free(struct tw_group *g)
+{
+	free((char *)(uintptr_t)g->w.path);
+	free(g);
+}
+
+static struct tw_owner *make_owner(struct tw_workloads *t, enum tw_level level,
+				   const struct tw_identity *who)
+{
+	struct tw_owner *o = calloc(1, sizeof(*o));
+
+	if (o == NULL)
+		return NULL;
+	o->who = *who;
+	o->w.level = level;
+	o->w.who = &o->who;
+	if (!tw_level_add(t, &o->w)) {
+		free(o);
+		return NULL;
+	}
+	return o;
+}
+
+struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,
+			      const struct tw_identity *who, const char *id)
+{
+	struct tw_owner *o = tw_owner_find(t, level, id);
+
+	return o != NULL ? o : make_owner(t, level, who);
+}
+
 /* ---- opening ---- */
 
 static int open_source(struct tw_workloads *t, const struct tw_task_source *s,

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure the sources, and fail on what a stranger would stumble over.
 
-    check_structure.py ROOT [COMPILER...]
+    check_structure.py ROOT [--objects DIRECTORY] [COMPILER...]
 
 Prints files, lines, the median and the largest .c file. Fails on a cycle of modules (a module
 is a .c and a .h of one name), on a header with fewer than two includers, on a struct tag
 with two definitions, and on a macro that two headers define. The compiler, given with its
-flags, must accept all headers in one translation unit: each name has one meaning. Public
-headers, which only programs of others include, are exempt from the count of includers.
+flags, must accept all headers in one translation unit: each name has one meaning. With the
+object files of a build, fails on modules that call each other in a circle; a table of modules
+may name their constants, as a registry does. Public headers, which only programs of others include, are exempt from the count of includers.
 """
 import collections
 import os
@@ -78,6 +79,27 @@ def find_cycles(edges):
     return found
 
 
+def read_calls(directory, modules):
+    """Module -> the modules whose functions it calls, by the symbols of its object file."""
+    objects = [path for path in (os.path.join(directory, name + ".o") for name in sorted(modules))
+               if os.path.exists(path)]
+    listed = subprocess.run(["nm", "-A", "--format=posix", *objects], check=True,
+                            capture_output=True, text=True).stdout
+    home, wanted = {}, []
+    for line in listed.splitlines():
+        path, symbol, kind = line.replace(": ", " ", 1).split()[:3]
+        name = module(os.path.relpath(path, directory))
+        if kind == "T":
+            home[symbol] = name
+        elif kind == "U":
+            wanted.append((name, symbol))
+    calls = collections.defaultdict(set)
+    for name, symbol in wanted:
+        if home.get(symbol, name) != name:
+            calls[name].add(home[symbol])
+    return calls
+
+
 def compile_together(root, headers, compiler):
     """What the compiler says of all headers in one translation unit."""
     text = "".join(f'#include "{path}"\n' for path in headers)
@@ -87,7 +109,7 @@ def compile_together(root, headers, compiler):
             if ": error:" in line] or ([done.stderr] if done.returncode else [])
 
 
-def check(root, compiler=()):
+def check(root, compiler=(), objects=None):
     """The figures, and the errors."""
     product, other = read_sources(root)
     edges, users = collections.defaultdict(set), collections.defaultdict(set)
@@ -103,6 +125,9 @@ def check(root, compiler=()):
         for macro in set(MACRO.findall(text)) if path.endswith(".h") else ():
             macros[macro].append(path)
     errors = [f"cycle of modules: {' '.join(c)}" for c in find_cycles(edges)]
+    if objects:
+        errors += [f"modules that call each other: {' '.join(c)}"
+                   for c in find_cycles(read_calls(objects, map(module, product)))]
     errors += [f"{path}: a header with {len(users[path])} includers; merge it"
                for path in product
                if path.endswith(".h") and path not in PUBLIC and len(users[path]) < 2]
@@ -126,7 +151,8 @@ def main(argv):
     if len(argv) < 2:
         print(__doc__, file=sys.stderr)
         return 2
-    figures, errors = check(argv[1], argv[2:])
+    objects = argv[3] if argv[2:3] == ["--objects"] and len(argv) > 3 else None
+    figures, errors = check(argv[1], argv[4 if objects else 2:], objects)
     print(figures)
     for line in errors:
         print(line, file=sys.stderr)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The check of the structure must be able to fail."""
 import os
+import subprocess
 import tempfile
 import unittest
 
@@ -10,14 +11,16 @@ INCLUDES = '#include "lib/a.h"\n#include "server/a.h"\n'
 
 
 class CheckStructure(unittest.TestCase):
-    def check(self, files, compiler=()):
+    def check(self, files, compiler=(), build=False):
         with tempfile.TemporaryDirectory() as root:
             for name, text in files.items():
                 path = os.path.join(root, name)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(path, "w", encoding="utf-8") as f:
                     f.write(text)
-            return check_structure.check(root, compiler)
+            for name in files if build else ():
+                subprocess.run(["cc", "-c", name, "-o", name[:-1] + "o"], cwd=root, check=True)
+            return check_structure.check(root, compiler, root if build else None)
 
     def test_a_valid_header_passes_and_is_measured(self):
         figures, errors = self.check({
@@ -58,6 +61,16 @@ class CheckStructure(unittest.TestCase):
                                     "server/y.c": INCLUDES}, ["cc", "-iquote."])
             self.assertTrue(errors, (one, other))
             self.assertIn("server/a.h:1:", errors[0])
+
+    def test_modules_that_call_each_other_are_named(self):
+        a = "void tw_b(void);\nvoid tw_a(void)\n{\n\ttw_b();\n}\n"
+        b = "void tw_a(void);\nvoid tw_b(void)\n{\n\ttw_a();\n}\n"
+        _, errors = self.check({"lib/a.c": a, "lib/b.c": b}, build=True)
+        self.assertEqual(errors, ["modules that call each other: lib/a lib/b"])
+        row = "extern const int tw_row;\nconst int *tw_a(void)\n{\n\treturn &tw_row;\n}\n"
+        _, errors = self.check({"lib/a.c": row, "lib/b.c": b + "const int tw_row = 1;\n"},
+                               build=True)
+        self.assertEqual(errors, [])
 
 
 if __name__ == "__main__":
