@@ -111,9 +111,14 @@ def function_at(lines, i):
     return ""
 
 
-def key(lines, i, new):
-    """What names a mutant, wherever its line moves: function, line, line of the mutant."""
-    return function_at(lines, i), lines[i].strip(), new.strip()
+def applies(old, new, line, mutant):
+    """Whether the mutant of the line is that of an expression in it: old, which becomes new."""
+    at = line.find(old)
+    while at >= 0:
+        if line[:at] + new + line[at + len(old):] == mutant:
+            return True
+        at = line.find(old, at + 1)
+    return False
 
 
 def read_source(module):
@@ -122,31 +127,41 @@ def read_source(module):
 
 
 def read_equivalent(text):
-    """{module: {(function, line, line of the mutant): reason}} of a list as in EQUIVALENT."""
+    """[(module's name or "", function, expression, mutant, reason)] of a list as in EQUIVALENT."""
     text = re.sub(r"^#.*\n", "", text, flags=re.M)
-    entries = {}
+    entries = []
     for block in re.split(r"\n\s*\n", text.strip()):
-        m = re.fullmatch(r"(\S+) (\w+)\n\t- (.*)\n\t\+ (.*)\n((?:\t.+\n?)+)", block)
+        m = re.fullmatch(r"(?:(\w+) )?(\w+): (.*) => (.*)\n((?:\t.+\n?)+)", block)
         if m is None:
             raise ValueError(f"no entry: {block!r}")
-        module, function, old, new, reason = m.groups()
-        entries.setdefault(module, {})[(function, old, new)] = " ".join(reason.split())
+        entries.append((m[1] or "", *m.group(2, 3, 4), " ".join(m[5].split())))
     return entries
 
 
-def unmatched(entries, source):
-    """Those entries that no mutant of the source has, or more than one."""
-    lines = source.split("\n")
-    there = [key(lines, i, new) for i, new in {(i, new) for i, _, new in mutants_of(source)}]
-    return [e for e in entries if there.count(e) != 1]
+def matches(entry, module, function, line, mutant):
+    """Whether the entry is of this mutant, a changed line of a function of the module."""
+    return entry[1] == function and entry[0] in ("", os.path.basename(module)[:-2]) and \
+        applies(entry[2], entry[3], line.strip(), mutant.strip())
+
+
+def unmatched(entries, sources):
+    """Those entries that no mutant of the sources has, {module: text}, or more than one."""
+    there = {}
+    for module, source in sources.items():
+        lines = source.split("\n")
+        for i, new in {(i, new) for i, _, new in mutants_of(source)}:
+            function = function_at(lines, i)
+            there.setdefault(function, []).append((module, function, lines[i], new))
+    return [e for e in entries if sum(matches(e, *m) for m in there.get(e[1], ())) != 1]
 
 
 def equivalent_of(module, source):
+    """The entries of functions of the module."""
     with open(EQUIVALENT, encoding="utf-8") as f:
-        entries = read_equivalent(f.read()).get(module, {})
-    for function, old, new in unmatched(entries, source):
-        sys.exit(f"mutants.equivalent: {module} {function} does not have once: {old} -> {new}")
-    return entries
+        entries = read_equivalent(f.read())
+    lines = source.split("\n")
+    functions = {function_at(lines, i) for i in range(len(lines))}
+    return [e for e in entries if e[1] in functions]
 
 
 def read_modules():
@@ -294,7 +309,7 @@ def mutate(args, module, tests, count):
     for i, what, new in all_mutants:
         if count and killed + survived + equivalent == count:
             break
-        if key(lines, i, new) in equivalents:
+        if any(matches(e, module, function_at(lines, i), lines[i], new) for e in equivalents):
             equivalent += 1
         elif attempt("\n".join([*lines[:i], new, *lines[i + 1:]])) is not None:
             broken += 1

@@ -43,24 +43,28 @@ class Mutants(unittest.TestCase):
         for line in (1, 2, 5, 9):
             self.assertNotIn(line, self.lines)
 
-    def test_equivalent_mutants_are_named_by_function_and_text(self):
-        entry = "a.c f\n\t- return a + b;\n\t+ return a;\n\tThe second is 0.\n\tAlways.\n"
-        entries = mutate.read_equivalent("# text\n" + entry)["a.c"]
-        self.assertEqual(entries, {("f", "return a + b;", "return a;"): "The second is 0. Always."})
-        self.assertEqual(mutate.unmatched(entries, SOURCE), [])
+    def test_equivalent_mutants_are_named_by_function_and_expression(self):
+        entry = "f: a + b => a\n\tThe second is 0.\n\tAlways.\n"
+        entries = mutate.read_equivalent("# text\n" + entry)
+        self.assertEqual(entries, [("", "f", "a + b", "a", "The second is 0. Always.")])
+        self.assertEqual(mutate.unmatched(entries, {"lib/a.c": SOURCE}), [])
+        other_line = SOURCE.replace("return a + b", "return 2 * (a + b)")
+        self.assertEqual(mutate.unmatched(entries, {"lib/a.c": other_line}), [])
         moved = SOURCE.replace("static int f(", "static int g(")
         for source in (moved, SOURCE.replace("a + b", "b + a"), SOURCE + SOURCE):
-            self.assertEqual(mutate.unmatched(entries, source), list(entries))
-        for bad in ("a.c f\n\t- return a;\n\t+ return b;\n", entry.replace(" f", "")):
+            self.assertEqual(mutate.unmatched(entries, {"lib/a.c": source}), entries)
+        two = {"lib/a.c": SOURCE, "lib/b.c": SOURCE}
+        self.assertEqual(mutate.unmatched(entries, two), entries)
+        self.assertEqual(mutate.unmatched(mutate.read_equivalent("b " + entry), two), [])
+        for bad in ("f: a + b\n\tWhy.\n", entry.replace("\t", "")):
             self.assertRaises(ValueError, mutate.read_equivalent, bad)
 
     def test_the_list_is_of_mutants_that_exist(self):
         with open(mutate.EQUIVALENT, encoding="utf-8") as f:
             entries = mutate.read_equivalent(f.read())
         listed = dict(mutate.read_modules())
-        for module, of_module in entries.items():
-            self.assertIn(module, listed)
-            self.assertEqual(mutate.unmatched(of_module, mutate.read_source(module)), [])
+        sources = {module: mutate.read_source(module) for module in listed}
+        self.assertEqual(mutate.unmatched(entries, sources), [])
         for module, tests in listed.items():
             self.assertTrue(tests, module)
 
