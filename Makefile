@@ -277,6 +277,14 @@ $(O)/tallywatt.pc: estimator/tallywatt.pc.in $(O)/flags
 	$(Q)sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|' \
 		-e 's|@includedir@|$(includedir)|; s|@version@|$(VERSION)|' $< >$@
 
+# ---- manual pages ----------------------------------------------------------
+
+man-pages := $(patsubst docs/%,$(O)/%,$(wildcard docs/man/*.[1-8]))
+# The options of a page are those that its program prints.
+$(O)/man/%.1: docs/man/%.1 docs/man/options.awk $(O)/%
+	@mkdir -p $(@D)
+	$(Q)awk -v program=$(O)/$* -f docs/man/options.awk $< >$@
+
 # ---- tests -----------------------------------------------------------------
 
 all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(CURL_LIBS) $(GSL_LIBS) $(SQLITE_LIBS) \
@@ -329,7 +337,6 @@ models: all
 
 # ---- install ---------------------------------------------------------------
 
-man-pages := $(wildcard docs/man/*.[1-8])
 models    := $(shell find model-db/models -type f 2>/dev/null)
 units     := $(wildcard etc/systemd/*.service etc/systemd/*.socket)
 confs     := $(wildcard etc/tallywatt/*.conf)
@@ -339,7 +346,7 @@ placed := sed -e 's|@bindir@|$(bindir)|g' -e 's|@confdir@|$(confdir)|g' \
 	-e 's|@pkgdatadir@|$(pkgdatadir)|g'
 examples := $(pkgdatadir)/examples
 
-install: all
+install: all $(man-pages)
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(helperdir) $(DESTDIR)$(pkgdatadir)/models
 	$(INSTALL) -m 755 $(programs:%=$(O)/%) $(DESTDIR)$(bindir)
 	$(INSTALL) -m 755 $(helpers:%=$(O)/%) $(DESTDIR)$(helperdir)

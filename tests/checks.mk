@@ -113,7 +113,7 @@ check-structure: $(O)/libtw.a
 	@$(run) python tests/checks/test_check_structure.py
 
 # Every registered name, option and route is documented.
-check-docs: all
+check-docs: all $(man-pages)
 	@$(test-env) $(run) one check-docs $(PYTHON) tests/checks/check_docs.py $(programs)
 	@$(run) python tests/checks/test_check_docs.py
 

@@ -6,8 +6,8 @@
 
 Names of registered trainers, isolators and predictors need a section of their own. Links
 between pages lead to a file, and to a heading of it. Every
-option that a program's --help prints must be in its page below docs/ and in its man page;
-of `tallywatt`, those of each command. Every route needs a mention in its program's page.
+option that a program's --help prints must be in its page below docs/ and in its man page, as
+it is installed; of `tallywatt`, those of each command. Every route needs a mention in its program's page.
 TW_BIN is where the programs are.
 """
 import glob
@@ -86,9 +86,12 @@ def check_links():
                 yield f"{path}: '{file}' has no heading '{anchor}'"
 
 
+def built(path):
+    return os.path.join(os.environ.get("TW_BIN", "build/release"), path)
+
+
 def run(program, *args):
-    path = os.path.join(os.environ.get("TW_BIN", "build/release"), program)
-    return subprocess.run([path, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    return subprocess.run([built(program), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           check=False, timeout=60)
 
 
@@ -113,8 +116,8 @@ def options_of(program):
 
 def check_options(program):
     pages = {f"docs/{program}.md": read(f"docs/{program}.md")}
-    manuals = sorted(glob.glob(f"docs/man/{program}*.[1-8]"))
-    pages[f"docs/man/{program}.*"] = "".join(read(m) for m in manuals).replace("\\-", "-")
+    manual = read(built(f"man/{program}.1"))
+    pages[f"docs/man/{program}.1"] = manual.replace("\\-", "-")
     for page, text in pages.items():
         known = set(OPTION.findall(text))
         for where, option in options_of(program):

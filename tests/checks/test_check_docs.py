@@ -59,15 +59,15 @@ class CheckDocs(unittest.TestCase):
 
     def test_an_option_must_be_in_the_page_and_in_the_man_page(self):
         self.write("docs/tw-x.md", "`--listen` `--help`\n")
-        self.write("docs/man/tw-x.8", "\\-\\-listen\n")
+        self.write("bin/man/tw-x.1", "\\-\\-listen\n")
         self.assertEqual(list(check_docs.check_options("tw-x")),
-                         ["docs/man/tw-x.*: no word of --help (tw-x)"])
-        self.write("docs/man/tw-x.8", "\\-\\-listen \\-\\-help\n")
+                         ["docs/man/tw-x.1: no word of --help (tw-x)"])
+        self.write("bin/man/tw-x.1", "\\-\\-listen \\-\\-help\n")
         self.assertEqual(list(check_docs.check_options("tw-x")), [])
 
     def test_a_longer_option_does_not_stand_for_a_shorter(self):
         self.write("docs/tw-x.md", "`--listen-more` `--help`\n")
-        self.write("docs/man/tw-x.8", "--listen --help\n")
+        self.write("bin/man/tw-x.1", "--listen --help\n")
         self.assertEqual(list(check_docs.check_options("tw-x")),
                          ["docs/tw-x.md: no word of --listen (tw-x)"])
 
