@@ -8,6 +8,7 @@
  */
 
 #include "lib/core/err.h"
+#include "lib/json/fields.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +51,9 @@ const char *tw_job_state_name(enum tw_job_state s);
 
 /* Whether the state never changes again. */
 bool tw_job_state_ended(enum tw_job_state s);
+
+/* The table of the record's members. */
+extern const struct tw_fields tw_job_fields;
 
 /* Append the record as a JSON object. */
 void tw_job_record_write(const struct tw_job_record *r, struct tw_buf *out);
