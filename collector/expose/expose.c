@@ -7,6 +7,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/http/server/httpd_reply.h"
+#include "lib/json/writer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -24,12 +25,15 @@ const char *tw_mode_name(bool idle)
 	return idle ? "idle" : "dynamic";
 }
 
-void tw_buf_add_watts(struct tw_buf *b, double w)
+void tw_json_add_watts(struct tw_buf *b, const char *key, double w)
 {
-	if (isnan(w))
-		tw_buf_adds(b, "null");
-	else
-		tw_buf_add_double(b, round(w * 1e3) / 1e3);
+	tw_json_add_rounded(b, key, w, 3);
+}
+
+void tw_json_add_joules(struct tw_buf *b, const char *key, uint64_t uj)
+{
+	tw_json_add_key(b, key);
+	tw_buf_addf(b, "%" PRIu64 ".%06" PRIu64, uj / 1000000, uj % 1000000);
 }
 
 double tw_joules(uint64_t uj)
@@ -42,19 +46,14 @@ double tw_seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
-void tw_buf_add_kinds(struct tw_buf *b, unsigned kinds)
+void tw_json_add_kinds(struct tw_buf *b, const char *key, unsigned kinds)
 {
-	const char *comma = "";
-
-	tw_buf_adds(b, "[");
-	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
-		if ((kinds >> kind & 1) == 0)
-			continue;
-		tw_buf_addf(b, "%s\"%s\"", comma,
-			    tw_zone_kind_name((enum tw_zone_kind)kind));
-		comma = ",";
-	}
-	tw_buf_adds(b, "]");
+	tw_json_add_array(b, key);
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
+		if ((kinds >> kind & 1) != 0)
+			tw_json_add_text(b, NULL,
+					 tw_zone_kind_name((enum tw_zone_kind)kind));
+	tw_json_end_array(b);
 }
 
 /* ---- selection ---- */

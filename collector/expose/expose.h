@@ -140,11 +140,14 @@ const char *tw_text(const char *text);
 /* "idle" or "dynamic", as in labels. */
 const char *tw_mode_name(bool idle);
 
-/* Append the names of kinds, bits 1 << kind, as a JSON array. */
-void tw_buf_add_kinds(struct tw_buf *b, unsigned kinds);
+/* Members of answers, as those of lib/json/writer.h. */
 
-/* Append watts to the mW as JSON; NaN: null. */
-void tw_buf_add_watts(struct tw_buf *b, double w);
+/* The names of kinds, bits 1 << kind, as an array. */
+void tw_json_add_kinds(struct tw_buf *b, const char *key, unsigned kinds);
+/* To the mW. */
+void tw_json_add_watts(struct tw_buf *b, const char *key, double w);
+/* Exact: a double would round microjoules from 4.5 GJ on. */
+void tw_json_add_joules(struct tw_buf *b, const char *key, uint64_t uj);
 
 double tw_joules(uint64_t uj);
 double tw_seconds(uint64_t ns);

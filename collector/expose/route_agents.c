@@ -3,48 +3,29 @@
 #include "collector/agents/agents.h"
 #include "collector/agents/sums.h"
 #include "collector/collector.h"
+#include "collector/expose/expose.h"
 #include "collector/expose/routes.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 
-#include <inttypes.h>
 #include <string.h>
-
-static void add_text(struct tw_buf *b, const char *key, const char *value)
-{
-	tw_buf_addf(b, "\"%s\":", key);
-	tw_buf_add_json_text(b, value, strlen(value));
-}
-
-static void add_part(struct tw_buf *b, const struct tw_sum_part *p)
-{
-	tw_buf_adds(b, "{");
-	add_text(b, "zone", tw_zone_kind_name(p->kind));
-	tw_buf_adds(b, ",");
-	add_text(b, "source", p->source);
-	tw_buf_addf(b,
-		    ",\"dynamic_joules\":%" PRIu64 ".%06" PRIu64
-		    ",\"idle_joules\":%" PRIu64 ".%06" PRIu64,
-		    p->dynamic_uj / 1000000, p->dynamic_uj % 1000000,
-		    p->idle_uj / 1000000, p->idle_uj % 1000000);
-	if (p->powered) {
-		tw_buf_adds(b, ",\"watts\":");
-		tw_buf_add_double(b, p->watts);
-	}
-	tw_buf_adds(b, "}");
-}
 
 static void add_parts(struct tw_buf *b, const struct tw_sum_part *part, size_t count)
 {
-	tw_buf_adds(b, "\"zones\":[");
-	for (size_t i = 0; i < count; i++) {
-		tw_buf_adds(b, i > 0 ? "," : "");
-		add_part(b, &part[i]);
+	tw_json_add_array(b, "zones");
+	for (const struct tw_sum_part *p = part; p < part + count; p++) {
+		tw_json_add_object(b, NULL);
+		tw_json_add_text(b, "zone", tw_zone_kind_name(p->kind));
+		tw_json_add_text(b, "source", p->source);
+		tw_json_add_joules(b, "dynamic_joules", p->dynamic_uj);
+		tw_json_add_joules(b, "idle_joules", p->idle_uj);
+		if (p->powered)
+			tw_json_add_number(b, "watts", p->watts);
+		tw_json_end_object(b);
 	}
-	tw_buf_adds(b, "]");
+	tw_json_end_array(b);
 }
 
 static void add_agent(struct tw_buf *b, const struct tw_agents *a, size_t place,
@@ -52,27 +33,23 @@ static void add_agent(struct tw_buf *b, const struct tw_agents *a, size_t place,
 {
 	struct tw_sum_part part[TW_SUM_PARTS_MAX];
 
-	tw_buf_adds(b, "{");
-	add_text(b, "url", s->url);
-	tw_buf_adds(b, ",");
-	add_text(b, "node_name", s->node);
-	tw_buf_adds(b, ",");
-	add_text(b, "instance", s->instance);
-	tw_buf_addf(b, ",\"up\":%s,\"guest\":%s,", s->up ? "true" : "false",
-		    s->role == TW_AGENT_GUEST ? "true" : "false");
-	add_text(b, "reason", s->why);
-	if (s->age_ms != UINT64_MAX) {
-		tw_buf_adds(b, ",\"age_seconds\":");
-		tw_buf_add_double(b, (double)s->age_ms / 1e3);
-	}
-	tw_buf_adds(b, ",\"duration_seconds\":");
-	tw_buf_add_double(b, (double)s->took_ms / 1e3);
-	tw_buf_addf(b,
-		    ",\"bytes\":%" PRIu64 ",\"rows\":%" PRIu32 ",\"answers\":%" PRIu64
-		    ",\"failures\":%" PRIu64 ",\"restarts\":%" PRIu64 ",",
-		    s->bytes, s->rows, s->answers, s->failures, s->restarts);
+	tw_json_add_object(b, NULL);
+	tw_json_add_text(b, "url", s->url);
+	tw_json_add_text(b, "node_name", s->node);
+	tw_json_add_text(b, "instance", s->instance);
+	tw_json_add_bool(b, "up", s->up);
+	tw_json_add_bool(b, "guest", s->role == TW_AGENT_GUEST);
+	tw_json_add_text(b, "reason", s->why);
+	if (s->age_ms != UINT64_MAX)
+		tw_json_add_number(b, "age_seconds", (double)s->age_ms / 1e3);
+	tw_json_add_number(b, "duration_seconds", (double)s->took_ms / 1e3);
+	tw_json_add_uint(b, "bytes", s->bytes);
+	tw_json_add_uint(b, "rows", s->rows);
+	tw_json_add_uint(b, "answers", s->answers);
+	tw_json_add_uint(b, "failures", s->failures);
+	tw_json_add_uint(b, "restarts", s->restarts);
 	add_parts(b, part, tw_agents_parts(a, place, part));
-	tw_buf_adds(b, "}");
+	tw_json_end_object(b);
 }
 
 /* ---- sums of levels ---- */
@@ -107,37 +84,30 @@ static int read_levels(const struct tw_http_request *q, unsigned *out, struct tw
 
 static void add_sum(struct tw_buf *b, const struct tw_sum *sum)
 {
-	tw_buf_adds(b, "{");
-	add_text(b, "level", tw_sum_level_name(sum->level));
-	tw_buf_adds(b, ",");
+	tw_json_add_object(b, NULL);
+	tw_json_add_text(b, "level", tw_sum_level_name(sum->level));
 	if (sum->level == TW_SUM_NODE)
-		add_text(b, "node_name", sum->names.node);
+		tw_json_add_text(b, "node_name", sum->names.node);
 	else
-		add_text(b, "namespace", sum->names.name_space);
-	tw_buf_adds(b, ",");
+		tw_json_add_text(b, "namespace", sum->names.name_space);
 	add_parts(b, sum->part, sum->parts);
-	tw_buf_adds(b, "}");
+	tw_json_end_object(b);
 }
 
 static void add_sums(struct tw_buf *b, const struct tw_agents *a, const struct tw_sums *s,
 		     unsigned wanted)
 {
-	const char *comma = "";
-
-	tw_buf_adds(b, ",\"sums\":[");
+	tw_json_add_array(b, "sums");
 	for (size_t i = 0; i < TW_COUNT(levels); i++) {
 		const struct tw_sum *sum = NULL;
 
 		if ((wanted & 1u << levels[i]) == 0 ||
 		    !tw_agents_shows(a, tw_sum_level_name(levels[i])))
 			continue;
-		while ((sum = tw_sums_next(s, levels[i], sum)) != NULL) {
-			tw_buf_adds(b, comma);
+		while ((sum = tw_sums_next(s, levels[i], sum)) != NULL)
 			add_sum(b, sum);
-			comma = ",";
-		}
 	}
-	tw_buf_adds(b, "]");
+	tw_json_end_array(b);
 }
 
 static void answer_agents(void *app, const struct tw_http_request *q,
@@ -158,17 +128,16 @@ static void answer_agents(void *app, const struct tw_http_request *q,
 		return;
 	}
 	sums = tw_agents_sums(c->agents);
-	tw_buf_adds(&b, "{\"agents\":[");
-	for (size_t at = 0, i = 0; tw_agents_next(c->agents, &at, &s); at++, i++) {
-		tw_buf_adds(&b, i > 0 ? "," : "");
+	tw_json_add_object(&b, NULL);
+	tw_json_add_array(&b, "agents");
+	for (size_t at = 0; tw_agents_next(c->agents, &at, &s); at++)
 		add_agent(&b, c->agents, at, &s);
-	}
-	tw_buf_adds(&b, "],");
+	tw_json_end_array(&b);
 	all = tw_sums_all(sums);
 	add_parts(&b, all->part, all->parts);
 	if (wanted != 0)
 		add_sums(&b, c->agents, sums, wanted);
-	tw_buf_adds(&b, "}");
+	tw_json_end_object(&b);
 	tw_http_reply_buf(r, &b);
 }
 

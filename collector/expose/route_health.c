@@ -4,8 +4,7 @@
 #include "collector/workloads/workload.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
-
-#include <inttypes.h>
+#include "lib/json/writer.h"
 
 /* A tick is overdue after three intervals. */
 #define LATE_TICKS 3
@@ -22,32 +21,22 @@ static void answer_health(void *app, const struct tw_http_request *q,
 			  struct tw_http_reply *r)
 {
 	const struct tw_collector *c = app;
-	struct tw_err err = { 0 };
 	struct tw_buf b = { 0 };
-	char *body;
-	size_t len;
 
 	(void)q;
 	if (!well(c)) {
 		tw_http_reply_problem(r, 503, "no tick for three intervals");
 		return;
 	}
-	if (c->workloads == NULL)
-		tw_buf_addf(&b, "{\"status\":\"ok\",\"ticks\":%" PRIu64 "}",
-			    c->stats.ticks);
-	else
-		tw_buf_addf(&b,
-			    "{\"status\":\"ok\",\"ticks\":%" PRIu64
-			    ",\"tasks\":\"%s\",\"cgroups\":\"%s\"}",
-			    c->stats.ticks, tw_workloads_source(c->workloads),
-			    tw_workloads_cgroups(c->workloads));
-	body = tw_buf_detach(&b, &len);
-	if (body == NULL) {
-		tw_fail(&err, TW_NOMEM, "answer");
-		tw_http_reply_error(r, &err);
-		return;
+	tw_json_add_object(&b, NULL);
+	tw_json_add_text(&b, "status", "ok");
+	tw_json_add_uint(&b, "ticks", c->stats.ticks);
+	if (c->workloads != NULL) {
+		tw_json_add_text(&b, "tasks", tw_workloads_source(c->workloads));
+		tw_json_add_text(&b, "cgroups", tw_workloads_cgroups(c->workloads));
 	}
-	tw_http_reply_take(r, body, len);
+	tw_json_end_object(&b);
+	tw_http_reply_buf(r, &b);
 }
 
 const struct tw_http_route tw_route_collector_healthz = {

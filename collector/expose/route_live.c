@@ -12,9 +12,8 @@
 #include "collector/power/power.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -32,12 +31,6 @@ struct live {
 	uint64_t newest;
 	size_t living, written, left_out;
 };
-
-static void add_text(struct tw_buf *b, const char *value)
-{
-	value = tw_text(value);
-	tw_buf_add_json_text(b, value, strlen(value));
-}
 
 /* ---- the node ---- */
 
@@ -64,16 +57,13 @@ static void add_estimate(struct live *l, const struct tw_zone *metered)
 	if (z == NULL)
 		return;
 	s = tw_estimates_of_zone(e, z);
-	tw_buf_adds(&l->b, ",\"model\":");
-	add_text(&l->b, tw_estimate_model(&s));
-	tw_buf_adds(&l->b, ",\"model_from\":");
-	add_text(&l->b, s.from);
-	tw_buf_adds(&l->b, ",\"mae_watts\":");
-	tw_buf_add_watts(&l->b, tw_estimates_mae(e, z));
-	tw_buf_addf(&l->b, ",\"output\":\"%s\",\"idle\":\"%s\",\"extrapolating\":%s",
-		    tw_output_name(s.output),
-		    tw_estimates_hide_idle(e, &s) ? "hidden" : "scaled",
-		    s.told && s.outside ? "true" : "false");
+	tw_json_add_text(&l->b, "model", tw_text(tw_estimate_model(&s)));
+	tw_json_add_text(&l->b, "model_from", tw_text(s.from));
+	tw_json_add_watts(&l->b, "mae_watts", tw_estimates_mae(e, z));
+	tw_json_add_text(&l->b, "output", tw_output_name(s.output));
+	tw_json_add_text(&l->b, "idle",
+			 tw_estimates_hide_idle(e, &s) ? "hidden" : "scaled");
+	tw_json_add_bool(&l->b, "extrapolating", s.told && s.outside);
 }
 
 static void add_zone(struct live *l, const struct tw_power_zone *z)
@@ -84,57 +74,45 @@ static void add_zone(struct live *l, const struct tw_power_zone *z)
 	/* Silent, beside zones of its kind that are read. */
 	const bool silent = z->silent && tw_power_complete(l->c->power, z->zone->kind);
 
-	tw_buf_addf(b, "{\"zone\":\"%s\",\"name\":", tw_zone_kind_name(z->zone->kind));
-	add_text(b, z->zone->name);
-	tw_buf_adds(b, ",\"source\":");
-	add_text(b, z->meter->name);
-	tw_buf_addf(b, ",\"estimated\":%s",
-		    (z->zone->kind == TW_ZONE_OTHER
-			     ? tw_exposure_estimates(l->x, TW_ZONE_OTHER)
-			     : z->zone->estimated)
-			    ? "true"
-			    : "false");
+	tw_json_add_object(b, NULL);
+	tw_json_add_text(b, "zone", tw_zone_kind_name(z->zone->kind));
+	tw_json_add_text(b, "name", tw_text(z->zone->name));
+	tw_json_add_text(b, "source", tw_text(z->meter->name));
+	tw_json_add_bool(b, "estimated",
+			 z->zone->kind == TW_ZONE_OTHER
+				 ? tw_exposure_estimates(l->x, TW_ZONE_OTHER)
+				 : z->zone->estimated);
 	if (z->zone->origin.source[0] != '\0') {
-		tw_buf_adds(b, ",\"origin\":");
-		add_text(b, z->zone->origin.source);
-		tw_buf_adds(b, ",\"origin_model\":");
-		add_text(b, z->zone->origin.model);
+		tw_json_add_text(b, "origin", z->zone->origin.source);
+		tw_json_add_text(b, "origin_model", z->zone->origin.model);
 	}
 	add_estimate(l, z->zone);
 	if (z->told) {
-		tw_buf_adds(b, ",\"dynamic_watts\":");
-		tw_buf_add_watts(b, z->power_w - idle_w);
-		tw_buf_adds(b, ",\"idle_watts\":");
-		tw_buf_add_watts(b, idle_w);
-		tw_buf_addf(b, ",\"idle_known\":%s", z->idle_w > 0 ? "true" : "false");
+		tw_json_add_watts(b, "dynamic_watts", z->power_w - idle_w);
+		tw_json_add_watts(b, "idle_watts", idle_w);
+		tw_json_add_bool(b, "idle_known", z->idle_w > 0);
 	} else {
-		tw_buf_adds(b, silent ? ",\"silent\":" : ",\"missing\":");
-		add_text(b, z->why);
+		tw_json_add_text(b, silent ? "silent" : "missing", tw_text(z->why));
 	}
 	if (tw_power_meter(l->c->power, z->zone->kind) != z->meter)
-		tw_buf_adds(b, ",\"used\":false");
-	tw_buf_adds(b, "}");
+		tw_json_add_bool(b, "used", false);
+	tw_json_end_object(b);
 }
 
 static void add_node(struct live *l)
 {
 	size_t count;
 	const struct tw_power_zone *z = tw_power_zones(l->c->power, &count);
-	bool first = true;
 
-	tw_buf_adds(&l->b, ",\"node\":{\"name\":");
-	add_text(&l->b, l->c->show.node_name);
-	tw_buf_adds(&l->b, ",\"zones\":[");
-	for (size_t i = 0; i < count; i++) {
-		if (z[i].superseded)
-			continue;
-		tw_buf_adds(&l->b, first ? "" : ",");
-		first = false;
-		add_zone(l, &z[i]);
-	}
-	tw_buf_adds(&l->b, "],\"sum\":");
-	tw_buf_add_kinds(&l->b, l->kinds);
-	tw_buf_adds(&l->b, "}");
+	tw_json_add_object(&l->b, "node");
+	tw_json_add_text(&l->b, "name", tw_text(l->c->show.node_name));
+	tw_json_add_array(&l->b, "zones");
+	for (size_t i = 0; i < count; i++)
+		if (!z[i].superseded)
+			add_zone(l, &z[i]);
+	tw_json_end_array(&l->b);
+	tw_json_add_kinds(&l->b, "sum", l->kinds);
+	tw_json_end_object(&l->b);
 }
 
 /* ---- workloads ---- */
@@ -146,7 +124,8 @@ static void add_power(struct live *l, const struct tw_workload *w)
 	uint64_t dynamic_uj = 0, idle_uj = 0;
 
 	if (l->kinds == 0 || l->c->elapsed_ns == 0) {
-		tw_buf_adds(&l->b, ",null,null");
+		tw_json_add_null(&l->b, NULL);
+		tw_json_add_null(&l->b, NULL);
 		return;
 	}
 	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
@@ -155,9 +134,10 @@ static void add_power(struct live *l, const struct tw_workload *w)
 		dynamic_uj += t->dynamic_uj[kind];
 		idle_uj += t->idle_uj[kind];
 	}
-	tw_buf_addf(&l->b, ",%.0f,%.0f",
-		    (double)dynamic_uj * 1e6 / (double)l->c->elapsed_ns,
-		    (double)idle_uj * 1e6 / (double)l->c->elapsed_ns);
+	tw_json_add_int(&l->b, NULL,
+			llrint((double)dynamic_uj * 1e6 / (double)l->c->elapsed_ns));
+	tw_json_add_int(&l->b, NULL,
+			llrint((double)idle_uj * 1e6 / (double)l->c->elapsed_ns));
 }
 
 static bool has_power(const struct live *l, const struct tw_workload *w)
@@ -173,19 +153,18 @@ static uint64_t group_of(const struct tw_workload *p)
 	return of != NULL ? of->serial : 0;
 }
 
-static void add_separator(struct live *l)
-{
-	tw_buf_adds(&l->b, l->written++ > 0 ? "," : "");
-}
-
 static void add_process(struct live *l, const struct tw_workload *w)
 {
-	add_separator(l);
-	tw_buf_addf(&l->b, "[%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",", w->serial,
-		    group_of(w), w->tgid);
-	add_text(&l->b, w->comm);
+	l->written++;
+	tw_json_add_array(&l->b, NULL);
+	tw_json_add_uint(&l->b, NULL, w->serial);
+	tw_json_add_uint(&l->b, NULL, group_of(w));
+	tw_json_add_uint(&l->b, NULL, w->tgid);
+	tw_json_add_text(&l->b, NULL, tw_text(w->comm));
 	add_power(l, w);
-	tw_buf_adds(&l->b, w->ended ? ",1]" : "]");
+	if (w->ended)
+		tw_json_add_uint(&l->b, NULL, 1);
+	tw_json_end_array(&l->b);
 }
 
 /* Processes that the client does not know, and those with power. */
@@ -193,7 +172,7 @@ static void add_processes(struct live *l)
 {
 	const struct tw_workload *w = NULL;
 
-	tw_buf_adds(&l->b, ",\"processes\":[");
+	tw_json_add_array(&l->b, "processes");
 	while (l->c->show.level[TW_LEVEL_PROCESS] &&
 	       (w = tw_workloads_next(l->c->workloads, TW_LEVEL_PROCESS, w)) != NULL) {
 		l->living += !w->ended;
@@ -206,23 +185,20 @@ static void add_processes(struct live *l)
 		else
 			l->left_out++;
 	}
-	tw_buf_adds(&l->b, "]");
+	tw_json_end_array(&l->b);
 }
 
 static void add_ended(struct live *l)
 {
 	const struct tw_workload *w = NULL;
 
-	l->written = 0;
-	tw_buf_adds(&l->b, ",\"ended\":[");
+	tw_json_add_array(&l->b, "ended");
 	while (l->tick != 0 && l->c->show.level[TW_LEVEL_PROCESS] &&
 	       (w = tw_workloads_next(l->c->workloads, TW_LEVEL_PROCESS, w)) != NULL) {
-		if (w->serial > l->after || !tw_workloads_ended_since(w, l->tick))
-			continue;
-		add_separator(l);
-		tw_buf_addf(&l->b, "%" PRIu64, w->serial);
+		if (w->serial <= l->after && tw_workloads_ended_since(w, l->tick))
+			tw_json_add_uint(&l->b, NULL, w->serial);
 	}
-	tw_buf_adds(&l->b, "]");
+	tw_json_end_array(&l->b);
 }
 
 /* The name of a group, and more of it: the runtime and the id, or the path. */
@@ -244,30 +220,29 @@ static void add_names(struct live *l, const struct tw_workload *w)
 		runtime = "";
 		id = w->path;
 	}
-	add_text(&l->b, name);
-	tw_buf_adds(&l->b, ",");
-	add_text(&l->b, runtime);
-	tw_buf_adds(&l->b, ",");
-	add_text(&l->b, id);
+	tw_json_add_text(&l->b, NULL, tw_text(name));
+	tw_json_add_text(&l->b, NULL, tw_text(runtime));
+	tw_json_add_text(&l->b, NULL, tw_text(id));
 }
 
 static void add_group(struct live *l, const struct tw_workload *w)
 {
 	const struct tw_workload *in = w->level == TW_LEVEL_CONTAINER ? w->pod : NULL;
 
-	add_separator(l);
-	tw_buf_addf(&l->b, "[%" PRIu64 ",%" PRIu64 ",\"%s\",", w->serial,
-		    in != NULL ? in->serial : 0, tw_level_name(w->level));
+	tw_json_add_array(&l->b, NULL);
+	tw_json_add_uint(&l->b, NULL, w->serial);
+	tw_json_add_uint(&l->b, NULL, in != NULL ? in->serial : 0);
+	tw_json_add_text(&l->b, NULL, tw_level_name(w->level));
 	add_names(l, w);
 	add_power(l, w);
-	tw_buf_addf(&l->b, ",%" PRIu32 "]", w->members);
+	tw_json_add_uint(&l->b, NULL, w->members);
+	tw_json_end_array(&l->b);
 }
 
 /* Pods, containers, VMs, and the cgroups that are in none: always all that live. */
 static void add_groups(struct live *l)
 {
-	l->written = 0;
-	tw_buf_adds(&l->b, ",\"groups\":[");
+	tw_json_add_array(&l->b, "groups");
 	for (int level = TW_LEVEL_CGROUP; level <= TW_LEVEL_VM; level++) {
 		const struct tw_workload *w = NULL;
 
@@ -277,7 +252,7 @@ static void add_groups(struct live *l)
 			if (w->owner == NULL && (w->members > 0 || has_power(l, w)))
 				add_group(l, w);
 	}
-	tw_buf_adds(&l->b, "]");
+	tw_json_end_array(&l->b);
 }
 
 /* ---- the answer ---- */
@@ -289,21 +264,23 @@ static uint64_t ms_since(uint64_t ns)
 
 static void write_live(struct live *l)
 {
-	tw_buf_addf(&l->b,
-		    "{\"tick\":%" PRIu64 ",\"age_ms\":%" PRIu64
-		    ",\"interval_ms\":%" PRIu64 ",\"whole\":%s",
-		    tw_workloads_tick_number(l->c->workloads), ms_since(l->c->now_ns),
-		    l->c->interval_ms, l->tick == 0 ? "true" : "false");
+	struct tw_buf *b = &l->b;
+
+	tw_json_add_object(b, NULL);
+	tw_json_add_uint(b, "tick", tw_workloads_tick_number(l->c->workloads));
+	tw_json_add_uint(b, "age_ms", ms_since(l->c->now_ns));
+	tw_json_add_uint(b, "interval_ms", l->c->interval_ms);
+	tw_json_add_bool(b, "whole", l->tick == 0);
 	add_node(l);
 	add_processes(l);
 	add_ended(l);
 	add_groups(l);
-	tw_buf_addf(&l->b,
-		    ",\"newest\":%" PRIu64 ",\"living\":%zu,\"left_out\":%zu,"
-		    "\"task_source\":\"%s\",\"agents\":%s}",
-		    l->newest, l->living, l->left_out,
-		    tw_workloads_source(l->c->workloads),
-		    l->c->agents != NULL ? "true" : "false");
+	tw_json_add_uint(b, "newest", l->newest);
+	tw_json_add_uint(b, "living", l->living);
+	tw_json_add_uint(b, "left_out", l->left_out);
+	tw_json_add_text(b, "task_source", tw_workloads_source(l->c->workloads));
+	tw_json_add_bool(b, "agents", l->c->agents != NULL);
+	tw_json_end_object(b);
 }
 
 static void answer_live(void *app, const struct tw_http_request *q,

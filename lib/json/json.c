@@ -406,20 +406,11 @@ void tw_buf_add_json_text(struct tw_buf *b, const char *s, size_t len)
 	tw_buf_adds(b, "\"");
 }
 
-/* Start a line; nothing if indent < 0, which means all on one line. */
-static void new_line(struct tw_buf *b, int indent)
-{
-	if (indent >= 0)
-		tw_buf_addf(b, "\n%*s", 2 * indent, "");
-}
+static void add_value(struct tw_buf *b, const json_t *v);
 
-static void add_value(struct tw_buf *b, const json_t *v, int indent);
-
-static void add_object(struct tw_buf *b, const json_t *v, int indent)
+static void add_object(struct tw_buf *b, const json_t *v)
 {
-	int inner = indent < 0 ? -1 : indent + 1;
 	const char *sep = "", *key;
-	const json_t *member;
 	void *at;
 
 	tw_buf_adds(b, "{");
@@ -427,36 +418,23 @@ static void add_object(struct tw_buf *b, const json_t *v, int indent)
 	for (at = json_object_iter((json_t *)(uintptr_t)v); at != NULL;
 	     at = json_object_iter_next((json_t *)(uintptr_t)v, at)) {
 		key = json_object_iter_key(at);
-		member = json_object_iter_value(at);
 		tw_buf_adds(b, sep);
-		new_line(b, inner);
 		tw_buf_add_json_text(b, key, strlen(key));
-		tw_buf_adds(b, indent < 0 ? ":" : ": ");
-		add_value(b, member, inner);
+		tw_buf_adds(b, ":");
+		add_value(b, json_object_iter_value(at));
 		sep = ",";
 	}
-	if (json_object_size(v) > 0)
-		new_line(b, indent);
 	tw_buf_adds(b, "}");
 }
 
-/* An array of plain values (names, feature ranges) stays on one line. */
-static void add_array(struct tw_buf *b, const json_t *v, int indent)
+static void add_array(struct tw_buf *b, const json_t *v)
 {
-	const json_t *first = json_array_get(v, 0);
-	bool nested = json_is_object(first) || json_is_array(first);
-	int inner = indent < 0 || !nested ? -1 : indent + 1;
-
 	tw_buf_adds(b, "[");
 	for (size_t i = 0; i < json_array_size(v); i++) {
 		if (i > 0)
-			tw_buf_adds(b, indent < 0 || nested ? "," : ", ");
-		if (nested)
-			new_line(b, inner);
-		add_value(b, json_array_get(v, i), inner);
+			tw_buf_adds(b, ",");
+		add_value(b, json_array_get(v, i));
 	}
-	if (nested)
-		new_line(b, indent);
 	tw_buf_adds(b, "]");
 }
 
@@ -468,14 +446,14 @@ static void add_real(struct tw_buf *b, double v)
 		tw_buf_adds(b, ".0");
 }
 
-static void add_value(struct tw_buf *b, const json_t *v, int indent)
+static void add_value(struct tw_buf *b, const json_t *v)
 {
 	switch (json_typeof(v)) {
 	case JSON_OBJECT:
-		add_object(b, v, indent);
+		add_object(b, v);
 		break;
 	case JSON_ARRAY:
-		add_array(b, v, indent);
+		add_array(b, v);
 		break;
 	case JSON_STRING:
 		tw_buf_add_json_text(b, json_string_value(v), json_string_length(v));
@@ -500,11 +478,70 @@ static void add_value(struct tw_buf *b, const json_t *v, int indent)
 
 void tw_buf_add_json(struct tw_buf *b, const json_t *v)
 {
-	add_value(b, v, -1);
+	add_value(b, v);
+}
+
+/* ---- indented ---- */
+
+static void new_line(struct tw_buf *b, unsigned depth)
+{
+	tw_buf_addf(b, "\n%*s", (int)(2 * depth), "");
+}
+
+/* The end of the string whose opening quote is at p. */
+static const char *end_of_string(const char *p, const char *end)
+{
+	for (p++; p < end && *p != '"'; p++)
+		p += *p == '\\' && end - p > 1;
+	return p < end ? p + 1 : end;
+}
+
+/* The bytes of the document that p is at: a string, or one byte. */
+static size_t token_length(const char *p, const char *end)
+{
+	return (size_t)((*p == '"' ? end_of_string(p, end) : p + 1) - p);
+}
+
+void tw_buf_add_json_indented(struct tw_buf *b, const char *text, size_t len)
+{
+	const char *const end = text + len;
+	unsigned depth = 0, flat = 0; /* flat: of brackets, from a plain array on */
+	char last = '\0';
+
+	for (const char *p = text; p < end;) {
+		const size_t n = token_length(p, end);
+		const char next = p + n < end ? p[n] : '\0';
+		const bool opens = *p == '{' || *p == '[';
+		const bool closes = (*p == '}' || *p == ']') && depth + flat > 0;
+
+		if (closes && flat > 0) {
+			flat--;
+		} else if (closes) {
+			depth--;
+			if (last != '{')
+				new_line(b, depth);
+		}
+		tw_buf_add(b, p, n);
+		if (opens && (flat > 0 || (*p == '[' && next != '{' && next != '[')))
+			flat++;
+		else if (opens)
+			depth++;
+		if (flat == 0 && (*p == ',' || (opens && next != '}')))
+			new_line(b, depth);
+		else if ((flat == 1 && *p == ',') || (flat == 0 && *p == ':'))
+			tw_buf_adds(b, " ");
+		last = *p;
+		p += n;
+	}
+	tw_buf_adds(b, "\n");
 }
 
 void tw_buf_add_json_pretty(struct tw_buf *b, const json_t *v)
 {
-	add_value(b, v, 0);
-	tw_buf_adds(b, "\n");
+	struct tw_buf text = { 0 };
+
+	add_value(&text, v);
+	tw_buf_add_json_indented(b, text.data, text.len);
+	b->failed |= text.failed;
+	tw_buf_clear(&text);
 }

@@ -80,7 +80,13 @@ void tw_buf_add_json_text(struct tw_buf *b, const char *s, size_t len);
 /* Append a document without white space; keys in the order of insertion. */
 void tw_buf_add_json(struct tw_buf *b, const json_t *v);
 
-/* As tw_buf_add_json(), indented by two spaces and with a final newline: for files. */
+/*
+ * Append text[0..len), a document without white space, indented by two spaces and with a
+ * final newline: for files and people. An array of plain values stays on one line.
+ */
+void tw_buf_add_json_indented(struct tw_buf *b, const char *text, size_t len);
+
+/* As tw_buf_add_json(), indented as by tw_buf_add_json_indented(). */
 void tw_buf_add_json_pretty(struct tw_buf *b, const json_t *v);
 
 #endif /* TW_JSON_H */
