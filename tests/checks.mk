@@ -8,7 +8,7 @@ run := $(guard) $(PYTHON) tests/run.py
 export PYTHONDONTWRITEBYTECODE := 1
 source-files = $(sort $(call files,[ch]) $(foreach d,docs/examples tests/unit tests/unit/* tests/fuzz tests/fake tests/bench,$(wildcard $d/*.[ch])))
 # What the integration tests and the demo start.
-test-env = TW_BIN=$(abspath $(O))
+test-env = TW_BIN=$(abspath $(O)) PYTHONPATH=$(abspath tests/integration)
 # Sanitizers find the same with smaller inputs: tests leave out slow trainers, which are
 # tested by themselves, and parts of recordings. TW_TEST_QUICK= tests with everything.
 TW_TEST_QUICK ?= $(if $(filter asan tsan,$(BUILD)),1)
@@ -59,15 +59,16 @@ demo-run: all
 
 # Tests by their name: make t/num runs tests/unit/lib/test_num.c, make t/top starts programs. If a
 # unit and an integration test have the name, both run.
+integration-test = $(wildcard tests/integration/test_$*.py tests/integration/*/test_$*.py)
 unit-test = $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_$*.c))
 t/%:
-	@$(if $(wildcard tests/unit/*/test_$*.c tests/integration/test_$*.py),,\
-		echo "t/$*: neither tests/unit/*/test_$*.c nor tests/integration/test_$*.py" >&2; exit 1)
+	@$(if $(unit-test)$(integration-test),,\
+		echo "t/$*: neither a unit test test_$*.c nor an integration test test_$*.py" >&2; exit 1)
 	@$(MAKE) --no-print-directory $(fakes) \
 		$(unit-test) \
-		$(if $(wildcard tests/integration/test_$*.py),all $(O)/tests/bench/collector_load)
+		$(if $(integration-test),all $(O)/tests/bench/collector_load)
 	$(if $(unit-test),@$(test-env) $(run) unit $(unit-test))
-	$(if $(wildcard tests/integration/test_$*.py),@$(test-env) $(run) python tests/integration/test_$*.py)
+	$(if $(integration-test),@$(test-env) $(run) python $(integration-test))
 
 # ---- checks without running programs ---------------------------------------
 
@@ -176,14 +177,14 @@ integration := install pipeline kepler_client web collector_vm publish collector
 	manifests library
 # Those that need an idle machine.
 alone := closed_loop same_watts
-unlisted := $(filter-out $(patsubst %,tests/integration/test_%.py,$(integration) closed_loop same_watts),\
-	$(wildcard tests/integration/test_*.py))
+unlisted := $(filter-out $(patsubst %,test_%.py,$(integration) closed_loop same_watts),\
+	$(notdir $(wildcard tests/integration/test_*.py tests/integration/*/test_*.py)))
 ifneq ($(unlisted),)
 $(error no target runs $(unlisted))
 endif
 
 integration/%: all $(fakes) $(O)/tests/bench/collector_load
-	@$(test-env) $(run) python tests/integration/test_$*.py
+	@$(test-env) $(run) python $(integration-test)
 
 # Groups, by what they test.
 integration-of = $(addprefix integration/,$(filter $(1),$(integration)))

@@ -240,7 +240,7 @@ class Build:
     def command(self, test):
         if test in self.unit:
             return [f"{self.folder}/bin/test_{test}"]
-        return [sys.executable, f"tests/integration/test_{test}.py"]
+        return [sys.executable, *glob.glob(f"tests/integration/**/test_{test}.py", recursive=True)]
 
     def link_rest(self):
         """Programs that no mutant changes, and what else tests look for."""
@@ -253,7 +253,8 @@ class Build:
 class Judge:
     def __init__(self, build):
         self.build, self.seconds = build, {}
-        self.env = dict(os.environ, TW_BIN=os.path.abspath(f"{build.folder}/bin"))
+        self.env = dict(os.environ, TW_BIN=os.path.abspath(f"{build.folder}/bin"),
+                        PYTHONPATH=os.path.join(TOP, "tests/integration"))
         # Sanitizers have a malloc() of their own. Else, where glibc has the checks, a write
         # beyond a block and a read of no value show.
         if "-fsanitize=" not in build.compile:

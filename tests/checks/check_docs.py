@@ -4,7 +4,8 @@
 
     check_docs.py PROGRAM...
 
-Names of registered trainers, isolators and predictors need a section of their own. Links
+Names of registered trainers, isolators and predictors need a section of their own; meters,
+energy sources, features and feature groups a word. Links
 between pages lead to a file, and to a heading of it. Every
 option that a program's --help prints must be in its page below docs/ and in its man page, as
 it is installed; of `tallywatt`, those of each command. Every route needs a mention in its program's page.
@@ -20,6 +21,14 @@ import sys
 REGISTRIES = (("trainer/fit/fit_*.c", "docs/trainers.md"),
               ("isolator/isolate_*.c", "docs/pipelines.md"),
               ("estimator/predict/predict_*.c", "docs/model-format.md"))
+# Files with names in tables, how a name stands there, and the page with a word of each.
+TABLES = (("collector/meters/meter_*.c",
+           r'(?:\.name = |HWMON_METER\(\w+, |define ANY )"([^"]+)"',
+           "docs/tw-collector.md"),
+          ("collector/meters/meter_own.c", r'OWN_METER\((\w+), "', "docs/tw-collector.md"),
+          ("lib/field/energy.c", r'^\t\{ "([^"]+)", PARTS', "docs/tallywatt.md"),
+          ("lib/field/feature.c", r'^\t\{ "([^"]+)", "', "docs/wire.md"),
+          ("lib/field/feature.c", r'^\t\{ "([^"]+)", \w+, TW_COUNT', "docs/wire.md"))
 # Files with routes, and the page that describes them.
 ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/*.c", "docs/tw-trainer.md"),
           ("collector/expose/*.c", "docs/tw-collector.md"),
@@ -53,6 +62,17 @@ def check_names():
         for path, name in found_in(pattern, NAME):
             if not re.search(rf"^##+ `?{re.escape(name)}`?$", text, re.MULTILINE):
                 yield f"{page}: no section '{name}' ({path})"
+
+
+def check_tables():
+    for pattern, expression, page in TABLES:
+        text = read(page)
+        names = [(path, name) for path, name in found_in(pattern, re.compile(expression, re.M))]
+        if not names and glob.glob(pattern):
+            yield f"{pattern}: no name as '{expression}'"
+        for path, name in names:
+            if f"`{name}`" not in text:
+                yield f"{page}: no word of `{name}` ({path})"
 
 
 def check_routes():
@@ -136,7 +156,7 @@ def check_samples(program):
 
 
 def main(programs):
-    errors = [*check_names(), *check_routes(), *check_links()]
+    errors = [*check_names(), *check_tables(), *check_routes(), *check_links()]
     for program in programs:
         errors += [*check_options(program), *check_samples(program)]
     for line in dict.fromkeys(errors):

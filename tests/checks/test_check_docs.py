@@ -48,6 +48,16 @@ class CheckDocs(unittest.TestCase):
                          ["docs/a.md: the link 'c.md' leads nowhere",
                           "docs/a.md: 'docs/a.md' has no heading 'x'"])
 
+    def test_a_name_of_a_table_without_a_word_is_reported(self):
+        self.write("collector/meters/meter_x.c", "= {\n\t.name = \"meter-x\",\n};\n")
+        self.write("lib/field/feature.c", '\t{ "cpu_cycles", "events/s" },\n'
+                                          '\t{ "Basic", basic, TW_COUNT(basic) },\n')
+        self.write("docs/wire.md", "`Basic`\n")
+        self.write("docs/tw-collector.md", "`meter-xy`\n")
+        self.assertEqual(list(check_docs.check_tables()),
+                         ["docs/tw-collector.md: no word of `meter-x` (collector/meters/meter_x.c)",
+                          "docs/wire.md: no word of `cpu_cycles` (lib/field/feature.c)"])
+
     def test_an_undocumented_route_is_reported(self):
         self.write("server/routes.c", ROUTE)
         self.write("docs/tw-server.md", "POST /models\n")
