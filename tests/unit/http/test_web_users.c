@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passwords and their cache. tests/integration/server/test_server_setup.py has requests. */
+/* Passwords and their cache. tests/integration/server/test_server_setup.py has requests.
+ */
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
