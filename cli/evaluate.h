@@ -10,7 +10,7 @@
 #include "lib/field/dataset.h"
 #include "trainer/extract/extract.h"
 #include "trainer/extract/quality.h"
-#include "trainer/fit/model_score.h"
+#include "trainer/fit/score.h"
 #include "trainer/fit/workload_runs.h"
 #include "trainer/isolation.h"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 ifneq ($(XGBOOST),1)
-left-out += $(addprefix trainer/fit/,boost.c fit_gradient_boosting.c fit_xgboost.c)
+left-out += trainer/fit/fit_boost.c
 endif
 ifneq ($(LIBSVM),1)
 left-out += trainer/fit/fit_svr.c

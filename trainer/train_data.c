@@ -4,7 +4,7 @@
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "trainer/fit/rest.h"
-#include "trainer/fit/samples.h"
+#include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
 #include "trainer/isolation.h"
 #include "trainer/train_job.h"

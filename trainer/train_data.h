@@ -16,8 +16,8 @@
 #include "lib/field/dataset.h"
 #include "lib/field/feature.h"
 #include "profiler/profile.h"
-#include "trainer/fit/folds.h"
 #include "trainer/fit/trainer.h"
+#include "trainer/fit/validate.h"
 
 #include <jansson.h>
 

@@ -5,7 +5,7 @@
 #include "lib/json/json.h"
 #include "model-db/model.h"
 #include "trainer/fit/auto_trials.h"
-#include "trainer/fit/samples.h"
+#include "trainer/fit/trainer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -19,7 +19,6 @@
 #include "lib/field/dataset.h"
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
-#include "trainer/fit/samples.h"
 #include "trainer/fit/score.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"

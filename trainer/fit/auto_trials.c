@@ -6,7 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/field/feature.h"
-#include "trainer/fit/samples.h"
+#include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
 
 #include <assert.h>

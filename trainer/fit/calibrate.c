@@ -8,8 +8,8 @@
 #include "lib/core/num.h"
 #include "lib/json/json.h"
 #include "trainer/fit/extra_trees.h"
-#include "trainer/fit/interval_score.h"
-#include "trainer/fit/samples.h"
+#include "trainer/fit/score.h"
+#include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
 
 #include <math.h>
@@ -267,8 +267,7 @@ static int grow(const struct work *w, size_t without, size_t nor, struct tw_buf 
 		y[s.rows++] = w->error[r];
 		sum += w->error[r];
 	}
-	if ((text != NULL ? tw_extra_trees(&s, &how, w->seed, text, err)
-			  : tw_extra_trees_grow(&s, &how, w->seed, trees, err)) < 0)
+	if (tw_extra_trees(&s, &how, w->seed, text, trees, err) < 0)
 		goto out;
 
 	*mean_w = sum / (double)s.rows;

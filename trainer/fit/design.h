@@ -3,16 +3,17 @@
 #define TW_TRAINER_DESIGN_H
 
 /*
- * A linear least-squares problem, reduced to cols x cols. It has a free constant unless
- *the samples are from_zero (trainer/fit/samples.h).
+ * Linear least squares, non-negative or by ridge regression.
  *
- * Columns are divided by their largest magnitude. Columns and power are centred, which
- * removes the constant. A QR decomposition then gives
+ * A problem is reduced to cols x cols. It has a free constant unless the samples are
+ * from_zero (trainer/fit/trainer.h). Columns are divided by their largest magnitude.
+ * Columns and power are centred, which removes the constant. A QR decomposition then
+ *gives
  *
  *	|| y - X w ||^2  =  || c - R w ||^2 + rest,	R of cols x cols
  *
- * so that the cost of a solution does not depend on the number of rows.
- * Sums of squares and products would lose half of the digits.
+ * so that the cost of a solution does not depend on the number of rows. Sums of squares
+ * and products would lose half of the digits.
  */
 
 #include <stddef.h>
@@ -41,5 +42,19 @@ int tw_design_init(struct tw_design *d, const struct tw_samples *s, struct tw_er
 double tw_design_bias(const struct tw_design *d, const double *weight);
 
 void tw_design_release(struct tw_design *d);
+
+/*
+ * Compute weight[d->cols], the weights of the scaled columns, none negative: the
+ * active-set method of C. L. Lawson and R. J. Hanson.
+ */
+int tw_design_solve_non_negative(const struct tw_design *d, double *weight,
+				 struct tw_err *err);
+
+/* By ridge regression. Generalised cross validation chooses the shrinkage. */
+int tw_design_solve_ridge(const struct tw_design *d, double *weight, struct tw_err *err);
+
+/* By ridge regression with the same shrinkage, none negative. */
+int tw_design_solve_ridge_non_negative(const struct tw_design *d, double *weight,
+				       struct tw_err *err);
 
 #endif /* TW_TRAINER_DESIGN_H */

@@ -5,8 +5,10 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
+#include "lib/field/feature.h"
 #include "trainer/fit/random.h"
-#include "trainer/fit/samples.h"
+#include "trainer/fit/rest.h"
+#include "trainer/fit/trainer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -235,9 +237,9 @@ static void grow(struct grower *g, const struct node *n)
 	grow(g, &right);
 }
 
-static void add_tree(const struct grower *g, struct tw_buf *text)
+static void add_text(const struct grower *g, unsigned tree, struct tw_buf *text)
 {
-	tw_buf_adds(text, "{\"split\":[");
+	tw_buf_adds(text, tree > 0 ? ",{\"split\":[" : "{\"split\":[");
 	for (size_t i = 0; i < g->nodes; i++)
 		tw_buf_addf(text, i > 0 ? ",%d" : "%d", (int)g->split[i]);
 	tw_buf_adds(text, "],\"value\":[");
@@ -309,17 +311,23 @@ static void grower_release(struct grower *g)
 	free(g->value);
 }
 
-int tw_extra_trees_grow(const struct tw_samples *s, const struct tw_extra_trees *how,
-			uint64_t seed, struct tw_trees *out, struct tw_err *err)
+int tw_extra_trees(const struct tw_samples *s, const struct tw_extra_trees *how,
+		   uint64_t seed, struct tw_buf *text, struct tw_trees *trees,
+		   struct tw_err *err)
 {
 	struct grower g = { .how = how };
 	int rc = -1;
 
 	if (tw_samples_check(s, 1, err) < 0 || grower_init(&g, s, err) < 0)
 		goto out;
+	if (text != NULL)
+		tw_buf_adds(text, "{\"trees\":{\"base\":0,\"forest\":[");
 	for (unsigned i = 0; i < how->trees; i++) {
 		grow_tree(&g, seed, i);
-		if (tw_trees_add(out,
+		if (text != NULL)
+			add_text(&g, i, text);
+		if (trees != NULL &&
+		    tw_trees_add(trees,
 				 &(struct tw_tree_arrays){ .nodes = g.nodes,
 							   .left = g.left,
 							   .right = g.right,
@@ -329,29 +337,9 @@ int tw_extra_trees_grow(const struct tw_samples *s, const struct tw_extra_trees 
 				 g.cols, err) < 0)
 			goto out;
 	}
-
-	rc = 0;
-out:
-	grower_release(&g);
-	return rc;
-}
-
-int tw_extra_trees(const struct tw_samples *s, const struct tw_extra_trees *how,
-		   uint64_t seed, struct tw_buf *text, struct tw_err *err)
-{
-	struct grower g = { .how = how };
-	int rc = -1;
-
-	if (tw_samples_check(s, 1, err) < 0 || grower_init(&g, s, err) < 0)
-		goto out;
-	tw_buf_adds(text, "{\"trees\":{\"base\":0,\"forest\":[");
-	for (unsigned i = 0; i < how->trees; i++) {
-		grow_tree(&g, seed, i);
-		tw_buf_adds(text, i > 0 ? "," : "");
-		add_tree(&g, text);
-	}
-	tw_buf_adds(text, "]}}");
-	if (tw_buf_failed(text)) {
+	if (text != NULL)
+		tw_buf_adds(text, "]}}");
+	if (text != NULL && tw_buf_failed(text)) {
 		tw_fail(err, TW_NOMEM, "model of %u trees", how->trees);
 		goto out;
 	}
@@ -360,4 +348,78 @@ int tw_extra_trees(const struct tw_samples *s, const struct tw_extra_trees *how,
 out:
 	grower_release(&g);
 	return rc;
+}
+
+/* ---- power that rises along each ray ---- */
+
+/*
+ * Loads of the grid. The mean of trees of features and of trees of ratios has on nx12,
+ * CounterOnly, package, blocked folds: 5.64 W with 32, 5.51 W with 64, 5.44 W with 128.
+ * The time of a prediction is proportional to it.
+ */
+#define GRID 64
+
+/* The positive loads, rising. Returns their number. */
+static size_t sort_loads(const struct tw_samples *s, size_t load, double *out)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < s->rows; r++)
+		if (s->x[r * s->cols + load] > 0.0)
+			out[n++] = s->x[r * s->cols + load];
+	qsort(out, n, sizeof(*out), tw_compare_doubles);
+	return n;
+}
+
+static int add_grid(const struct tw_samples *s, size_t load, struct tw_buf *text,
+		    struct tw_err *err)
+{
+	double *loads = malloc((s->rows + 1) * sizeof(*loads)), last = 0.0;
+	size_t n;
+
+	if (loads == NULL)
+		return tw_fail(err, TW_NOMEM, "loads of %zu rows", s->rows);
+	n = sort_loads(s, load, loads);
+	if (n == 0)
+		loads[n++] = 1.0; /* never used: without load, power is that at rest */
+	for (size_t i = 0; i < GRID; i++) {
+		const double v = loads[i * (n - 1) / (GRID - 1)];
+
+		if (v == last)
+			continue;
+		tw_buf_adds(text, last > 0.0 ? "," : "");
+		tw_buf_add_double(text, v);
+		last = v;
+	}
+	free(loads);
+	return 0;
+}
+
+static bool is_work(const struct tw_samples *s, size_t c)
+{
+	return s->work != NULL ? s->work[c] : tw_feature_is_work(s->features[c]);
+}
+
+int tw_isotonic_trees(const struct tw_samples *s, const struct tw_extra_trees *how,
+		      uint64_t seed, struct tw_buf *text, struct tw_err *err)
+{
+	struct tw_rest rest;
+
+	if (tw_samples_check(s, 1, err) < 0 || tw_rest_find(s, &rest, err) < 0)
+		return -1;
+	tw_buf_addf(text, "{\"isotonic\":{\"load\":%zu,\"work\":[", rest.load);
+	for (size_t c = 0; c < s->cols; c++)
+		tw_buf_addf(text, c > 0 ? ",%d" : "%d", is_work(s, c));
+	tw_buf_adds(text, "],\"rest\":");
+	tw_buf_add_double(text, rest.watts);
+	tw_buf_adds(text, ",\"grid\":[");
+	if (add_grid(s, rest.load, text, err) < 0)
+		return -1;
+	tw_buf_adds(text, "],\"model\":");
+	if (tw_extra_trees(s, how, seed, text, NULL, err) < 0)
+		return -1;
+	tw_buf_adds(text, "}}");
+	if (tw_buf_failed(text))
+		return tw_fail(err, TW_NOMEM, "model of %u trees", how->trees);
+	return 0;
 }

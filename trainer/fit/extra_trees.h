@@ -29,15 +29,23 @@ struct tw_extra_trees {
 	bool by_size; /* draw half of the thresholds on a logarithmic scale */
 };
 
-/* Append the text of a component, which predictor "trees" reads. */
+/*
+ * Append the text of a component, which predictor "trees" reads, and the same trees; text
+ * and trees may be NULL. trees is the caller's, also after a failure, and of at most
+ * TW_TREE_FEATURES_MAX features.
+ */
 int tw_extra_trees(const struct tw_samples *s, const struct tw_extra_trees *how,
-		   uint64_t seed, struct tw_buf *text, struct tw_err *err);
+		   uint64_t seed, struct tw_buf *text, struct tw_trees *trees,
+		   struct tw_err *err);
 
 /*
- * Append the same trees to *out, without the text. out is the caller's, also after a
- * failure. At most TW_TREE_FEATURES_MAX features.
+ * Append the text of a component, which predictor "isotonic" reads: trees whose power is
+ * made to rise along each ray, after the fit, by pooling adjacent violators on a grid of
+ * loads (docs/model-format.md, "isotonic"). The trees follow the rows freely: constraints
+ * on each feature cost more accuracy. The grid is the loads of the samples at even ranks:
+ * dense where rows are.
  */
-int tw_extra_trees_grow(const struct tw_samples *s, const struct tw_extra_trees *how,
-			uint64_t seed, struct tw_trees *out, struct tw_err *err);
+int tw_isotonic_trees(const struct tw_samples *s, const struct tw_extra_trees *how,
+		      uint64_t seed, struct tw_buf *text, struct tw_err *err);
 
 #endif /* TW_TRAINER_EXTRA_TREES_H */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "trainer/fit/registry.h"
-#include "trainer/fit/samples.h"
 #include "trainer/fit/scaled_rows.h"
+#include "trainer/fit/trainer.h"
 
 /*
  * The mean power of the six nearest training rows, by Euclidean distance of the features,

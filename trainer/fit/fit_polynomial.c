@@ -3,9 +3,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "trainer/fit/design.h"
-#include "trainer/fit/registry.h"
-#include "trainer/fit/ridge.h"
-#include "trainer/fit/samples.h"
+#include "trainer/fit/trainer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,8 +14,8 @@
  *	y = b + sum_j l_j z_j + sum_{j <= k} q_jk z_j z_k,    z_j = x_j / s_j
  *
  * with s_j the largest |x_j|. It is linear in its coefficients: the columns z_j and
- * z_j z_k are fitted by the ridge regression of trainer/fit/ridge.h, because the products
- * are many and nearly collinear.
+ * z_j z_k are fitted by the ridge regression of trainer/fit/design.h, because the
+ *products are many and nearly collinear.
  */
 
 /* The decomposition of all products limits it: 560 columns take about a second. */
@@ -32,17 +30,6 @@ struct polynomial {
 	double *weight; /* terms */
 	double *x;      /* rows * terms */
 };
-
-static void measure(struct polynomial *p, const struct tw_samples *s)
-{
-	for (size_t c = 0; c < s->cols; c++) {
-		double largest = 0.0;
-
-		for (size_t r = 0; r < s->rows; r++)
-			largest = fmax(largest, fabs(s->x[r * s->cols + c]));
-		p->scale[c] = largest > 0.0 ? largest : 1.0;
-	}
-}
 
 /* Compute the terms of a row, in the order of the text. */
 static void expand_row(const struct polynomial *p, const double *x, double *term)
@@ -82,7 +69,8 @@ static int polynomial_init(struct polynomial *p, const struct tw_samples *s,
 	if (p->scale == NULL || p->weight == NULL || p->x == NULL)
 		return tw_fail(err, TW_NOMEM, "polynomial of %zu rows, %zu terms",
 			       s->rows, p->terms);
-	measure(p, s);
+	for (size_t c = 0; c < s->cols; c++)
+		p->scale[c] = tw_samples_scale(s, c, 0.0);
 	for (size_t r = 0; r < s->rows; r++)
 		expand_row(p, s->x + r * s->cols, p->x + r * p->terms);
 	drop_small_products(p, s->rows);
@@ -136,7 +124,7 @@ static int fit_polynomial(const struct tw_samples *s, uint64_t seed, struct tw_b
 	expanded.x = p.x;
 	expanded.cols = p.terms;
 	if (tw_design_init(&design, &expanded, err) < 0 ||
-	    tw_ridge_solve(&design, p.weight, err) < 0)
+	    tw_design_solve_ridge(&design, p.weight, err) < 0)
 		goto out;
 	bias = tw_design_bias(&design, p.weight);
 	for (size_t t = 0; t < p.terms; t++)

@@ -2,9 +2,8 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
-#include "trainer/fit/registry.h"
-#include "trainer/fit/samples.h"
 #include "trainer/fit/scaled_rows.h"
+#include "trainer/fit/trainer.h"
 
 #include <libsvm/svm.h>
 #include <math.h>

@@ -20,14 +20,9 @@ int tw_scaled_rows_init(struct tw_scaled_rows *out, const struct tw_samples *s,
 	if (out->scale == NULL || out->z == NULL || out->y == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu x %zu points", out->rows, out->cols);
 
-	for (size_t c = 0; c < s->cols; c++) {
-		double largest = 0.0;
-
-		for (size_t r = 0; r < s->rows; r++)
-			largest = fmax(largest, fabs(s->x[r * s->cols + c]));
-		/* The inverse of a smaller one is not finite. */
-		out->scale[c] = largest > 1e-300 ? largest : 1.0;
-	}
+	/* The inverse of a smaller scale is not finite. */
+	for (size_t c = 0; c < s->cols; c++)
+		out->scale[c] = tw_samples_scale(s, c, 1e-300);
 	for (size_t r = 0; r < out->rows; r++) {
 		const size_t from = r * s->rows / out->rows;
 

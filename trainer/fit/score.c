@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/fit/score.h"
 
+#include "estimator/predict/power_model.h"
+#include "lib/core/date.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/field/dataset.h"
 #include "lib/json/json.h"
+#include "model-db/model.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A row index and the key to sort it by. */
 struct ranked {
@@ -22,10 +28,13 @@ static int compare_ranked(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Number of rows in a share, percent, rounded up. */
-static size_t part_of(size_t rows, size_t percent)
+/* The nearest rank of 95 %. */
+static double percentile_95(double *v, size_t n)
 {
-	return rows / 100 * percent + (rows % 100 * percent + 99) / 100;
+	const size_t place = (n * 95 + 99) / 100 - 1;
+
+	tw_put_in_place(v, n, place);
+	return v[place];
 }
 
 static int check_rows(const double *measured, const double *predicted, size_t rows,
@@ -88,32 +97,36 @@ int tw_score(const double *measured, const double *predicted, const double *main
 	     size_t rows, struct tw_score *out, struct tw_err *err)
 {
 	struct tw_score s = { .rows = rows };
+	const size_t idle = (rows + 19) / 20;
 	struct ranked *order;
-	size_t idle;
+	double *error;
 
 	if (check_rows(measured, predicted, rows, err) < 0)
 		return -1;
 	order = calloc(rows, sizeof(*order));
-	if (order == NULL)
+	error = calloc(rows, sizeof(*error));
+	if (order == NULL || error == NULL) {
+		free(order);
+		free(error);
 		return tw_fail(err, TW_NOMEM, "order of %zu rows", rows);
+	}
 
 	add_errors(measured, predicted, &s);
 	add_percentage(measured, predicted, &s);
 
 	for (size_t i = 0; i < rows; i++)
-		order[i] = (struct ranked){ fabs(predicted[i] - measured[i]), i };
-	qsort(order, rows, sizeof(*order), compare_ranked);
-	s.p95 = order[part_of(rows, 95) - 1].key;
+		error[i] = fabs(predicted[i] - measured[i]);
+	s.p95 = percentile_95(error, rows);
 
 	for (size_t i = 0; i < rows; i++)
 		order[i] = (struct ranked){ main != NULL ? main[i] : measured[i], i };
 	qsort(order, rows, sizeof(*order), compare_ranked);
-	idle = part_of(rows, 5);
 	for (size_t i = 0; i < idle; i++)
 		s.idle_bias +=
 			(predicted[order[i].row] - measured[order[i].row]) / (double)idle;
 
 	free(order);
+	free(error);
 	*out = s;
 	return 0;
 }
@@ -127,4 +140,265 @@ json_t *tw_score_to_json(const struct tw_score *s)
 			 "mape_floor", tw_json_rounded(s->mape_floor), "mape_left_out",
 			 tw_json_rounded(s->mape_left_out), "idle_bias",
 			 tw_json_rounded(s->idle_bias));
+}
+
+double tw_winkler(double measured, double predicted, double half_w)
+{
+	const double low = fmax(predicted - half_w, 0.0), high = predicted + half_w;
+	const double missed = fmax(fmax(low - measured, measured - high), 0.0);
+
+	/* NaN for an unknown half-width: high is NaN. */
+	return high - low + 2.0 / (1.0 - TW_INTERVAL_LEVEL) * missed;
+}
+
+bool tw_interval_holds(double measured, double predicted, double half_w)
+{
+	return measured >= fmax(predicted - half_w, 0.0) &&
+	       measured <= predicted + half_w;
+}
+
+double tw_conformal(double *v, size_t n, double share)
+{
+	const double rank = ceil((double)(n + 1) * share);
+
+	const size_t place = rank < (double)n ? (size_t)rank - 1 : n - 1;
+
+	tw_put_in_place(v, n, place);
+	return v[place];
+}
+
+/* ---- misses ---- */
+
+/* By the sum of the ranks of the misses; equal values share their mean rank. */
+static double area(const struct ranked *r, const double *abs_error, double limit,
+		   size_t rows, size_t misses)
+{
+	double sum = 0.0;
+	size_t to;
+
+	for (size_t from = 0; from < rows; from = to) {
+		size_t found = 0;
+
+		for (to = from; to < rows && r[to].key == r[from].key; to++)
+			found += abs_error[r[to].row] > limit;
+		sum += (double)found * (double)(from + 1 + to) / 2.0;
+	}
+	sum -= (double)misses * (double)(misses + 1) / 2.0;
+	return sum / ((double)misses * (double)(rows - misses));
+}
+
+int tw_miss_auc(const double *abs_error, const double *expected, size_t rows, double *out,
+		struct tw_err *err)
+{
+	struct ranked *r = calloc(rows + 1, sizeof(*r));
+	double *sorted = calloc(rows + 1, sizeof(*sorted)), limit;
+	size_t misses = 0;
+	int rc = -1;
+
+	if (r == NULL || sorted == NULL) {
+		tw_fail(err, TW_NOMEM, "ranks of %zu rows", rows);
+		goto out;
+	}
+	for (size_t i = 0; i < rows; i++)
+		sorted[i] = abs_error[i];
+	limit = rows > 0 ? percentile_95(sorted, rows) : 0.0;
+	for (size_t i = 0; i < rows; i++) {
+		r[i] = (struct ranked){ expected[i], i };
+		misses += abs_error[i] > limit;
+	}
+	qsort(r, rows, sizeof(*r), compare_ranked);
+
+	*out = misses > 0 ? area(r, abs_error, limit, rows, misses) : NAN;
+	rc = 0;
+out:
+	free(r);
+	free(sorted);
+	return rc;
+}
+
+/* ---- a recording ---- */
+
+static double coverage_of(const struct tw_intervals *i, size_t from, size_t to)
+{
+	size_t held = 0;
+
+	for (size_t r = from; r < to; r++)
+		held += tw_interval_holds(i->measured[r], i->predicted[r], i->half_w[r]);
+	return to > from ? (double)held / (double)(to - from) : NAN;
+}
+
+int tw_interval_score(const struct tw_intervals *i, struct tw_interval_score *out,
+		      struct tw_err *err)
+{
+	struct tw_interval_score s = { .auc = NAN };
+	double *error = calloc(i->rows + 1, sizeof(*error));
+	bool known = true;
+	int rc = -1;
+
+	if (error == NULL) {
+		tw_fail(err, TW_NOMEM, "intervals of %zu rows", i->rows);
+		goto out;
+	}
+	for (size_t r = 0; r < i->rows; r++) {
+		error[r] = fabs(i->predicted[r] - i->measured[r]);
+		known = known && isfinite(i->expected_w[r]);
+		s.score += tw_winkler(i->measured[r], i->predicted[r], i->half_w[r]) /
+			   (double)i->rows;
+		s.constant += tw_winkler(i->measured[r], i->predicted[r], i->constant_w) /
+			      (double)i->rows;
+	}
+	s.coverage = isfinite(s.score) ? coverage_of(i, 0, i->rows) : NAN;
+	for (size_t b = 0; b < TW_INTERVAL_BLOCKS; b++)
+		s.block_coverage[b] =
+			isfinite(s.score)
+				? coverage_of(i, b * i->rows / TW_INTERVAL_BLOCKS,
+					      (b + 1) * i->rows / TW_INTERVAL_BLOCKS)
+				: NAN;
+	if (known && tw_miss_auc(error, i->expected_w, i->rows, &s.auc, err) < 0)
+		goto out;
+
+	*out = s;
+	rc = 0;
+out:
+	free(error);
+	return rc;
+}
+
+/* The data in the layout of the predictor. */
+struct table {
+	struct tw_strs names;
+	double *x;
+	double *watts, *expected_w, *half_w;
+	unsigned char *outside;
+	uint32_t place[TW_MODEL_FEATURES_MAX];
+};
+
+static void release(struct table *t)
+{
+	tw_strs_clear(&t->names);
+	free(t->x);
+	free(t->watts);
+	free(t->expected_w);
+	free(t->half_w);
+	free(t->outside);
+}
+
+static int make_table(const struct tw_dataset *d, struct table *t, struct tw_err *err)
+{
+	t->x = calloc(d->rows + 1, (d->cols + 1) * sizeof(*t->x));
+	t->watts = calloc(d->rows + 1, sizeof(*t->watts));
+	t->expected_w = calloc(d->rows + 1, sizeof(*t->expected_w));
+	t->half_w = calloc(d->rows + 1, sizeof(*t->half_w));
+	t->outside = calloc(d->rows + 1, 1);
+	if (t->x == NULL || t->watts == NULL || t->expected_w == NULL ||
+	    t->half_w == NULL || t->outside == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows to score", d->rows);
+	for (size_t c = 0; c < d->cols; c++) {
+		if (tw_strs_adds(&t->names, d->col[c].name, err) < 0)
+			return -1;
+		for (size_t r = 0; r < d->rows; r++)
+			t->x[r * d->cols + c] = d->col[c].v[r];
+	}
+	return 0;
+}
+
+/* The main feature of the model for a component; NULL if the data lacks it. */
+static const double *load_of(const struct tw_power_model *p, const struct tw_dataset *d,
+			     enum tw_component c)
+{
+	const struct tw_strs *names = &tw_power_model_info(p)->features;
+	const size_t main =
+		tw_main_feature((const char *const *)names->at, names->count, c);
+
+	return names->count > 0 ? tw_dataset_find(d, names->at[main]) : NULL;
+}
+
+static int score_intervals(const struct tw_power_model *p, size_t part,
+			   const struct tw_rows *rows, const double *measured,
+			   struct table *t, struct tw_interval_score *out,
+			   struct tw_err *err)
+{
+	const struct tw_intervals i = {
+		.measured = measured,
+		.predicted = t->watts,
+		.half_w = t->half_w,
+		.expected_w = t->expected_w,
+		.constant_w = tw_power_model_figure(p, part, "p95"),
+		.rows = rows->rows,
+	};
+
+	tw_power_model_errors(p, part, rows, t->watts, t->expected_w, t->half_w);
+	return tw_interval_score(&i, out, err);
+}
+
+static int score_part(const struct tw_power_model *p, size_t part,
+		      const struct tw_dataset *d, struct table *t,
+		      struct tw_model_score *s, struct tw_err *err)
+{
+	const enum tw_component c = tw_power_model_component(p, part);
+	const double *measured = tw_dataset_find(d, tw_power_column(c));
+	const struct tw_rows rows = { .x = t->x,
+				      .rows = d->rows,
+				      .stride = d->cols,
+				      .place = t->place,
+				      .time_ms = d->time_ms };
+
+	if (tw_power_model_bind(p, part, &t->names, t->place, err) < 0)
+		return -1;
+	tw_power_model_mark_outside(p, part, &rows, t->outside);
+	if (measured == NULL)
+		return 0;
+	tw_power_model_predict(p, part, &rows, t->watts);
+	if (tw_score(measured, t->watts, load_of(p, d, c), d->rows,
+		     &s->score[s->components], err) < 0 ||
+	    score_intervals(p, part, &rows, measured, t, &s->interval[s->components],
+			    err) < 0)
+		return tw_err_wrap(err, "%s", tw_component_name(c));
+	s->component[s->components++] = c;
+	return 0;
+}
+
+static size_t count_seen(const struct tw_power_model *p, const struct tw_dataset *d)
+{
+	const json_t *metadata = tw_power_model_info(p)->metadata;
+	const char *first = json_string_value(json_object_get(metadata, "data_first"));
+	const char *last = json_string_value(json_object_get(metadata, "data_last"));
+	struct tw_err unused = { 0 };
+	int64_t from, to;
+	size_t seen = 0;
+
+	if (first == NULL || last == NULL ||
+	    tw_parse_date_ms(first, &from, &unused) < 0 ||
+	    tw_parse_date_ms(last, &to, &unused) < 0)
+		return 0;
+	for (size_t r = 0; r < d->rows; r++)
+		seen += d->time_ms[r] >= from && d->time_ms[r] <= to;
+	return seen;
+}
+
+int tw_model_score(const struct tw_power_model *p, const struct tw_dataset *d,
+		   struct tw_model_score *out, struct tw_err *err)
+{
+	struct tw_model_score s = { .rows = d->rows, .seen = count_seen(p, d) };
+	struct table t = { 0 };
+	int rc = -1;
+
+	if (make_table(d, &t, err) < 0)
+		goto out;
+	for (size_t i = 0; i < tw_power_model_parts(p); i++)
+		if (score_part(p, i, d, &t, &s, err) < 0)
+			goto out;
+	if (s.components == 0) {
+		tw_fail(err, TW_NOTFOUND,
+			"the data has power of none of the model's components");
+		goto out;
+	}
+	for (size_t r = 0; r < d->rows; r++)
+		s.outside += t.outside[r];
+
+	*out = s;
+	rc = 0;
+out:
+	release(&t);
+	return rc;
 }

@@ -10,7 +10,7 @@
 #include "model-db/pipeline_merge.h"
 #include "model-db/weights.h"
 #include "trainer/extract/extract.h"
-#include "trainer/fit/model_score.h"
+#include "trainer/fit/score.h"
 
 #include <math.h>
 #include <stdlib.h>

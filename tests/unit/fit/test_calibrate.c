@@ -8,7 +8,7 @@
 #include "tests/unit/fail_alloc.h"
 #include "trainer/fit/calibrate.h"
 #include "trainer/fit/random.h"
-#include "trainer/fit/samples.h"
+#include "trainer/fit/trainer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,9 +10,8 @@
 #include "tests/unit/fail_alloc.h"
 #include "trainer/fit/auto_trials.h"
 #include "trainer/fit/extra_trees.h"
-#include "trainer/fit/isotonic_trees.h"
-#include "trainer/fit/registry.h"
 #include "trainer/fit/rest.h"
+#include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
 
 #include <math.h>
@@ -90,7 +89,7 @@ static void trees_find_a_step(void **state)
 		x[r] = r;
 		y[r] = r < 17 ? 10 : 70;
 	}
-	assert_int_equal(tw_extra_trees(&s, &how, 1, &text, &err), 0);
+	assert_int_equal(tw_extra_trees(&s, &how, 1, &text, NULL, &err), 0);
 	predict("trees", &text, &s, false, watts);
 	/* Away from the step every tree knows it; leaves of two rows blur the step. */
 	for (int r = 0; r < 40; r++)
@@ -118,8 +117,8 @@ static void grown_trees_predict_as_their_text_does(void **state)
 		x[i] = (double)(i * 7919 % 541) - 20;
 	for (int r = 0; r < 60; r++)
 		y[r] = x[r * 9 + 8] / 3 - 5;
-	assert_int_equal(tw_extra_trees(&s, &how, 3, &text, &err), 0);
-	assert_int_equal(tw_extra_trees_grow(&s, &how, 3, &trees, &err), 0);
+	assert_int_equal(tw_extra_trees(&s, &how, 3, &text, NULL, &err), 0);
+	assert_int_equal(tw_extra_trees(&s, &how, 3, NULL, &trees, &err), 0);
 	predict("trees", &text, &s, false, read);
 	tw_trees_predict(&trees, 9, &(struct tw_rows){ .x = x, .rows = 60, .stride = 9 },
 			 grown);
@@ -141,12 +140,12 @@ static void a_median_passes_over_a_spike_and_a_mean_does_not(void **state)
 	double watts[7];
 
 	(void)state;
-	assert_int_equal(tw_extra_trees(&s, &how, 1, &text, &err), 0);
+	assert_int_equal(tw_extra_trees(&s, &how, 1, &text, NULL, &err), 0);
 	predict("trees", &text, &s, false, watts);
 	assert_true(fabs(watts[0] - 110) < 1e-4);
 	tw_buf_clear(&text);
 	how.median = true;
-	assert_int_equal(tw_extra_trees(&s, &how, 1, &text, &err), 0);
+	assert_int_equal(tw_extra_trees(&s, &how, 1, &text, NULL, &err), 0);
 	predict("trees", &text, &s, false, watts);
 	assert_true(fabs(watts[0] - 10) < 1e-4);
 	tw_buf_clear(&text);
@@ -174,7 +173,7 @@ static void trees_from_zero_rise_from_zero(void **state)
 		x[r] = 100 + r;
 		y[r] = 30 + 0.3 * r;
 	}
-	assert_int_equal(tw_extra_trees(&s, &how, 1, &text, &err), 0);
+	assert_int_equal(tw_extra_trees(&s, &how, 1, &text, NULL, &err), 0);
 	x[0] = 0;
 	x[1] = 25;
 	x[2] = 75;
@@ -205,7 +204,7 @@ static void isotonic_trees_never_fall_with_the_load(void **state)
 		x[2 * r + 1] = r * 37 % 60;
 		y[r] = 20 + r + (r % 9 < 3 ? 50 : 0);
 	}
-	assert_int_equal(tw_extra_trees(&s, &how, 1, &text[0], &err), 0);
+	assert_int_equal(tw_extra_trees(&s, &how, 1, &text[0], NULL, &err), 0);
 	assert_int_equal(tw_isotonic_trees(&s, &how, 1, &text[1], &err), 0);
 	/* The other column is no work: it keeps its value on a ray. */
 	for (int other = 0; other < 60; other += 20) {
@@ -259,8 +258,8 @@ static void a_seed_gives_the_same_trees_and_another_gives_others(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(tw_extra_trees(&s, &how, i < 2 ? 7 : 8, &text[i], &err),
-				 0);
+		assert_int_equal(
+			tw_extra_trees(&s, &how, i < 2 ? 7 : 8, &text[i], NULL, &err), 0);
 	assert_string_equal(text[0].data, text[1].data);
 	assert_string_not_equal(text[0].data, text[2].data);
 	for (int i = 0; i < 3; i++)

@@ -4,7 +4,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
-#include "trainer/fit/registry.h"
+#include "trainer/fit/trainer.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
-#include "trainer/fit/registry.h"
+#include "trainer/fit/trainer.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>

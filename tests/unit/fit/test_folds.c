@@ -8,13 +8,12 @@
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/train_fixture.h"
-#include "trainer/fit/folds.h"
-#include "trainer/fit/samples.h"
 #include "trainer/fit/trainer.h"
+#include "trainer/fit/validate.h"
 #include "trainer/fit/workload_runs.h"
 #include "trainer/train_data.h"
-#include "trainer/train_rows.h"
 #include "trainer/train_machines.h"
+#include "trainer/train_rows.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>

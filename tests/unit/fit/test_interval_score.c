@@ -3,7 +3,7 @@
 
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/fit/interval_score.h"
+#include "trainer/fit/score.h"
 
 #include <math.h>
 

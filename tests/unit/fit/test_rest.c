@@ -4,7 +4,7 @@
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "trainer/fit/rest.h"
-#include "trainer/fit/samples.h"
+#include "trainer/fit/trainer.h"
 
 #include <math.h>
 

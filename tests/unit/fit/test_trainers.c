@@ -9,7 +9,6 @@
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/fit/samples.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/names.h"
 

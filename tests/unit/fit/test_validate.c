@@ -4,7 +4,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/fit/registry.h"
+#include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
 
 #include <gsl/gsl_errno.h>

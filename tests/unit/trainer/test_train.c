@@ -8,14 +8,14 @@
 #include "model-db/model.h"
 #include "tests/unit/shared.h"
 #include "tests/unit/train_fixture.h"
-#include "trainer/response/prom.h"
 #include "trainer/fit/rest.h"
-#include "trainer/fit/samples.h"
+#include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
+#include "trainer/response/prom.h"
 #include "trainer/train.h"
 #include "trainer/train_data.h"
-#include "trainer/train_rows.h"
 #include "trainer/train_machines.h"
+#include "trainer/train_rows.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>

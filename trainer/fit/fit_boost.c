@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/fit/boost.h"
+#include "trainer/fit/trainer.h"
 
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
 #include "trainer/fit/rest.h"
-#include "trainer/fit/samples.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -15,7 +14,25 @@
 #include <string.h>
 #include <xgboost/c_api.h>
 
+/*
+ * Gradient boosted regression trees for squared error, by the XGBoost library: 100 trees,
+ * each shrunk to a tenth, exact splits on raw feature values (T. Chen, C. Guestrin,
+ * XGBoost: A Scalable Tree Boosting System, KDD 2016). The library gets one thread, so
+ * that sums are in a fixed order and the text is reproducible.
+ *
+ * Power is monotone in features that are rates of work (tw_feature_is_work()). Anchors
+ * keep it at the power at rest where there is no work: a quarter of the rows again,
+ * without their work. Unconstrained samples have neither.
+ */
 #define ROUNDS 100
+#define ROWS_MIN 2
+
+struct boost {
+	const char *max_depth;
+	const char *lambda; /* L2 penalty on leaf values */
+	bool from_mean;     /* start from the mean power, else from */
+	double start_w;
+};
 
 /* Skip the place of an error: "[14:05:39] ./src/learner.cc:86: ". */
 static const char *skip_place(const char *text)
@@ -46,11 +63,6 @@ static int check(int status, const char *what, struct tw_err *err)
 #define ANCHOR_EVERY 4
 #define ANCHOR_STEPS 4
 #define ANCHOR_WEIGHT 0.2f
-
-static bool is_constrained(const struct tw_boost *how, const struct tw_samples *s)
-{
-	return how->monotone && !s->unconstrained;
-}
 
 /* Whether a column counts work, in which power is monotone. */
 static bool is_work(const struct tw_samples *s, size_t c)
@@ -99,8 +111,7 @@ static void add_anchor(struct floats *f, const struct tw_samples *s, size_t row,
 	f->weight[at] = ANCHOR_WEIGHT;
 }
 
-static int fill_floats(const struct tw_boost *how, const struct tw_samples *s,
-		       struct floats *out, struct tw_err *err)
+static int fill_floats(const struct tw_samples *s, struct floats *out, struct tw_err *err)
 {
 	const size_t most = 2 * s->rows + 1;
 	struct tw_rest rest;
@@ -113,7 +124,7 @@ static int fill_floats(const struct tw_boost *how, const struct tw_samples *s,
 			       s->cols);
 	for (size_t r = 0; r < s->rows; r++)
 		add_row(out, s, r);
-	if (!is_constrained(how, s))
+	if (s->unconstrained)
 		return 0;
 	if (tw_rest_find(s, &rest, err) < 0)
 		return -1;
@@ -124,14 +135,13 @@ static int fill_floats(const struct tw_boost *how, const struct tw_samples *s,
 	return 0;
 }
 
-static int make_matrix(const struct tw_boost *how, const struct tw_samples *s,
-		       DMatrixHandle *out, struct tw_err *err)
+static int make_matrix(const struct tw_samples *s, DMatrixHandle *out, struct tw_err *err)
 {
 	struct floats f = { 0 };
 	DMatrixHandle matrix = NULL;
 	int rc = -1;
 
-	if (fill_floats(how, s, &f, err) < 0)
+	if (fill_floats(s, &f, err) < 0)
 		goto out;
 	if (check(XGDMatrixCreateFromMat_omp(f.x, f.rows, s->cols, NAN, &matrix, 1),
 		  "samples", err) < 0)
@@ -195,7 +205,7 @@ static int set_monotone(BoosterHandle booster, const struct tw_samples *s,
 	return rc;
 }
 
-static int set_parameters(BoosterHandle booster, const struct tw_boost *how,
+static int set_parameters(BoosterHandle booster, const struct boost *how,
 			  const struct tw_samples *s, double start_w, uint64_t seed,
 			  struct tw_err *err)
 {
@@ -219,7 +229,7 @@ static int set_parameters(BoosterHandle booster, const struct tw_boost *how,
 		if (check(XGBoosterSetParam(booster, params[i][0], params[i][1]),
 			  params[i][0], err) < 0)
 			return -1;
-	return is_constrained(how, s) ? set_monotone(booster, s, err) : 0;
+	return s->unconstrained ? 0 : set_monotone(booster, s, err);
 }
 
 static int boost(BoosterHandle booster, DMatrixHandle matrix, int rounds,
@@ -248,8 +258,9 @@ static int write_text(BoosterHandle booster, struct tw_buf *text, struct tw_err 
 	return 0;
 }
 
-static int grow(const struct tw_samples *s, const struct tw_boost *how, uint64_t seed,
-		struct tw_buf *text, struct tw_err *err)
+/* Append the model in XGBoost's JSON. For constant power, trees start from that power. */
+static int fit(const struct tw_samples *s, const struct boost *how, uint64_t seed,
+	       struct tw_buf *text, struct tw_err *err)
 {
 	DMatrixHandle matrix = NULL;
 	BoosterHandle booster = NULL;
@@ -257,7 +268,7 @@ static int grow(const struct tw_samples *s, const struct tw_boost *how, uint64_t
 	const bool constant = power.least >= power.most;
 	int rc = -1;
 
-	if (make_matrix(how, s, &matrix, err) < 0)
+	if (tw_samples_check(s, ROWS_MIN, err) < 0 || make_matrix(s, &matrix, err) < 0)
 		goto out;
 	if (check(XGBoosterCreate(&matrix, 1, &booster), "start", err) < 0)
 		goto out;
@@ -282,10 +293,70 @@ out:
 	return rc;
 }
 
-int tw_boost(const struct tw_samples *s, const struct tw_boost *how, uint64_t seed,
-	     struct tw_buf *text, struct tw_err *err)
+/*
+ * Boosted trees as scikit-learn's GradientBoostingRegressor grows them by default (J. H.
+ * Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of
+ * Statistics 29(5), 2001): depth 3 at most, starting from the mean power, and leaves that
+ * are the mean residual, without a penalty.
+ */
+static const struct boost shallow = {
+	.max_depth = "3",
+	.lambda = "0",
+	.from_mean = true,
+};
+
+static int fit_gradient_boosting(const struct tw_samples *s, uint64_t seed,
+				 struct tw_buf *text, struct tw_err *err)
 {
-	if (tw_samples_check(s, TW_BOOST_ROWS_MIN, err) < 0)
-		return -1;
-	return grow(s, how, seed, text, err);
+	return fit(s, &shallow, seed, text, err);
 }
+
+const struct tw_trainer tw_trainer_gradient_boosting = {
+	.name = "GradientBoostingRegressorTrainer",
+	.summary = "boosted trees, 100 of depth 3 (XGBoost)",
+	.predictor = "xgboost",
+	.min_rows = ROWS_MIN,
+	.cost_ns = 22000,
+	.fit = fit_gradient_boosting,
+};
+
+/*
+ * Boosted trees of depth 6 at most. Trees start from 0.5 W, the default of XGBoost, as
+ * those of kepler-model-server do. On nx12's data, the errors then equal those of
+ * kepler-model-server to 0.1 %; starting from the mean power, they are 1.6 % higher.
+ */
+static const struct boost deep = {
+	.max_depth = "6",
+	.lambda = "1",
+	.start_w = 0.5,
+};
+
+static int fit_xgboost(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
+		       struct tw_err *err)
+{
+	return fit(s, &deep, seed, text, err);
+}
+
+const struct tw_trainer tw_trainer_xgboost = {
+	.name = "XgboostFitTrainer",
+	.summary = "boosted trees, 100 of depth 6 (XGBoost)",
+	.predictor = "xgboost",
+	.min_rows = ROWS_MIN,
+	.cost_ns = 35000,
+	.fit = fit_xgboost,
+};
+
+static int fit_auto_boost(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
+			  struct tw_err *err)
+{
+	static const struct boost how = { .max_depth = "6",
+					  .lambda = "1",
+					  .from_mean = true };
+
+	return fit(s, &how, seed, text, err);
+}
+
+const struct tw_trainer tw_trainer_auto_boost = {
+	"boosted trees, rising with each feature", .predictor = "xgboost",
+	.min_rows = ROWS_MIN, .fit = fit_auto_boost
+};

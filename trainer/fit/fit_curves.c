@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/fit/curvefit.h"
+#include "trainer/fit/trainer.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -8,7 +9,6 @@
 #include "lib/json/json.h"
 #include "model-db/curve.h"
 #include "trainer/fit/rest.h"
-#include "trainer/fit/samples.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit_nlinear.h>
@@ -16,30 +16,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* GSL needs at least as many rows as parameters. */
+#define ROWS_MIN 2
+#define PARAMS_MAX 2
+
+struct shape_param {
+	double low, high;
+	double start[4]; /* start values, within the bounds */
+	size_t starts;
+};
+
+/* A rising curve of the component's main feature. */
+struct shape {
+	const char *curve; /* name in model-db/curve.h */
+	struct shape_param param[PARAMS_MAX];
+	size_t params;
+	/* The shape at x, 0 to 1; rises with x. */
+	double (*value)(const double *param, double x);
+	/* Get the weights of the curve for watts = height * value + base. */
+	void (*weights)(const double *param, double height, double base, double *weight);
+};
+
 /*
  *	minimise over p  sum over rows (y - h v(p, x) - b)^2,   h >= 0,  low <= p <= high
  *
  * Linear least squares gives h and b for each p (variable projection: G. H. Golub,
  * V. Pereyra, SIAM J. Numer. Anal. 10(2), 1973). Levenberg-Marquardt (GSL) searches p
- *from several starts. The substitution
+ * from several starts. The substitution
  *
  *	p = low + (high - low) (1 + sin t) / 2
  *
  * keeps the bounds; t is unconstrained. x is the feature divided by its largest value,
- *and y the power divided by its largest magnitude, so that bounds and tolerances have no
- *unit.
+ * and y the power divided by its largest magnitude, so that bounds and tolerances have no
+ * unit.
  */
 struct problem {
 	size_t rows;
 	double *x, *y, *v; /* rows each; v is work space */
 	double scale, y_scale;
 	const struct tw_rest *rest; /* the interval of the power at 0; NULL: any */
-	const struct tw_shape *shape;
+	const struct shape *shape;
 };
 
 struct solution {
-	const struct tw_shape *shape;
-	double param[TW_SHAPE_PARAMS_MAX];
+	const struct shape *shape;
+	double param[PARAMS_MAX];
 	double height, base, square;
 };
 
@@ -123,10 +144,10 @@ static void project(const struct problem *p, struct solution *s)
 	}
 }
 
-static void bound(const struct tw_shape *shape, const gsl_vector *t, double *param)
+static void bound(const struct shape *shape, const gsl_vector *t, double *param)
 {
 	for (size_t i = 0; i < shape->params; i++) {
-		const struct tw_shape_param *q = &shape->param[i];
+		const struct shape_param *q = &shape->param[i];
 
 		param[i] = q->low +
 			   (q->high - q->low) * (1.0 + sin(gsl_vector_get(t, i))) / 2.0;
@@ -155,13 +176,13 @@ static void descend(const struct problem *p, gsl_multifit_nlinear_workspace *w,
 		.p = p->shape->params,
 		.params = (void *)(uintptr_t)p,
 	};
-	double room[TW_SHAPE_PARAMS_MAX];
+	double room[PARAMS_MAX];
 	gsl_vector_view t = gsl_vector_view_array(room, p->shape->params);
 	struct solution s = { .shape = p->shape };
 	int info;
 
 	for (size_t i = 0; i < p->shape->params; i++) {
-		const struct tw_shape_param *q = &p->shape->param[i];
+		const struct shape_param *q = &p->shape->param[i];
 
 		room[i] = asin(2.0 * (start[i] - q->low) / (q->high - q->low) - 1.0);
 	}
@@ -179,8 +200,8 @@ static int try_starts(struct problem *p, struct solution *best, struct tw_err *e
 {
 	const gsl_multifit_nlinear_parameters how =
 		gsl_multifit_nlinear_default_parameters();
-	const struct tw_shape *shape = p->shape;
-	const struct tw_shape_param *second = &shape->param[1];
+	const struct shape *shape = p->shape;
+	const struct shape_param *second = &shape->param[1];
 	const size_t inner = shape->params > 1 ? second->starts : 1;
 	gsl_multifit_nlinear_workspace *w = gsl_multifit_nlinear_alloc(
 		gsl_multifit_nlinear_trust, &how, p->rows, shape->params);
@@ -230,8 +251,13 @@ static int write_text(const struct problem *p, const struct solution *s,
 	return 0;
 }
 
-int tw_curvefit(const struct tw_samples *s, const struct tw_shape *shapes, size_t count,
-		struct tw_buf *text, struct tw_err *err)
+/*
+ * Append the text of the shape with the least error. The curve never falls: a negative
+ * height becomes 0. Its power at 0 is in the interval of the power at rest
+ * (trainer/fit/rest.h), unless the samples are unconstrained.
+ */
+static int fit(const struct tw_samples *s, const struct shape *shapes, size_t count,
+	       struct tw_buf *text, struct tw_err *err)
 {
 	struct problem p = { .shape = &shapes[0] };
 	struct solution best = { 0 };
@@ -239,7 +265,7 @@ int tw_curvefit(const struct tw_samples *s, const struct tw_shape *shapes, size_
 	size_t column;
 	int rc = -1;
 
-	if (tw_samples_check(s, TW_CURVEFIT_ROWS_MIN, err) < 0)
+	if (tw_samples_check(s, ROWS_MIN, err) < 0)
 		goto out;
 	column = tw_main_feature(s->features, s->cols, s->component);
 	if (problem_init(&p, s, column, err) < 0)
@@ -263,3 +289,161 @@ out:
 	free(p.x);
 	return rc;
 }
+
+/*
+ * watts = a exp(b x) + c, as Kepler computes it (docs/wire.md, "Weights"). The curve
+ * rises, so a and b have the same sign: positive if power grows faster than load,
+ * negative if it levels off. The shape is (exp(b x) - 1) / b, which approaches x for
+ * small b. The parameter is ln |b|.
+ */
+static double exponential(double b, double x)
+{
+	return expm1(b * x) / b;
+}
+
+static double steeper(const double *param, double x)
+{
+	return exponential(exp(param[0]), x);
+}
+
+static double flatter(const double *param, double x)
+{
+	return exponential(-exp(param[0]), x);
+}
+
+static void exponential_weights(double b, double height, double base, double *weight)
+{
+	weight[0] = height / b;
+	weight[1] = b;
+	weight[2] = base - height / b;
+}
+
+static void weights_steeper(const double *param, double height, double base,
+			    double *weight)
+{
+	exponential_weights(exp(param[0]), height, base, weight);
+}
+
+static void weights_flatter(const double *param, double height, double base,
+			    double *weight)
+{
+	exponential_weights(-exp(param[0]), height, base, weight);
+}
+
+/* |b| from 0.001 to 20. */
+static const struct shape exponentials[] = {
+	{ "exponential",
+	  { { -6.9, 3.0, { -2.3, 0, 1.6 }, 3 } },
+	  1,
+	  steeper,
+	  weights_steeper },
+	{ "exponential",
+	  { { -6.9, 3.0, { -2.3, 0, 1.6 }, 3 } },
+	  1,
+	  flatter,
+	  weights_flatter },
+};
+
+static int fit_exponential(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
+			   struct tw_err *err)
+{
+	(void)seed;
+	return fit(s, exponentials, TW_COUNT(exponentials), text, err);
+}
+
+const struct tw_trainer tw_trainer_exponential = {
+	.name = "ExponentialRegressionTrainer",
+	.summary = "a exp(b x) + c of the main feature",
+	.predictor = "curvefit",
+	.min_rows = ROWS_MIN,
+	.cost_ns = 6200,
+	.fit = fit_exponential,
+};
+
+/*
+ * watts = a ln(b x + 1) + c, as Kepler computes it (docs/wire.md, "Weights"), a and b
+ * not negative: power that rises ever more slowly. The parameter of the shape is ln b.
+ *
+ */
+static double logarithmic_value(const double *param, double x)
+{
+	return log1p(exp(param[0]) * x);
+}
+
+static void logarithmic_weights(const double *param, double height, double base,
+				double *weight)
+{
+	weight[0] = height;
+	weight[1] = exp(param[0]);
+	weight[2] = base;
+}
+
+/* b from 0.001 to 1e6. */
+static const struct shape logarithmic = {
+	.curve = "logarithmic",
+	.param = { { .low = -6.9, .high = 13.8, .start = { -2, 1, 4, 8 }, .starts = 4 } },
+	.params = 1,
+	.value = logarithmic_value,
+	.weights = logarithmic_weights,
+};
+
+static int fit_logarithmic(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
+			   struct tw_err *err)
+{
+	(void)seed;
+	return fit(s, &logarithmic, 1, text, err);
+}
+
+const struct tw_trainer tw_trainer_logarithmic = {
+	.name = "LogarithmicRegressionTrainer",
+	.summary = "a ln(b x + 1) + c of the main feature",
+	.predictor = "curvefit",
+	.min_rows = ROWS_MIN,
+	.cost_ns = 3800,
+	.fit = fit_logarithmic,
+};
+
+/*
+ * watts = A / (1 + exp(-k (x - x0))) + off, as Kepler computes it (docs/wire.md,
+ * "Weights"), A not negative: power between two levels. The parameters of the shape are
+ * x0 and ln k.
+ */
+static double logistic_value(const double *param, double x)
+{
+	return 1.0 / (1.0 + exp(-exp(param[1]) * (x - param[0])));
+}
+
+static void logistic_weights(const double *param, double height, double base,
+			     double *weight)
+{
+	weight[0] = height;
+	weight[1] = param[0];
+	weight[2] = exp(param[1]);
+	weight[3] = base;
+}
+
+/* x0 from -1 to 1.5, relative to the largest x; k from 0.6 to 150. */
+static const struct shape logistic = {
+	.curve = "logistic",
+	.param = { { .low = -1, .high = 1.5, .start = { 0, 0.25, 0.6 }, .starts = 3 },
+		   { .low = -0.5, .high = 5, .start = { 1, 2.5 }, .starts = 2 } },
+	.params = 2,
+	.value = logistic_value,
+	.weights = logistic_weights,
+};
+
+static int fit_logistic(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
+			struct tw_err *err)
+{
+	(void)seed;
+	return fit(s, &logistic, 1, text, err);
+}
+
+const struct tw_trainer tw_trainer_logistic = {
+	.name = "LogisticRegressionTrainer",
+	.summary = "A / (1 + exp(-k (x - x0))) + off of the main feature",
+	.predictor = "curvefit",
+	.min_rows = ROWS_MIN,
+	.cost_ns = 11000,
+	.fit = fit_logistic,
+};
