@@ -6,7 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/opt.h"
-#include "trainer/response/guest.h"
+#include "trainer/response/machines.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,9 +10,9 @@
 #include "lib/http/client/http.h"
 #include "profiler/load.h"
 #include "profiler/workload_plan.h"
-#include "trainer/record/metric_choice.h"
 #include "trainer/record/record.h"
 #include "trainer/record/stop.h"
+#include "trainer/response/schema.h"
 
 #include <inttypes.h>
 #include <math.h>

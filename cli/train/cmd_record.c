@@ -4,9 +4,9 @@
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
-#include "trainer/record/metric_choice.h"
 #include "trainer/record/record.h"
 #include "trainer/record/stop.h"
+#include "trainer/response/schema.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/err.h"
-#include "trainer/record/prom_answer.h"
 #include "trainer/record/series_reader.h"
 #include "trainer/record/spool.h"
 

@@ -3,9 +3,7 @@
 
 #include "lib/core/err.h"
 #include "trainer/extract/counter_series.h"
-#include "trainer/extract/extract_args.h"
 #include "trainer/extract/metric_series.h"
-#include "trainer/extract/ticks.h"
 
 #include <math.h>
 #include <stdlib.h>

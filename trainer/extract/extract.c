@@ -2,12 +2,9 @@
 #include "trainer/extract/extract.h"
 
 #include "lib/core/err.h"
-#include "trainer/extract/balance.h"
 #include "trainer/extract/clock.h"
 #include "trainer/extract/copies.h"
-#include "trainer/response/guest.h"
 #include "trainer/extract/lag.h"
-#include "trainer/extract/late.h"
 #include "trainer/response/machines.h"
 #include "trainer/extract/node_rows.h"
 #include "trainer/extract/package_shares.h"

@@ -8,7 +8,6 @@
  */
 
 #include "lib/field/dataset.h"
-#include "trainer/extract/extract_args.h"
 #include "trainer/extract/metric_series.h"
 
 struct tw_err;

@@ -3,7 +3,7 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
-#include "trainer/extract/ticks.h"
+#include "trainer/extract/counter_series.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/node_rows.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "trainer/extract/clock.h"
+#include "trainer/extract/power_series.h"
 #include "trainer/extract/rates.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,4 +89,307 @@ void tw_node_rows_release(struct tw_node_rows *n)
 	free(n->filled);
 	free(n->memory);
 	*n = (struct tw_node_rows){ 0 };
+}
+
+/* ---- late scrapes ---- */
+
+/* Power beyond both neighbours by this share of theirs is suspect. */
+#define BEYOND 0.25
+/* The mean of both rows fits its neighbours within this share. */
+#define FITS 0.1
+/*
+ * Shares of features and of energy agree within this share: a late scrape shifts both
+ * alike, a change of load shifts the features more, because power at rest does not
+ * change.
+ */
+#define AGREES 0.15
+/* CPU time is counted in steps of up to 10 ms a process. */
+#define CPU_TOLERANCE 0.1
+
+enum fate { KEEP, JOIN_NEXT, DROP };
+
+struct repair {
+	struct tw_power_series *power;
+	const struct tw_node_rows *rows;
+	const struct tw_rates *rates; /* the rows' times */
+	enum fate *fate;
+	struct tw_late_counts counts;
+};
+
+static double length_of(const struct repair *r, size_t k)
+{
+	return r->rates->to[k] - r->rates->from[k];
+}
+
+static double watts_of(const struct repair *r, size_t k)
+{
+	return r->power->column[0].watts[k];
+}
+
+/* Whether row k + 1 begins where row k ends. */
+static bool are_adjacent(const struct repair *r, size_t k)
+{
+	return k + 1 < r->rates->end && k >= r->rates->first &&
+	       r->power->from_ms[k + 1] == r->power->time_ms[k];
+}
+
+static double mean_of(const struct repair *r, size_t k, double a, double b)
+{
+	const double x = length_of(r, k), y = length_of(r, k + 1);
+
+	return (a * x + b * y) / (x + y);
+}
+
+/* Lowest and highest power beside rows k and k + 1. */
+static bool find_beside(const struct repair *r, size_t k, double *low, double *high)
+{
+	*low = INFINITY;
+	*high = -INFINITY;
+	if (k > r->rates->first) {
+		*low = fmin(*low, watts_of(r, k - 1));
+		*high = fmax(*high, watts_of(r, k - 1));
+	}
+	if (k + 2 < r->rates->end) {
+		*low = fmin(*low, watts_of(r, k + 2));
+		*high = fmax(*high, watts_of(r, k + 2));
+	}
+	return *low <= *high;
+}
+
+/* The share of row k in the sum of both rows, beyond its share of the time. */
+static double shift_of(const struct repair *r, size_t k, double a, double b)
+{
+	const double x = length_of(r, k), y = length_of(r, k + 1);
+
+	return a * x / (a * x + b * y) - x / (x + y);
+}
+
+/* Whether the features of both rows shifted as the energy did, in the mean of the
+ * features that moved at all. */
+static bool features_agree(const struct repair *r, size_t k)
+{
+	const double energy = shift_of(r, k, watts_of(r, k), watts_of(r, k + 1));
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t f = 0; f < r->rows->features; f++) {
+		const double *v = r->rows->feature[f];
+
+		if (!(v[k] + v[k + 1] > 0))
+			continue;
+		sum += shift_of(r, k, v[k], v[k + 1]);
+		n++;
+	}
+	return n == 0 || fabs(sum / (double)n - energy) <= AGREES * fabs(energy);
+}
+
+static bool is_late(const struct repair *r, size_t k)
+{
+	const double a = watts_of(r, k), b = watts_of(r, k + 1);
+	const double mean = mean_of(r, k, a, b);
+	double low, high;
+
+	if (!find_beside(r, k, &low, &high))
+		return false;
+	return fmax(a, b) > (1 + BEYOND) * high && fmin(a, b) < (1 - BEYOND) * low &&
+	       mean > (1 - FITS) * low && mean < (1 + FITS) * high &&
+	       features_agree(r, k);
+}
+
+/* ---- more CPU time than CPUs ---- */
+
+static bool is_impossible(const struct repair *r, double cpu_ms)
+{
+	return r->rates->clock->cpus > 0 &&
+	       cpu_ms > (1 + CPU_TOLERANCE) * 1e3 * r->rates->clock->cpus;
+}
+
+/* Whether rows k and k + 1 are possible as one row. */
+static bool joins(const struct repair *r, size_t k)
+{
+	const double *cpu_ms = r->rows->cpu_ms;
+
+	return are_adjacent(r, k) && r->fate[k] == KEEP && r->fate[k + 1] == KEEP &&
+	       !is_impossible(r, mean_of(r, k, cpu_ms[k], cpu_ms[k + 1]));
+}
+
+static void settle_impossible(struct repair *r, size_t k)
+{
+	const double *cpu_ms = r->rows->cpu_ms;
+	const bool before = k > 0 && joins(r, k - 1);
+	const bool after = joins(r, k);
+
+	if (!before && !after) {
+		r->fate[k] = DROP;
+		r->counts.impossible++;
+		return;
+	}
+	r->counts.late++;
+	if (before && (!after || cpu_ms[k - 1] < cpu_ms[k + 1]))
+		r->fate[k - 1] = JOIN_NEXT;
+	else
+		r->fate[k] = JOIN_NEXT;
+}
+
+/* ---- joining ---- */
+
+/* Add row `from` to the row at `to`, which has the length *length. */
+static void join_row(struct repair *r, size_t to, size_t from, double *length)
+{
+	struct tw_power_series *p = r->power;
+	const double more = length_of(r, from);
+
+	for (size_t c = 0; c < p->columns; c++) {
+		double *watts = p->column[c].watts;
+
+		watts[to] = (watts[to] * *length + watts[from] * more) / (*length + more);
+	}
+	p->time_ms[to] = p->time_ms[from];
+	*length += more;
+}
+
+static void apply(struct repair *r)
+{
+	const size_t times = r->power->times;
+	double length = 0;
+	size_t n = 0;
+
+	for (size_t k = 0; k < times; k++) {
+		const bool joined = k > 0 && r->fate[k - 1] == JOIN_NEXT;
+
+		if (r->fate[k] == DROP)
+			continue;
+		if (joined) {
+			join_row(r, n - 1, k, &length);
+			continue;
+		}
+		length = length_of(r, k);
+		tw_power_series_move(r->power, n++, k);
+	}
+	r->power->times = n;
+}
+
+int tw_late_repair(struct tw_power_series *power, const struct tw_node_rows *rows,
+		   const struct tw_rates *rates, struct tw_late_counts *out,
+		   struct tw_err *err)
+{
+	struct repair r = { .power = power, .rows = rows, .rates = rates };
+
+	r.fate = calloc(power->times + 1, sizeof(*r.fate));
+	if (r.fate == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows", power->times);
+	for (size_t k = rates->first; k + 1 < rates->end; k++) {
+		if (!are_adjacent(&r, k) || !is_late(&r, k))
+			continue;
+		r.fate[k++] = JOIN_NEXT;
+		r.counts.late++;
+	}
+	for (size_t k = rates->first; rows->cpu_ms != NULL && k < rates->end; k++)
+		if (r.fate[k] == KEEP && (k == 0 || r.fate[k - 1] != JOIN_NEXT) &&
+		    is_impossible(&r, rows->cpu_ms[k]))
+			settle_impossible(&r, k);
+	apply(&r);
+	*out = r.counts;
+	free(r.fate);
+	return 0;
+}
+
+/* ---- balance ---- */
+
+static const char *const modes[] = { "node_cpu_user_ms", "node_cpu_system_ms",
+				     "node_cpu_nice_ms", "node_cpu_irq_ms",
+				     "node_cpu_softirq_ms" };
+/* The first so many are needed. */
+#define NEEDED_MODES 2
+
+static bool is_interrupt(const struct tw_metric_series *m)
+{
+	return strstr(m->metric->feature, "irq") != NULL;
+}
+
+/* CPU time of a row, ms a second. */
+static double sum_modes(const struct tw_node_rows *n,
+			const struct tw_metric_series *feature, size_t k, bool interrupts)
+{
+	double sum = 0;
+
+	for (size_t f = 0; f < n->features; f++)
+		if (interrupts || !is_interrupt(&feature[f]))
+			sum += n->feature[f][k];
+	return sum;
+}
+
+static double settle(const struct tw_node_rows *total, const struct tw_rates *r,
+		     const struct tw_metric_series *feature,
+		     const struct tw_node_rows *rows, double *node_ms)
+{
+	double used = 0, work = 0, all = 0;
+
+	for (size_t k = 0; k < rows->rows; k++) {
+		const double length_s = (r->to[k] - r->from[k]) / 1e3;
+
+		if (!rows->filled[k] || !total->filled[k])
+			continue;
+		node_ms[k] = sum_modes(total, feature, k, false);
+		used += rows->cpu_ms[k] / 1e3 * length_s;
+		work += node_ms[k] / 1e3 * length_s;
+		all += sum_modes(total, feature, k, true) / 1e3 * length_s;
+	}
+	return work > 0 ? fmin(fmax(used, work), all) : NAN;
+}
+
+static int read_total(const struct tw_prom *p, const struct tw_schema *schema,
+		      const struct tw_extract_args *a,
+		      const struct tw_power_series *power, const struct tw_clock *clock,
+		      const struct tw_node_rows *rows, double *node_ms, double *out,
+		      struct tw_err *err)
+{
+	const struct tw_feature_group group = { .name = "node",
+						.features = modes,
+						.count = TW_COUNT(modes),
+						.of_node = true };
+	struct tw_extract_args args = *a;
+	struct tw_metric_series feature[TW_COUNT(modes)];
+	struct tw_counter_set counters = { 0 };
+	struct tw_node_rows total = { 0 };
+	struct tw_rates rates = { 0 };
+	size_t count;
+	int rc = -1;
+
+	args.group = &group;
+	args.resets = TW_RESETS_CARRY;
+	count = tw_extract_features(p, schema, &group, feature);
+	if (count < NEEDED_MODES || strcmp(feature[NEEDED_MODES - 1].metric->feature,
+					   modes[NEEDED_MODES - 1]) != 0)
+		return 0;
+	if (tw_workload_counters_find(feature, count, &args, NULL, &counters, err) < 0 ||
+	    tw_rates_init(&rates, power, &counters, feature, clock, &args, err) < 0 ||
+	    tw_node_rows_read(&total, &rates, &counters, feature, count, err) < 0)
+		goto out;
+	*out = settle(&total, &rates, feature, rows, node_ms);
+	rc = 0;
+out:
+	tw_node_rows_release(&total);
+	tw_rates_release(&rates);
+	tw_counter_set_release(&counters);
+	return rc;
+}
+
+int tw_balance_node_cpu(const struct tw_prom *p, const struct tw_schema *schema,
+			const struct tw_extract_args *a,
+			const struct tw_power_series *power, const struct tw_clock *clock,
+			const struct tw_node_rows *rows, double *node_ms, double *out,
+			struct tw_err *err)
+{
+	*out = NAN;
+	if (rows->cpu_ms == NULL || a->vm_metrics)
+		return 0;
+	if (read_total(p, schema, a, power, clock, rows, node_ms, out, err) < 0)
+		return -1;
+	for (size_t i = 0; isnan(*out) && i < tw_schema_count(); i++)
+		if (tw_schema_at(i) != schema &&
+		    read_total(p, tw_schema_at(i), a, power, clock, rows, node_ms, out,
+			       err) < 0)
+			return -1;
+	return 0;
 }

@@ -2,15 +2,23 @@
 #ifndef TW_TRAINER_NODE_ROWS_H
 #define TW_TRAINER_NODE_ROWS_H
 
-/* Features of the node at each time of power: the sums over its workloads. */
+/*
+ * Features of the node at each time of power: the sums over its workloads. They show
+ * late scrapes, and are checked against the node's own total.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
 
+struct tw_clock;
 struct tw_counter_set;
 struct tw_err;
+struct tw_extract_args;
 struct tw_metric_series;
+struct tw_power_series;
+struct tw_prom;
 struct tw_rates;
+struct tw_schema;
 
 /* All zero bytes is empty. */
 struct tw_node_rows {
@@ -27,5 +35,47 @@ int tw_node_rows_read(struct tw_node_rows *out, struct tw_rates *r,
 		      const struct tw_metric_series *feature, size_t features,
 		      struct tw_err *err);
 void tw_node_rows_release(struct tw_node_rows *n);
+
+/* ---- late scrapes ---- */
+
+/*
+ * Late scrapes of exporters that do not publish the time of their counters. The sample of
+ * a late scrape has more energy and more of each feature than its row's time allows, and
+ * the next row lacks as much. Both rows become one row, whose time is right.
+ */
+
+/* The repairs, for the data-quality report. */
+struct tw_late_counts {
+	size_t late;       /* pairs of rows that became one */
+	size_t impossible; /* rows with more CPU time than CPUs, dropped */
+};
+
+/*
+ * Repair the rows of power, whose features are in rows, read by r. Two neighbouring rows
+ * are joined if the power of one is far above the rows on both sides, that of the other
+ * as far below, their mean fits, and the features shifted by the same share as the
+ * energy: a load that came and went moves features more than power, which has an idle
+ * part. A row with more CPU time than the CPUs can have is joined with the neighbour that
+ * lacks it, else dropped.
+ */
+int tw_late_repair(struct tw_power_series *power, const struct tw_node_rows *rows,
+		   const struct tw_rates *r, struct tw_late_counts *out,
+		   struct tw_err *err);
+
+/* ---- balance ---- */
+
+/*
+ * CPU seconds of the node within the rows that have features, by its exporter's modes of
+ * CPU time, else by those of another exporter of the machine; NaN if there are none. Also
+ * of each row, node_ms[rows->rows], ms a second without interrupts; else unchanged.
+ * CPU time of tasks includes that of interrupts on some kernels: of user and system time
+ * alone, or with both kinds of interrupts, *out is what lies nearest to the rows' own
+ * CPU time.
+ */
+int tw_balance_node_cpu(const struct tw_prom *p, const struct tw_schema *schema,
+			const struct tw_extract_args *a,
+			const struct tw_power_series *power, const struct tw_clock *clock,
+			const struct tw_node_rows *rows, double *node_ms, double *out,
+			struct tw_err *err);
 
 #endif /* TW_TRAINER_NODE_ROWS_H */

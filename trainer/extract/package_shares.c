@@ -5,7 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
 #include "trainer/extract/counter_series.h"
-#include "trainer/response/guest.h"
+#include "trainer/response/machines.h"
 
 #include <inttypes.h>
 #include <math.h>

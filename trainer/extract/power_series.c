@@ -6,7 +6,6 @@
 #include "trainer/extract/counter_series.h"
 #include "trainer/extract/metric_series.h"
 #include "trainer/extract/package_shares.h"
-#include "trainer/extract/ticks.h"
 
 #include <inttypes.h>
 #include <math.h>

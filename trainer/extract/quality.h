@@ -9,7 +9,7 @@
 
 #include "lib/core/strs.h"
 #include "trainer/extract/increments.h"
-#include "trainer/extract/late.h"
+#include "trainer/extract/node_rows.h"
 
 #include <jansson.h>
 

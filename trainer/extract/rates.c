@@ -4,8 +4,8 @@
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
 #include "trainer/extract/clock.h"
-#include "trainer/response/guest.h"
 #include "trainer/extract/power_series.h"
+#include "trainer/response/machines.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,7 +12,6 @@
 #include "trainer/extract/counter_series.h"
 #include "trainer/extract/increments.h"
 #include "trainer/extract/metric_series.h"
-#include "trainer/extract/ticks.h"
 
 struct tw_clock;
 struct tw_dataset;

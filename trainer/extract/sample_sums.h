@@ -12,7 +12,7 @@
  * that begins or ends moves the sum: sums of counters may fall.
  */
 
-#include "trainer/extract/extract_args.h"
+#include "trainer/extract/metric_series.h"
 
 struct tw_dataset;
 struct tw_err;

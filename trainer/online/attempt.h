@@ -10,15 +10,65 @@
  */
 
 #include "lib/core/err.h"
-#include "trainer/online/contest.h"
-#include "trainer/online/runs.h"
+#include "trainer/online/models.h"
+#include "trainer/online/window.h"
+#include "trainer/train_job.h"
 #include "trainer/train_result.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct tw_attempt;
+struct tw_err;
+struct tw_fileset;
 struct tw_online_rules;
+struct tw_prom;
+struct tw_store;
+
+/*
+ * The responses of a window: one for each run of segments without a gap, as if the
+ * client had sent it. No rate is computed across two responses. All zero bytes: none.
+ */
+struct tw_runs {
+	struct tw_prom **prom;
+	struct tw_train_response *response; /* the same, for a training */
+	size_t count;
+};
+
+/*
+ * Read the chosen segments of a window. machine is borrowed; dir gets temporary files.
+ * *out must be empty; release it after a failure, too.
+ */
+int tw_runs_read(struct tw_store *s, const struct tw_segments *w,
+		 struct tw_window_choice choice, const char *machine, const char *dir,
+		 struct tw_runs *out, struct tw_err *err);
+void tw_runs_release(struct tw_runs *r);
+
+/*
+ * The contest of a candidate pipeline with the serving one, on held-out responses that
+ * neither has seen. Models of the same source, group and trainer are compared; a model
+ * wins if it has a certificate and its error is smaller by the margin. A candidate
+ * without a counterpart has to beat the mean of the held-out power.
+ */
+struct tw_contest {
+	bool *won; /* for each candidate */
+	size_t wins;
+	size_t uncertified; /* candidates that lost for want of a certificate alone */
+	size_t best;        /* the winner with the least error, else the candidate */
+	/* Errors of the best on the held-out rows. serving_w: of its counterpart, else
+	 * of the mean. */
+	size_t rows;
+	double candidate_w, serving_w;
+	const char *reason; /* why the best has no certificate, or NULL */
+};
+
+/*
+ * Remove the files of the models that lost, and of the DynPower models of the same group
+ * and trainer, from the candidate pipeline: publishing then keeps the serving ones.
+ */
+void tw_contest_drop_losers(const struct tw_contest *c,
+			    const struct tw_online_models *candidates,
+			    struct tw_fileset *pipeline);
 
 struct tw_attempt_inputs {
 	/* Borrowed until the attempt is freed. */

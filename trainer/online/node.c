@@ -9,11 +9,10 @@
 #include "model-db/publish.h"
 #include "trainer/extract/copies.h"
 #include "trainer/extract/metric_series.h"
-#include "trainer/response/prom_text.h"
-#include "trainer/response/prom_store.h"
 #include "trainer/online/attempt.h"
-#include "trainer/online/live.h"
+#include "trainer/online/models.h"
 #include "trainer/online/rules.h"
+#include "trainer/response/prom_store.h"
 
 #include <math.h>
 #include <stdio.h>

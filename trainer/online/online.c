@@ -4,17 +4,25 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/strs.h"
 #include "lib/program/log.h"
-#include "trainer/record/stop.h"
 #include "trainer/online/node.h"
 #include "trainer/online/online_metrics.h"
-#include "trainer/online/poll.h"
 #include "trainer/online/store.h"
+#include "trainer/record/spool.h"
+#include "trainer/record/stop.h"
+#include "trainer/response/machines.h"
+#include "trainer/response/prom.h"
+#include "trainer/response/schema.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Limit of matching metrics. */
+#define METRICS_MAX 10000
 
 /* Limit of machines; others are not trained on. */
 #define MACHINES_MAX 256
@@ -25,7 +33,8 @@
 struct tw_online {
 	struct tw_online_config config;
 	struct tw_stop stop;
-	struct tw_poll *poll;
+	struct tw_prom_client *prometheus;
+	char *path; /* the response of the last interval */
 	struct tw_online_node *node[MACHINES_MAX];
 	char *machine[MACHINES_MAX];
 	size_t nodes;
@@ -78,7 +87,100 @@ static int open_nodes(struct tw_online *o, struct tw_err *err)
 
 /* ---- reading ---- */
 
-static int take_machines(struct tw_online *o, const struct tw_polled *polled,
+/* The samples of an interval, by machine. All zero bytes is empty. */
+struct polled {
+	struct tw_prom *response;
+	struct tw_machines machines; /* with the name of each */
+	struct tw_prom **of;         /* the samples of each machine */
+	uint64_t samples;
+};
+
+static void release_polled(struct polled *p)
+{
+	for (size_t i = 0; p->of != NULL && i < p->machines.count; i++)
+		tw_prom_free(p->of[i]);
+	free(p->of);
+	tw_machines_release(&p->machines);
+	tw_prom_free(p->response);
+	*p = (struct polled){ 0 };
+}
+
+/* A name may come twice, if an answer was cut short. */
+static int take_name(void *arg, const char *name, size_t len, struct tw_err *err)
+{
+	struct tw_strs *names = arg;
+
+	if (!tw_schema_has_metric(name, len))
+		return 0;
+	for (size_t i = 0; i < names->count; i++)
+		if (strlen(names->at[i]) == len && memcmp(names->at[i], name, len) == 0)
+			return 0;
+	if (names->count == METRICS_MAX)
+		return tw_fail(err, TW_INVALID, "more than %d metrics", METRICS_MAX);
+	return tw_strs_add(names, name, len, err);
+}
+
+static int read_samples(struct tw_online *o, int64_t from_ms, int64_t to_ms,
+			struct tw_spool *spool, struct tw_err *err)
+{
+	const struct tw_prom_range range = { from_ms, to_ms, 1000 };
+	const struct tw_strs *match = o->config.match;
+	struct tw_strs names = { 0 };
+	struct tw_prom_count count = { 0 };
+	int rc = -1;
+
+	if (tw_prom_client_names(o->prometheus, match, &range, take_name, &names, err) <
+	    0)
+		goto out;
+	tw_strs_sort(&names);
+	for (size_t i = 0; i < names.count; i++)
+		if (tw_prom_client_samples(o->prometheus, names.at[i], match, from_ms,
+					   to_ms, spool, &count, err) < 0 ||
+		    tw_spool_settle(spool, err) < 0) {
+			tw_err_wrap(err, "%s", names.at[i]);
+			goto out;
+		}
+	rc = 0;
+out:
+	tw_strs_clear(&names);
+	return rc;
+}
+
+static int split(struct tw_online *o, struct polled *out, struct tw_err *err)
+{
+	if (tw_prom_read(o->path, &out->response, err) < 0 ||
+	    tw_machines_find(out->response, &out->machines, err) < 0)
+		return -1;
+	out->of = calloc(out->machines.count + 1, sizeof(struct tw_prom *));
+	if (out->of == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu machines", out->machines.count);
+	return tw_machines_split(&out->machines, out->response, out->of, err);
+}
+
+/* Read the samples of (from_ms, to_ms]. There may be none. *out must be empty. */
+static int read_polled(struct tw_online *o, int64_t from_ms, int64_t to_ms,
+		       struct polled *out, struct tw_err *err)
+{
+	struct tw_spool *spool = NULL;
+	int rc = -1;
+
+	if (tw_spool_new(o->path, &spool, err) < 0 ||
+	    read_samples(o, from_ms, to_ms, spool, err) < 0)
+		goto out;
+	out->samples = tw_spool_size(spool).samples;
+	if (out->samples > 0 &&
+	    (tw_spool_write(spool, o->path, err) < 0 || split(o, out, err) < 0))
+		goto out;
+	rc = 0;
+out:
+	unlink(o->path);
+	tw_spool_free(spool);
+	if (rc < 0)
+		release_polled(out);
+	return rc;
+}
+
+static int take_machines(struct tw_online *o, const struct polled *polled,
 			 int64_t from_ms, int64_t to_ms, struct tw_err *err)
 {
 	for (size_t i = 0; i < polled->machines.count; i++) {
@@ -95,7 +197,7 @@ static int take_machines(struct tw_online *o, const struct tw_polled *polled,
 }
 
 /* Store the samples of an interval, and that they were read, in one transaction. */
-static int take(struct tw_online *o, const struct tw_polled *polled, int64_t from_ms,
+static int take(struct tw_online *o, const struct polled *polled, int64_t from_ms,
 		int64_t to_ms, struct tw_err *err)
 {
 	struct tw_store *s = o->config.rules.store;
@@ -115,15 +217,15 @@ static int read_interval(struct tw_online *o, struct tw_err *err)
 {
 	const int64_t from_ms = o->read_to_ms;
 	const int64_t to_ms = from_ms + (int64_t)o->config.interval_ms;
-	struct tw_polled polled = { 0 };
+	struct polled polled = { 0 };
 	int rc;
 
-	if (tw_poll_read(o->poll, from_ms, to_ms, &polled, err) < 0)
+	if (read_polled(o, from_ms, to_ms, &polled, err) < 0)
 		return -1;
 	rc = take(o, &polled, from_ms, to_ms, err);
 	if (rc == 0)
 		tw_online_metrics_add_samples(&o->metrics, polled.samples);
-	tw_polled_release(&polled);
+	release_polled(&polled);
 	return rc;
 }
 
@@ -196,7 +298,7 @@ static int read_all(struct tw_online *o, struct tw_err *err)
 	const int64_t interval_ms = (int64_t)o->config.interval_ms;
 	int64_t now_ms, end_ms;
 
-	if (tw_poll_time(o->poll, &now_ms, err) < 0)
+	if (tw_prom_client_time(o->prometheus, &now_ms, err) < 0)
 		return -1;
 	end_ms = bound_time(o, now_ms) - (int64_t)o->config.delay_ms;
 	leave_future(o);
@@ -311,7 +413,8 @@ int tw_online_open(const struct tw_online_config *c, struct tw_online **out,
 	if (open_store(o, err) < 0 || tw_stop_open_by_call(&o->stop, err) < 0)
 		goto out;
 	o->config.client.stop = &o->stop;
-	if (tw_poll_new(&o->config.client, c->match, c->rules.dir, &o->poll, err) < 0 ||
+	if (tw_path_join(&o->path, err, c->rules.dir, "response.json", NULL) < 0 ||
+	    tw_prom_client_new(&o->config.client, &o->prometheus, err) < 0 ||
 	    tw_store_read_to(o->config.rules.store, &o->read_to_ms, err) < 0 ||
 	    open_nodes(o, err) < 0)
 		goto out;
@@ -345,7 +448,8 @@ void tw_online_close(struct tw_online *o)
 		tw_online_node_free(o->node[i]);
 		free(o->machine[i]);
 	}
-	tw_poll_free(o->poll);
+	tw_prom_client_free(o->prometheus);
+	free(o->path);
 	if (o->stop.fd >= 0)
 		tw_stop_close(&o->stop);
 	tw_store_close(o->config.rules.store);

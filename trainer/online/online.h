@@ -8,8 +8,8 @@
  * that is better than the serving one.
  */
 
-#include "trainer/record/prom_client.h"
 #include "trainer/online/rules.h"
+#include "trainer/record/prom_client.h"
 
 #include <stdint.h>
 
@@ -17,6 +17,7 @@ struct tw_buf;
 struct tw_err;
 struct tw_expo;
 struct tw_online;
+struct tw_strs;
 
 /* All is borrowed and must outlive the thread. */
 struct tw_online_config {

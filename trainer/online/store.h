@@ -11,7 +11,7 @@
  * database, and one thread uses it.
  */
 
-#include "trainer/online/segment.h"
+#include "trainer/online/window.h"
 
 #include <stdbool.h>
 #include <stddef.h>

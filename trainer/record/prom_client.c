@@ -8,7 +8,6 @@
 #include "lib/http/client/url.h"
 #include "lib/json/jsax.h"
 #include "lib/json/json.h"
-#include "trainer/record/prom_answer.h"
 #include "trainer/record/series_reader.h"
 #include "trainer/record/stop.h"
 

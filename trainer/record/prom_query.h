@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 
+struct tw_err;
 struct tw_strs;
 
 struct tw_prom_query {
@@ -25,7 +26,9 @@ struct tw_prom_query {
 	const struct tw_strs *more; /* additional names; or NULL */
 	uint32_t points; /* of a series in one answer; Prometheus' limit is 11,000 */
 	const char *output;
-	const char *csv_dir; /* directory of CSV tables (spool_csv.h); NULL: none */
+	/* Gets a file <metric>.csv for each metric, with a row for each sample: the time
+	 * in seconds, all labels of the metric's series, the value. Or NULL. */
+	const char *csv_dir;
 	/* Called before each part, with the fraction of the metric's range that is done.
 	 * Or NULL. */
 	void (*progress)(void *arg, const char *metric, size_t number, size_t metrics,

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/record/record.h"
 
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "trainer/record/exposition.h"
 #include "trainer/record/series_reader.h"
 #include "trainer/record/spool.h"
 #include "trainer/record/stop.h"
+#include "trainer/response/schema.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +22,79 @@
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+
+/* The formats that Prometheus accepts. */
+#define ACCEPT                                              \
+	"application/openmetrics-text;version=1.0.0;q=0.8," \
+	"text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+
+/* Add the default scheme and path. */
+static char *complete_url(const char *url)
+{
+	const char *scheme = strstr(url, "://");
+	const char *host = scheme != NULL ? scheme + 3 : url;
+	const char *path = host + strcspn(host, "/?");
+	struct tw_buf b = { 0 };
+
+	tw_buf_adds(&b, scheme == NULL ? "http://" : "");
+	tw_buf_adds(&b, url);
+	if (*path == '\0')
+		tw_buf_adds(&b, "/metrics");
+	else if (strcmp(path, "/") == 0)
+		tw_buf_adds(&b, "metrics");
+	return tw_buf_detach(&b, NULL);
+}
+
+/* Host and port of the URL, without user and password. */
+static char *host_of(const char *url)
+{
+	const char *scheme = strstr(url, "://");
+	const char *host = scheme != NULL ? scheme + 3 : url;
+	size_t len = strcspn(host, "/?#");
+	const char *at = memrchr(host, '@', len);
+
+	if (at != NULL) {
+		len -= (size_t)(at + 1 - host);
+		host = at + 1;
+	}
+	return strndup(host, len);
+}
+
+int tw_target_parse(const char *text, struct tw_target *out, struct tw_err *err)
+{
+	const char *url = text;
+	size_t name = strcspn(text, "=/");
+	struct tw_target t = { 0 };
+	int rc = -1;
+
+	if (text[name] == '=')
+		url = text + name + 1;
+	if (strpbrk(url, " \t\r\n") != NULL || url[0] == '\0' ||
+	    (url != text && name == 0)) {
+		tw_fail(err, TW_INVALID, "'%.128s' is not [NAME=]URL", text);
+		goto out;
+	}
+	t.name = url != text ? strndup(text, name) : host_of(url);
+	t.url = complete_url(url);
+	if (t.name == NULL || t.url == NULL) {
+		tw_fail(err, TW_NOMEM, "target '%.128s'", text);
+		goto out;
+	}
+
+	*out = t;
+	t = (struct tw_target){ 0 };
+	rc = 0;
+out:
+	tw_target_release(&t);
+	return rc;
+}
+
+void tw_target_release(struct tw_target *t)
+{
+	free(t->name);
+	free(t->url);
+	*t = (struct tw_target){ 0 };
+}
 
 /* Report a wall clock that differs by more from monotonic time. */
 #define CLOCK_BEND_MS 2000
@@ -60,6 +138,98 @@ static bool is_stopping(void *arg)
 	return atomic_load(&run->stopping);
 }
 
+/* Context of take_sample(). */
+struct taking {
+	const struct worker *worker;
+	int64_t time_ms;
+	uint64_t samples;
+	uint64_t not_finite, repeated; /* samples left out */
+};
+
+/* Change the labels as Prometheus does: drop empty ones, rename `instance` to
+ * `exported_instance`, and set `instance` to the target's name. */
+static void set_labels(const struct tw_target *target, struct tw_exposition_sample *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->labels; i++) {
+		if (s->label[i].value[0] == '\0')
+			continue;
+		s->label[kept] = s->label[i];
+		if (strcmp(s->label[kept].name, "instance") == 0)
+			s->label[kept].name = "exported_instance";
+		kept++;
+	}
+	s->label[kept++] = (struct tw_spool_label){ "__name__", s->name };
+	s->label[kept++] = (struct tw_spool_label){ "instance", target->name };
+	s->labels = kept;
+}
+
+static int take_sample(void *arg, struct tw_exposition_sample *s, struct tw_err *err)
+{
+	struct taking *t = arg;
+	struct tw_spool *spool = t->worker->run->spool;
+	int64_t last_ms;
+	size_t series;
+
+	if (!tw_metric_choice_has(t->worker->run->r->choice, s->name, strlen(s->name)))
+		return 0;
+	if (!isfinite(s->value)) {
+		t->not_finite++;
+		return 0;
+	}
+	set_labels(t->worker->target, s);
+	if (tw_spool_series(spool, s->name, s->label, s->labels, &series, err) < 0)
+		return tw_err_wrap(err, "%.64s", s->name);
+	if (tw_spool_last(spool, series, &last_ms) && last_ms == t->time_ms) {
+		t->repeated++;
+		return 0;
+	}
+	t->samples++;
+	return tw_spool_add(spool, series, t->time_ms, s->value, err);
+}
+
+static int take_answer(const struct tw_http_answer *a, struct taking *t,
+		       struct tw_err *err)
+{
+	pthread_mutex_t *lock = &t->worker->run->lock;
+	bool openmetrics = strcmp(a->content_type, "application/openmetrics-text") == 0;
+	int rc = -1;
+
+	if (a->status != 200)
+		return tw_fail(err, TW_IO, "the exporter answers %u", a->status);
+	if (tw_exposition_parse(a->body, a->len, openmetrics, NULL, NULL, err) < 0)
+		return -1;
+	pthread_mutex_lock(lock);
+	if (tw_exposition_parse(a->body, a->len, openmetrics, take_sample, t, err) == 0)
+		rc = 0;
+	pthread_mutex_unlock(lock);
+	return rc;
+}
+
+/* Scrape the target into the spool. */
+static int scrape(struct taking *t, struct tw_err *err)
+{
+	struct run *run = t->worker->run;
+	const struct tw_http_call call = { .url = t->worker->target->url,
+					   .accept = ACCEPT,
+					   .timeout_ms = run->r->timeout_ms,
+					   .answer_max = run->r->answer_max,
+					   .access = run->r->access,
+					   .session = t->worker->session,
+					   .stopped = is_stopping,
+					   .stopped_arg = run };
+	struct tw_http_answer answer = { 0 };
+	int rc = -1;
+
+	if (tw_http_call(&call, &answer, err) < 0 || take_answer(&answer, t, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_http_answer_release(&answer);
+	return rc;
+}
+
 static void stop_all(struct run *run)
 {
 	const uint64_t one = 1;
@@ -94,8 +264,7 @@ static void note_failure(struct worker *w, const struct tw_err *why, uint64_t no
 	}
 }
 
-static void note_success(struct worker *w, const struct tw_scrape_count *count,
-			 uint64_t now_ms)
+static void note_success(struct worker *w, const struct taking *t, uint64_t now_ms)
 {
 	char text[96];
 
@@ -104,7 +273,7 @@ static void note_success(struct worker *w, const struct tw_scrape_count *count,
 			 (now_ms - w->failing_since_ms + 500) / 1000);
 		say(w->run, w->target, text);
 	}
-	if (!w->any && count->samples == 0 && !w->failing)
+	if (!w->any && t->samples == 0 && !w->failing)
 		say(w->run, w->target, "has none of the wanted metrics");
 	w->failing = false;
 	w->any = true;
@@ -118,34 +287,24 @@ static bool is_fatal(const struct tw_err *why)
 
 static void scrape_once(struct worker *w, uint64_t now_ms)
 {
-	const struct tw_record *r = w->run->r;
-	const struct tw_scrape scrape = { .target = w->target,
-					  .choice = r->choice,
-					  .access = r->access,
-					  .session = w->session,
-					  .timeout_ms = r->timeout_ms,
-					  .answer_max = r->answer_max,
-					  .stopped = is_stopping,
-					  .stopped_arg = w->run };
-	int64_t time_ms = w->run->began_real_ms + (int64_t)(now_ms - w->run->began_ms);
-	struct tw_scrape_count count = { 0 };
+	struct taking t = { .worker = w,
+			    .time_ms = w->run->began_real_ms +
+				       (int64_t)(now_ms - w->run->began_ms) };
 	struct tw_err why = { 0 };
-	bool good;
+	const bool good = scrape(&t, &why) == 0;
 
-	good = tw_scrape_run(&scrape, time_ms, w->run->spool, &w->run->lock, &count,
-			     &why) == 0;
 	if (!good && is_stopping(w->run))
 		return;
 	pthread_mutex_lock(&w->run->lock);
 	w->run->result.scrapes++;
 	w->run->result.failed += !good;
-	w->run->result.not_finite += count.not_finite;
-	w->run->result.repeated += count.repeated;
+	w->run->result.not_finite += t.not_finite;
+	w->run->result.repeated += t.repeated;
 	if (!good && is_fatal(&why) && w->run->fatal.code == TW_OK)
 		w->run->fatal = why;
 	pthread_mutex_unlock(&w->run->lock);
 	if (good)
-		note_success(w, &count, now_ms);
+		note_success(w, &t, now_ms);
 	else if (is_fatal(&why))
 		stop_all(w->run);
 	else

@@ -7,18 +7,33 @@
  * Prometheus. Each target is scraped at a fixed interval by its own thread, so that a
  * slow target does not delay the others. A failed scrape is a gap in the target's series.
  *
+ * Series have the labels that Prometheus would store: __name__, and `instance` with the
+ * target's name; an exporter's own `instance` becomes `exported_instance`. A malformed
+ * answer adds nothing.
+ *
  * A sample's time is the start of its scrape: the wall clock at the start of the
  * recording plus monotonic time, so that setting the clock does not distort rates.
  */
 
-#include "trainer/record/scrape.h"
+#include "lib/http/client/http.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;
+struct tw_metric_choice;
 struct tw_stop;
+
+/* An exporter. Owns its texts. */
+struct tw_target {
+	char *name; /* the label `instance` */
+	char *url;
+};
+
+/* Parse "[NAME=]URL". The default path is /metrics, the default name host and port. */
+int tw_target_parse(const char *text, struct tw_target *out, struct tw_err *err);
+void tw_target_release(struct tw_target *t);
 
 #define TW_RECORD_TARGETS_MAX 64
 

@@ -8,19 +8,21 @@
  *	[{"metric":{..},"values":[[seconds,"value"],..]},..]
  *
  * This is data.result of Prometheus' query_range, or one metric of a response file.
- *Unlike trainer/response/prom.h the reader keeps every label and holds no samples in
- *memory.
+ * Unlike trainer/response/prom.h the reader keeps every label and holds no samples in
+ * memory.
  *
  * "metric" must come before "values", as all known writers order them. Values that are
- *not finite are counted and left out.
+ * not finite are counted and left out.
  */
 
 #include "lib/core/strs.h"
 #include "lib/json/jsax.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tw_err;
+struct tw_http_answer;
 struct tw_spool;
 
 #define TW_SERIES_LABELS_MAX 128
@@ -61,5 +63,40 @@ int tw_series_read_file(struct tw_spool *spool, const char *path, struct tw_err 
  */
 int tw_series_read_text(struct tw_spool *spool, const char *text, size_t len,
 			struct tw_err *err);
+
+/* ---- answers of Prometheus' HTTP API ---- */
+
+/*
+ * Stream parser of an answer of Prometheus' HTTP API: {"status":"success","data":LIST}
+ * or, if nested, {"status":"success","data":{"result":LIST}}. The list's JSON events go
+ * to fn.
+ */
+
+struct tw_prom_answer {
+	/* Set by the caller; the other members start as 0. */
+	bool nested;
+	tw_jsax_fn *fn;
+	void *arg;
+
+	struct tw_jsax *parser;
+	bool in_data, in_list, found;
+	bool refused;   /* malformed, or fn failed */
+	bool cut_short; /* incomplete; set by tw_prom_answer_end() */
+};
+
+int tw_prom_answer_open(struct tw_prom_answer *a, struct tw_err *err);
+
+/* Feed a piece of the answer's body. arg is the answer; a sink of struct tw_http_call. */
+int tw_prom_answer_feed(void *arg, const char *data, size_t len, struct tw_err *err);
+
+int tw_prom_answer_end(struct tw_prom_answer *a, struct tw_err *err);
+
+void tw_prom_answer_release(struct tw_prom_answer *a);
+
+/*
+ * Always fails, with the error text of an answer other than 200. TW_DENIED for 401 and
+ * 403, TW_NOTFOUND for 404, TW_UNSUPPORTED if the request exceeds a limit of the server.
+ */
+int tw_prom_answer_fail(const struct tw_http_answer *http, struct tw_err *err);
 
 #endif /* TW_TRAINER_SERIES_READER_H */

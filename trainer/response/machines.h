@@ -14,13 +14,16 @@
  * an exporter that was restarted on another port, or several exporters. They are separate
  * machines behind one address if a metric has samples of both ports in the same period.
  *
- * Series of VMs (trainer/response/guest.h) belong to no machine.
+ * The power of a VM is its host's, so series of VMs belong to no machine.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct tw_err;
 struct tw_prom;
+struct tw_schema;
+struct tw_series;
 
 /* The text of `label` means the machine that to_label names. */
 struct tw_machine_alias {
@@ -69,5 +72,27 @@ int tw_machines_split(const struct tw_machines *m, const struct tw_prom *p,
 		      struct tw_prom **out, struct tw_err *err);
 
 void tw_machines_release(struct tw_machines *m);
+
+/* ---- virtual machines ---- */
+
+/* Environment variables of the Kepler programs that this module reads, for
+ * tw_kepler_keys_load(); ends with NULL. */
+extern const char *const tw_guest_keys[];
+
+/* Whether the series is of a VM: its job is "vm", or VM_JOB_NAME of the environment. */
+bool tw_series_is_guest(const struct tw_series *s);
+
+#define TW_GUEST_LABELS_MAX 4
+
+/* The VM of an extraction: the first text of each machine label. All zero bytes: no
+ * series was seen yet. */
+struct tw_guest {
+	const char *label[TW_GUEST_LABELS_MAX];
+};
+
+/* TW_INVALID if the series is of another VM than the series before it. guest may be NULL:
+ * nothing is checked. */
+int tw_guest_check(struct tw_guest *guest, const struct tw_schema *schema,
+		   const struct tw_series *s, struct tw_err *err);
 
 #endif /* TW_TRAINER_MACHINES_H */

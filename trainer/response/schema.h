@@ -13,8 +13,12 @@
 
 #include "lib/field/energy.h"
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+struct tw_err;
+struct tw_strs;
 
 enum tw_metric_kind {
 	TW_METRIC_FEATURE, /* counter of a workload; its rate is a feature */
@@ -96,5 +100,27 @@ const struct tw_schema *tw_schema_of_metric(const char *name);
 /* Labels that may name the machine of a metric's series: its schema's, else the first
  * schema's. */
 const char *const *tw_schema_machine_labels(const char *metric);
+
+/* ---- choice of metrics ---- */
+
+/*
+ * Choice of the metrics to record or query: the schemas' metrics, or those whose whole
+ * name matches a regular expression; and additional names.
+ */
+
+/* All zero bytes: the schemas' metrics. */
+struct tw_metric_choice {
+	bool by_pattern;
+	regex_t pattern;
+	const struct tw_strs *more;
+};
+
+/* pattern: POSIX extended, or NULL. more: additional names, borrowed, or NULL. */
+int tw_metric_choice_open(struct tw_metric_choice *c, const char *pattern,
+			  const struct tw_strs *more, struct tw_err *err);
+void tw_metric_choice_release(struct tw_metric_choice *c);
+
+/* Whether the metric is chosen. name needs no NUL. */
+bool tw_metric_choice_has(const struct tw_metric_choice *c, const char *name, size_t len);
 
 #endif /* TW_TRAINER_SCHEMA_H */

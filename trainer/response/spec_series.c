@@ -5,7 +5,7 @@
 #include "lib/core/num.h"
 #include "profiler/name.h"
 #include "profiler/spec.h"
-#include "trainer/response/guest.h"
+#include "trainer/response/machines.h"
 #include "trainer/response/prom_store.h"
 
 #include <string.h>

@@ -7,10 +7,10 @@
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sampled.h"
+#include "trainer/extract/counter_series.h"
 #include "trainer/extract/extract.h"
 #include "trainer/extract/increments.h"
 #include "trainer/response/prom.h"
-#include "trainer/extract/ticks.h"
 
 #include <math.h>
 #include <stdlib.h>

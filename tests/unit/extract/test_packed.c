@@ -5,7 +5,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/response/packed.h"
+#include "trainer/response/prom_store.h"
 
 #include <string.h>
 

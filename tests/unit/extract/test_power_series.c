@@ -5,7 +5,7 @@
 #include "lib/core/err.h"
 #include "tests/unit/sampled.h"
 #include "trainer/extract/clock.h"
-#include "trainer/extract/extract_args.h"
+#include "trainer/extract/metric_series.h"
 #include "trainer/extract/package_shares.h"
 #include "trainer/extract/power_series.h"
 #include "trainer/response/prom.h"

@@ -7,10 +7,10 @@
 #include "lib/field/feature.h"
 #include "tests/unit/scratch.h"
 #include "trainer/extract/extract.h"
-#include "trainer/response/prom.h"
-#include "trainer/response/prom_text.h"
-#include "trainer/online/runs.h"
+#include "trainer/online/attempt.h"
 #include "trainer/online/store.h"
+#include "trainer/response/prom.h"
+#include "trainer/response/prom_store.h"
 
 #include <stdlib.h>
 #include <string.h>

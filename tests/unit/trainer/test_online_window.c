@@ -3,7 +3,7 @@
 
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
-#include "trainer/online/live.h"
+#include "trainer/online/models.h"
 #include "trainer/online/window.h"
 
 #include <math.h>
