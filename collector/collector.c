@@ -2,7 +2,7 @@
 #include "collector/collector.h"
 
 #include "collector/agents/agents.h"
-#include "collector/ask/ask.h"
+#include "lib/ask/ask.h"
 #include "collector/power/attribute.h"
 #include "collector/power/estimates.h"
 #include "collector/power/model_finder.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/probe.h"
 
-#include "collector/ask/ask.h"
+#include "lib/ask/ask.h"
 #include "collector/meters/meter.h"
 #include "collector/power/estimates.h"
 #include "collector/power/node.h"

@@ -3,7 +3,7 @@
 #include "estimator/init_urls.h"
 #include "estimator/settings.h"
 #include "lib/core/err.h"
-#include "lib/http/client/fetch.h"
+#include "lib/ask/fetch.h"
 #include "lib/program/daemon.h"
 #include "lib/program/file_limit.h"
 #include "lib/program/kepler_key.h"

@@ -19,7 +19,7 @@ struct tw_init_urls;
 /* Keys that are remembered; a new key replaces the one not used for longest. */
 #define TW_MODELS_KEYS_MAX 64
 
-/* The HTTP client: lib/http/client/fetch.h, or a test. */
+/* The HTTP client: lib/ask/fetch.h, or a test. */
 struct tw_models_http {
 	/* As tw_http_call(). Called by the network thread. */
 	int (*call)(void *arg, const struct tw_http_call *c, struct tw_http_answer *out,

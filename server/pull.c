@@ -3,7 +3,7 @@
 
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "lib/http/client/fetch.h"
+#include "lib/ask/fetch.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
 #include "server/pull_record.h"

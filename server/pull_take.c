@@ -4,7 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/client/download_file.h"
-#include "lib/http/client/fetch.h"
+#include "lib/ask/fetch.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/manifest.h"

@@ -9,7 +9,7 @@
  */
 
 #include "collector/agents/sums.h"
-#include "collector/ask/ask_message.h"
+#include "lib/ask/ask_message.h"
 
 struct tw_err;
 

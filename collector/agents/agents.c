@@ -4,7 +4,7 @@
 #include "collector/agents/agent.h"
 #include "collector/ask/agent_lookup.h"
 #include "collector/ask/agent_parse.h"
-#include "collector/ask/ask.h"
+#include "lib/ask/ask.h"
 #include "collector/system/credentials.h"
 #include "lib/core/array.h"
 #include "lib/core/clock.h"

@@ -7,7 +7,7 @@
  * collector/ask/ask_NAME.c, with a const entry in the registry (ask_job.c).
  */
 
-#include "collector/ask/ask_message.h"
+#include "lib/ask/ask_message.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -18,7 +18,8 @@ struct tw_err;
 
 struct tw_ask_job {
 	const char *name;
-	bool net; /* it uses sockets; else only what open() has opened */
+	bool net;  /* it uses sockets; else only what open() has opened */
+	bool once; /* run() ends with an answer: it is not run again after a crash */
 	/*
 	 * Open devices and read secrets. Runs with the rights that tw-ask was started
 	 * with, before any network input. settings lives as long as the state, which is
@@ -70,6 +71,7 @@ uint64_t tw_ask_backoff_ms(unsigned failures, uint64_t min_ms, uint64_t max_ms);
 
 extern const struct tw_ask_job tw_ask_agents;
 extern const struct tw_ask_job tw_ask_command;
+extern const struct tw_ask_job tw_ask_fetch;
 extern const struct tw_ask_job tw_ask_file;
 extern const struct tw_ask_job tw_ask_ipmi;
 extern const struct tw_ask_job tw_ask_pods;

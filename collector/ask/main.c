@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tw-ask polls a slow service for the collector that started it (collector/ask/ask.h).
+ * tw-ask polls a slow service for the collector that started it (lib/ask/ask.h).
  *
  * It is two processes. The child polls the service. The parent reads no network input,
  * and restarts the child if it crashes.
@@ -159,7 +159,10 @@ static int serve(int fd, struct tw_err *err)
 	    drop_rights(settings, &s, err) < 0) {
 		tw_ask_send_failure(fd, err, true);
 	} else {
-		run_forever(&s);
+		if (s.job->once)
+			s.job->run(s.state, fd);
+		else
+			run_forever(&s);
 		rc = 0;
 	}
 	s.job->close(s.state);
@@ -174,7 +177,8 @@ int main(int argc, char **argv)
 
 	(void)argv;
 	if (argc > 1) {
-		fprintf(stderr, "tw-ask: takes no arguments; tw-collector starts it\n");
+		fprintf(stderr,
+			"tw-ask: takes no arguments: the Tallywatt daemons start it\n");
 		return TW_EXIT_USAGE;
 	}
 	if (serve(STDIN_FILENO, &err) < 0) {

@@ -3,7 +3,7 @@
  * A user's own meter, without C: a command that prints values, a file that holds one, or
  * a query of a Prometheus server. tw-ask polls all three (collector/ask/).
  */
-#include "collector/ask/ask.h"
+#include "lib/ask/ask.h"
 #include "collector/ask/ask_options.h"
 #include "collector/meters/meter.h"
 #include "collector/meters/meter_polled.h"

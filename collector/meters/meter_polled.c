@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/meters/meter_polled.h"
 
-#include "collector/ask/ask.h"
+#include "lib/ask/ask.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 

@@ -9,7 +9,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
-#include "lib/http/client/fetch.h"
+#include "lib/ask/fetch.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
 #include "lib/zip/fileset.h"

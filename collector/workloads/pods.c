@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/workloads/pods.h"
 
-#include "collector/ask/ask.h"
+#include "lib/ask/ask.h"
 #include "collector/ask/ask_options.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"

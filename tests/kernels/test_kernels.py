@@ -27,7 +27,7 @@ CHECKS = os.environ.get("CHECKS", "check_tasks check_btf check_counts check_even
                         "check_switch").split()
 # Those that take a machine of their own.
 APART = {"check_offloaded": Offloaded, "check_switch": Counting}
-OURS = ("tw-collector", "tw-ask", "tw-fetch", "tallywatt", "tests/bench/collector_load",
+OURS = ("tw-collector", "tw-ask", "tallywatt", "tests/bench/collector_load",
         "tests/bench/attach_programs")
 ACCOUNTS = {"passwd": "root:x:0:0:root:/root:/bin/sh\n"
                       "nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",

@@ -7,8 +7,8 @@
  * only, and limits the time and the size of every call. Calls may run on several threads.
  *
  * A program that includes this header is linked with libcurl if it calls tw_http_init(),
- * tw_http_open() or tw_http_call(). Daemons call by tw-fetch instead
- * (lib/http/client/fetch.h).
+ * tw_http_open() or tw_http_call(). Daemons call by tw-ask instead
+ * (lib/ask/fetch.h).
  */
 
 #include "lib/http/client/http_call.h"

@@ -4,7 +4,7 @@
 
 /*
  * The answer of an HTTP server, and the response headers that the client reads. This
- * module does not need libcurl: programs that call by tw-fetch (lib/http/client/fetch.h)
+ * module does not need libcurl: programs that call by tw-ask (lib/ask/fetch.h)
  * use it as well.
  */
 
@@ -13,16 +13,17 @@
 
 /* Room for an entity tag with its quotes and a NUL; a longer tag is ignored. */
 #define TW_HTTP_ETAG_MAX 128
+#define TW_HTTP_TYPE_MAX 64
 
 struct tw_http_answer {
 	unsigned status;
 	/* NUL-terminated. Empty if a sink took it; an error's text has 64 KiB at most. */
 	char *body;
 	size_t len;
-	char content_type[64];       /* without parameters */
-	char etag[TW_HTTP_ETAG_MAX]; /* of the body; empty: none */
-	uint64_t retry_after_s;      /* Retry-After; 0: none */
-	uint64_t from;               /* status 206: offset of the body's first byte */
+	char content_type[TW_HTTP_TYPE_MAX]; /* without parameters */
+	char etag[TW_HTTP_ETAG_MAX];         /* of the body; empty: none */
+	uint64_t retry_after_s;              /* Retry-After; 0: none */
+	uint64_t from; /* status 206: offset of the body's first byte */
 };
 
 /* Free the body; the answer is empty afterwards. */

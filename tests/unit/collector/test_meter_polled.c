@@ -2,7 +2,7 @@
 /* Zones that a helper tells of: the test's own program takes its part. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/ask/ask.h"
+#include "lib/ask/ask.h"
 #include "collector/ask/ask_options.h"
 #include "collector/meters/meter_polled.h"
 #include "collector/power/node.h"

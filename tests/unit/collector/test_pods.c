@@ -2,7 +2,7 @@
 /* Names of pods: parsing of lists, and the collector's table. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/ask/ask.h"
+#include "lib/ask/ask.h"
 #include "collector/ask/ask_options.h"
 #include "collector/ask/pods_parse.h"
 #include "collector/workloads/pods.h"

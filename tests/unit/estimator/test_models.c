@@ -140,7 +140,7 @@ static void set_up(struct fixture *f)
 	f->request.source = tw_energy_source_find("rapl-sysfs");
 }
 
-/* In this process: lib/http/client/fetch.h has tests of its own. */
+/* In this process: lib/ask/fetch.h has tests of its own. */
 static int call_here(void *arg, const struct tw_http_call *c, struct tw_http_answer *out,
 		     struct tw_err *err)
 {

@@ -1,179 +1,228 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls by a child process. Shell scripts stand in for tw-fetch. */
+/* Calls by the helper. This program takes the part of tw-ask, too: the URL says how. */
 #include "tests/unit/tw_test.h"
 
+#include "lib/ask/ask_message.h"
+#include "lib/ask/fetch.h"
+#include "lib/ask/helper.h"
 #include "lib/core/array.h"
-#include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/file.h"
-#include "lib/http/client/fetch.h"
-#include "lib/http/client/fetch_message.h"
+#include "lib/http/client/http.h"
+#include "tests/unit/collector/scripted_ask.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-struct fixture {
-	char *top, *program;
-	struct tw_fetch *fetch;
-};
+#define ANSWER_MAX 1000
 
-static void set_up(struct fixture *f, const char *script)
+static struct tw_http_call post(const char *url)
 {
+	return (struct tw_http_call){ .url = url,
+				      .body = "{\"a\":1}",
+				      .body_len = 7,
+				      .etag = "\"e\"",
+				      .timeout_ms = 20000,
+				      .answer_max = ANSWER_MAX };
+}
+
+static struct tw_fetch *open_fetch(void)
+{
+	struct tw_fetch *fetch = NULL;
 	struct tw_err err = { 0 };
 
-	*f = (struct fixture){ .top = scratch_new() };
-	assert_int_equal(tw_path_join(&f->program, &err, f->top, "fetch", NULL), 0);
-	assert_int_equal(tw_file_create(f->program, script, strlen(script), &err), 0);
-	assert_int_equal(chmod(f->program, 0755), 0);
-	assert_int_equal(tw_fetch_open(f->program, &f->fetch, &err), 0);
+	assert_int_equal(tw_fetch_open(scripted_ask(), &fetch, &err), 0);
+	return fetch;
 }
 
-static void tear_down(struct fixture *f)
+/* ---- the helper ---- */
+
+static void tell(int fd, struct tw_ask_message m, const char *body)
 {
-	tw_fetch_close(f->fetch);
-	scratch_free(f->top);
-	free(f->program);
+	m.kind = TW_ASK_FETCHED;
+	scripted_ask_tell(fd, &m);
+	if (body != NULL)
+		(void)!send(fd, body, strlen(body), MSG_NOSIGNAL);
 }
 
-static const struct tw_http_call post = { .url = "http://u:p@h/x",
-					  .body = "{\"a\":1}",
-					  .body_len = 7,
-					  .etag = "\"e\"",
-					  .timeout_ms = 20000,
-					  .answer_max = 1000 };
-
-static void calls_and_answers_survive_the_pipe_unchanged(void **state)
+/* Answer with the settings and the body of the call. */
+static void echo(int fd, const char *settings)
 {
-	struct tw_http_answer sent = { .status = 200,
-				       .body = (char[]){ "PK\0\n" },
-				       .len = 4,
-				       .content_type = "application/zip",
-				       .etag = "W/\"x\"",
-				       .retry_after_s = 5 };
+	struct tw_ask_message m = { .of.fetched = { .status = 201,
+						    .content_type = "a/b",
+						    .etag = "W/\"x\"",
+						    .retry_after_s = 5,
+						    .from = 7 } };
+	char body[16] = "", text[1024];
+	const ssize_t n = recv(fd, body, sizeof(body) - 1, 0);
+
+	snprintf(text, sizeof(text), "%s|%zd|%s", settings, n, body);
+	m.of.fetched.len = strlen(text);
+	tell(fd, m, text);
+}
+
+static void save(void)
+{
+	(void)!write(TW_ASK_FILE, "saved", 5);
+}
+
+static void script(int fd, const char *settings)
+{
+	struct tw_ask_message m = { .of.fetched = { .status = 200 } };
+	struct tw_ask_fetched *f = &m.of.fetched;
+
+	if (strstr(settings, "/echo") != NULL) {
+		echo(fd, settings);
+		return;
+	}
+	if (strstr(settings, "/save") != NULL)
+		save();
+	if (strstr(settings, "/bytes") != NULL)
+		f->len = 4;
+	if (strstr(settings, "/cut") != NULL)
+		f->len = 5;
+	if (strstr(settings, "/long") != NULL)
+		f->len = 3;
+	if (strstr(settings, "/huge") != NULL)
+		f->len = UINT64_MAX;
+	if (strstr(settings, "/failure") != NULL) {
+		f->failed = TW_DENIED;
+		snprintf(f->failure, sizeof(f->failure), "POST http://h: no \"route\"");
+	}
+	if (strstr(settings, "/endless") != NULL) {
+		f->failed = TW_CODE_COUNT;
+		memset(f->failure, 'x', sizeof(f->failure));
+	}
+	if (strstr(settings, "/hang") != NULL)
+		pause();
+	if (strstr(settings, "/mute") != NULL)
+		return;
+	if (strstr(settings, "/killed") != NULL)
+		kill(getpid(), SIGKILL);
+	if (strstr(settings, "/rubbish") != NULL) {
+		(void)!send(fd, "what", 4, MSG_NOSIGNAL);
+		return;
+	}
+	tell(fd, m, f->len > 0 ? "PK\1\n" : NULL);
+}
+
+/* ---- the tests ---- */
+
+static void the_helper_gets_the_call_and_its_answer_comes_back(void **state)
+{
+	const struct tw_http_call call = post("http://u:p@h/echo");
+	struct tw_fetch *fetch = open_fetch();
 	struct tw_http_answer answer = { 0 };
-	struct tw_http_call call = { 0 };
 	struct tw_err err = { 0 };
-	struct tw_buf b = { 0 };
-	json_t *root = NULL;
-	bool save = false;
 
 	(void)state;
-	tw_fetch_write_call(&b, &post, true);
-	assert_int_equal(tw_fetch_read_call(b.data, b.len, &root, &call, &save, &err), 0);
-	assert_true(save);
-	assert_string_equal(call.url, post.url);
-	assert_string_equal(call.etag, post.etag);
-	assert_int_equal(call.timeout_ms, post.timeout_ms);
-	assert_int_equal(call.answer_max, post.answer_max);
-	assert_int_equal(call.body_len, post.body_len);
-	assert_memory_equal(call.body, post.body, post.body_len);
-	json_decref(root);
-	tw_buf_clear(&b);
-
-	tw_fetch_write_answer(&b, &sent);
-	assert_int_equal(tw_fetch_read_outcome(b.data, b.len, &answer, &err), 0);
-	assert_int_equal(answer.status, 200);
-	assert_string_equal(answer.content_type, "application/zip");
+	if (tw_fetch_call(fetch, &call, &answer, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(answer.status, 201);
+	assert_string_equal(answer.content_type, "a/b");
 	assert_string_equal(answer.etag, "W/\"x\"");
 	assert_int_equal(answer.retry_after_s, 5);
-	assert_int_equal(answer.len, 4);
-	assert_memory_equal(answer.body, "PK\0\n", 5);
+	assert_int_equal(answer.from, 7);
+	assert_string_equal(
+		answer.body,
+		"{\"job\":\"fetch\",\"url\":\"http://u:p@h/"
+		"echo\",\"content_type\":null,\"etag\":\"\\\"e\\\"\","
+		"\"timeout_ms\":20000,\"stall_ms\":0,\"answer_max\":1000,\"save\":false,"
+		"\"post\":true,\"body_len\":7}|7|{\"a\":1}");
+	assert_int_equal(answer.len, strlen(answer.body));
 	tw_http_answer_release(&answer);
-	tw_buf_clear(&b);
+	tw_fetch_close(fetch);
 }
 
-static void a_failure_of_the_child_is_the_callers_failure(void **state)
+static void a_body_is_bytes_with_a_nul_behind_them(void **state)
 {
+	const struct tw_http_call call = post("http://h/bytes");
+	struct tw_fetch *fetch = open_fetch();
 	struct tw_http_answer answer = { 0 };
-	struct tw_err why = { 0 }, err = { 0 };
-	struct tw_buf b = { 0 };
+	struct tw_err err = { 0 };
 
 	(void)state;
-	tw_fail(&why, TW_IO, "POST http://h: no \"route\"");
-	tw_fetch_write_failure(&b, &why);
-	assert_int_equal(tw_fetch_read_outcome(b.data, b.len, &answer, &err), -1);
-	assert_int_equal(err.code, TW_IO);
-	assert_string_equal(err.text, why.text);
-	tw_buf_clear(&b);
+	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), 0);
+	assert_int_equal(answer.len, 4);
+	assert_memory_equal(answer.body, "PK\1\n", 5);
+	tw_http_answer_release(&answer);
+	tw_fetch_close(fetch);
 }
 
-static void a_malformed_outcome_is_rejected(void **state)
+static void the_helper_writes_to_the_file_of_a_download(void **state)
 {
+	struct tw_http_call call = post("http://h/save");
+	struct tw_fetch *fetch = open_fetch();
+	struct tw_http_answer answer = { 0 };
+	struct tw_err err = { 0 };
+	char *dir = scratch_new(), text[8] = "";
+	const int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	(void)state;
+	assert_true(fd >= 0);
+	call.body = NULL;
+	assert_int_equal(tw_fetch_save(fetch, &call, fd, &answer, &err), 0);
+	assert_int_equal(answer.status, 200);
+	assert_int_equal(pread(fd, text, sizeof(text), 0), 5);
+	assert_string_equal(text, "saved");
+	close(fd);
+	tw_http_answer_release(&answer);
+	tw_fetch_close(fetch);
+	scratch_free(dir);
+}
+
+static void a_helper_that_fails_dies_or_sends_rubbish_is_a_failure(void **state)
+{
+	static const char version[] = "'/proc/self/exe' is of another version",
+			  ended[] = "'/proc/self/exe' ended without an answer";
 	static const struct {
-		const char *text, *error;
+		const char *url;
+		enum tw_code code;
+		const char *error;
 	} cases[] = {
-		{ "", "outcome: no line of JSON in 0 bytes" },
-		{ "{}", "outcome: no line of JSON in 2 bytes" },
-		{ "{}\n", "outcome.status: missing" },
-		{ "[]\n", "outcome: expected an object, got a list" },
-		{ "{\"status\":99}\n", "outcome.status: 99 is not from 100 to 999" },
-		{ "{\"failure\":\"x\"}\n", "outcome.code: missing" },
+		{ "http://h/failure", TW_DENIED, "POST http://h: no \"route\"" },
+		{ "http://h/mute", TW_IO, ended },
+		{ "http://h/killed", TW_IO, ended },
+		{ "http://h/cut", TW_IO, ended },
+		{ "http://h/long", TW_PARSE, version },
+		{ "http://h/rubbish", TW_PARSE, version },
+		{ "http://h/huge", TW_INVALID, "the answer is over 1000 bytes" },
 	};
+	struct tw_fetch *fetch = open_fetch();
 
 	(void)state;
 	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		const struct tw_http_call call = post(cases[i].url);
 		struct tw_http_answer answer = { 0 };
 		struct tw_err err = { 0 };
 
-		assert_int_equal(tw_fetch_read_outcome(cases[i].text,
-						       strlen(cases[i].text), &answer,
-						       &err),
-				 -1);
+		assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), -1);
 		assert_string_equal(err.text, cases[i].error);
+		assert_int_equal(err.code, cases[i].code);
 		assert_null(answer.body);
 	}
+	tw_fetch_close(fetch);
 }
 
-static void the_child_gets_the_call_and_its_answer_comes_back(void **state)
+static void a_failure_without_an_end_or_a_known_code_is_cut(void **state)
 {
+	const struct tw_http_call call = post("http://h/endless");
+	struct tw_fetch *fetch = open_fetch();
 	struct tw_http_answer answer = { 0 };
 	struct tw_err err = { 0 };
-	struct fixture f;
 
 	(void)state;
-	set_up(&f, "#!/bin/sh\n"
-		   "read -r line\n"
-		   "printf '{\"status\":201,\"content_type\":\"a/b\"}\\n%s|' \"$line\"\n"
-		   "cat\n");
-	if (tw_fetch_call(f.fetch, &post, &answer, &err) < 0)
-		fail_msg("%s", err.text);
-	assert_int_equal(answer.status, 201);
-	assert_string_equal(
-		answer.body,
-		"{\"post\":true,\"timeout_ms\":20000,\"answer_max\":1000,"
-		"\"url\":\"http://u:p@h/x\",\"etag\":\"\\\"e\\\"\"}|{\"a\":1}");
-	tw_http_answer_release(&answer);
-	tear_down(&f);
-}
-
-static void fails_with(const char *script, enum tw_code code, const char *text)
-{
-	struct tw_http_answer answer = { 0 };
-	struct tw_err err = { 0 };
-	struct fixture f;
-
-	set_up(&f, script);
-	assert_int_equal(tw_fetch_call(f.fetch, &post, &answer, &err), -1);
-	assert_string_equal(err.text, text);
-	assert_int_equal(err.code, code);
-	assert_null(answer.body);
-	tear_down(&f);
-}
-
-static void a_child_that_dies_or_writes_rubbish_is_a_failure(void **state)
-{
-	(void)state;
-	fails_with("#!/bin/sh\nexec cat >/dev/null\n", TW_PARSE,
-		   "outcome: no line of JSON in 0 bytes");
-	fails_with("#!/bin/sh\ncat >/dev/null; echo what; kill -9 $$\n", TW_PARSE,
-		   "outcome: line 1, column 1: expected a value");
-	fails_with("#!/bin/sh\ncat >/dev/null; head -c 100000 /dev/zero\n", TW_INVALID,
-		   "the answer is over 66536 bytes");
+	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), -1);
+	assert_int_equal(err.code, TW_IO);
+	assert_true(strnlen(err.text, sizeof(err.text)) < sizeof(err.text));
+	tw_fetch_close(fetch);
 }
 
 static void *stop_soon(void *fetch)
@@ -182,20 +231,20 @@ static void *stop_soon(void *fetch)
 	return NULL;
 }
 
-static void a_hanging_child_is_killed_on_stop(void **state)
+static void a_hanging_helper_is_killed_on_stop(void **state)
 {
+	const struct tw_http_call call = post("http://h/hang");
+	struct tw_fetch *fetch = open_fetch();
 	struct tw_http_answer answer = { 0 };
 	struct tw_err err = { 0 };
-	struct fixture f;
 	pthread_t thread;
 
 	(void)state;
-	set_up(&f, "#!/bin/sh\nexec sleep 1000\n");
-	assert_int_equal(pthread_create(&thread, NULL, stop_soon, f.fetch), 0);
-	assert_int_equal(tw_fetch_call(f.fetch, &post, &answer, &err), -1);
+	assert_int_equal(pthread_create(&thread, NULL, stop_soon, fetch), 0);
+	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), -1);
 	assert_string_equal(err.text, "stopping");
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	tear_down(&f);
+	tw_fetch_close(fetch);
 }
 
 static void a_missing_program_is_named(void **state)
@@ -204,45 +253,47 @@ static void a_missing_program_is_named(void **state)
 	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(tw_fetch_open("/nowhere/tw-fetch", &fetch, &err), -1);
+	assert_int_equal(tw_fetch_open("/nowhere/tw-ask", &fetch, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
-	assert_string_equal(err.text, "cannot run '/nowhere/tw-fetch', the HTTP client: "
+	assert_string_equal(err.text, "cannot run '/nowhere/tw-ask', the HTTP client: "
 				      "No such file or directory");
 	assert_null(fetch);
 }
 
 static void every_failed_allocation_is_reported(void **state)
 {
-	struct fixture f;
+	const struct tw_http_call call = post("http://h/bytes");
+	struct tw_fetch *fetch = open_fetch();
 
 	(void)state;
-	set_up(&f, "#!/bin/sh\ncat >/dev/null; echo '{\"status\":200}'\n");
 	for (int n = 1;; n++) {
 		struct tw_http_answer answer = { 0 };
 		struct tw_err err = { 0 };
 		int rc;
 
 		fail_alloc_at(n);
-		rc = tw_fetch_call(f.fetch, &post, &answer, &err);
+		rc = tw_fetch_call(fetch, &call, &answer, &err);
 		tw_http_answer_release(&answer);
 		if (!fail_alloc_told(rc, &err))
 			break;
 	}
-	tear_down(&f);
+	tw_fetch_close(fetch);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_and_answers_survive_the_pipe_unchanged),
-		cmocka_unit_test(a_failure_of_the_child_is_the_callers_failure),
-		cmocka_unit_test(a_malformed_outcome_is_rejected),
-		cmocka_unit_test(the_child_gets_the_call_and_its_answer_comes_back),
-		cmocka_unit_test(a_child_that_dies_or_writes_rubbish_is_a_failure),
-		cmocka_unit_test(a_hanging_child_is_killed_on_stop),
+		cmocka_unit_test(the_helper_gets_the_call_and_its_answer_comes_back),
+		cmocka_unit_test(a_body_is_bytes_with_a_nul_behind_them),
+		cmocka_unit_test(the_helper_writes_to_the_file_of_a_download),
+		cmocka_unit_test(a_helper_that_fails_dies_or_sends_rubbish_is_a_failure),
+		cmocka_unit_test(a_failure_without_an_end_or_a_known_code_is_cut),
+		cmocka_unit_test(a_hanging_helper_is_killed_on_stop),
 		cmocka_unit_test(a_missing_program_is_named),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 
+	if (argc > 0 && scripted_ask_is_it(argv[0]))
+		return scripted_ask_run(script);
 	return cmocka_run_group_tests_name("fetch", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_COLLECTOR_ASK_H
-#define TW_COLLECTOR_ASK_H
+#ifndef TW_ASK_H
+#define TW_ASK_H
 
 /*
  * Helpers for slow services: a management controller over HTTP or IPMI, the kubelet.
@@ -13,7 +13,7 @@
  * and never waits.
  */
 
-#include "collector/ask/ask_message.h"
+#include "lib/ask/ask_message.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -56,4 +56,4 @@ int tw_ask_fd(const struct tw_ask *a);
 /* Stop the helper. Waits a moment, so that it can log out of its service. */
 void tw_ask_close(struct tw_ask *a); /* NULL is fine */
 
-#endif /* TW_COLLECTOR_ASK_H */
+#endif /* TW_ASK_H */

@@ -3,15 +3,11 @@
 #define TW_FETCH_H
 
 /*
- * HTTP calls by a child process, tw-fetch.
+ * HTTP calls by the helper tw-ask.
  *
  * libcurl loads some forty libraries, 5 MiB of memory, for one or two calls an hour. So
- * the daemons start a program that lives for one call. The child also isolates them: it
+ * the daemons start a program that lives for one call. The helper also isolates them: it
  * parses the server's bytes and holds none of the daemon's data.
- *
- * The child reads the call from its standard input and writes the answer to its standard
- * output (lib/http/client/fetch_message.h). The command line is empty, because a URL may
- * contain a password and every user can read command lines.
  */
 
 struct tw_err;
@@ -20,20 +16,21 @@ struct tw_http_answer;
 struct tw_http_call;
 
 /*
- * program: the path of tw-fetch; NULL: beside this program, or where make install puts
- * it. TW_NOTFOUND if it is missing. *out is yours: tw_fetch_close().
+ * program: the path of tw-ask; NULL: beside this program, or where make install puts it.
+ * TW_NOTFOUND if it is missing. *out is yours: tw_fetch_close().
  */
 int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err);
 
 /*
  * As tw_http_call(). f is a struct tw_fetch. Several threads may call at a time. The
- * child is killed if it runs longer than the call's time limit.
+ * helper is killed if it runs longer than the call's time limit. Only url, body,
+ * content_type, etag and the limits of the call are used.
  */
 int tw_fetch_call(void *f, const struct tw_http_call *c, struct tw_http_answer *out,
 		  struct tw_err *err);
 
 /*
- * As tw_download() (lib/http/client/download.h). The child inherits fd and keeps it open
+ * As tw_download() (lib/http/client/download.h). The helper inherits fd and keeps it open
  * until it exits, so a lock on the file lasts as long as the download.
  */
 int tw_fetch_save(void *f, const struct tw_http_call *c, int fd,

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/ask/ask.h"
+#include "lib/ask/ask.h"
 
-#include "lib/core/buf.h"
+#include "lib/ask/helper.h"
 #include "lib/core/err.h"
-#include "lib/json/json.h"
-#include "lib/program/helper.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define PROGRAM "tw-ask"
 
 /* Time for the helper to close a session. */
 #define GOODBYE_MS 2000
@@ -28,83 +23,32 @@
 #define INVALID_MAX 64
 
 struct tw_ask {
-	int fd; /* -1: the helper has exited */
-	pid_t pid;
-	char why[TW_ASK_WHY];
+	struct tw_helper helper;
+	char why[TW_ASK_WHY]; /* with the socket closed: why */
 };
 
-static int send_settings(const struct tw_ask *a, const json_t *settings,
-			 struct tw_err *err)
+static int start(struct tw_ask *a, const struct tw_ask_config *c, const char *job,
+		 json_t *settings, struct tw_err *err)
 {
-	struct tw_buf b = { 0 };
-	char *text;
-	size_t len;
-	int rc = -1;
-
-	tw_buf_add_json(&b, settings);
-	text = tw_buf_detach(&b, &len);
-	if (text == NULL) {
-		tw_fail(err, TW_NOMEM, "settings");
-		goto out;
-	}
-	if (len > TW_ASK_SETTINGS_MAX) {
-		tw_fail(err, TW_INVALID, "settings of %zu bytes", len);
-		goto out;
-	}
-	if (send(a->fd, text, len, MSG_NOSIGNAL) != (ssize_t)len) {
-		tw_fail_errno(err, errno, "cannot send settings to '%s'", PROGRAM);
-		goto out;
-	}
-
-	rc = 0;
-out:
-	free(text);
-	return rc;
-}
-
-static int start(struct tw_ask *a, const char *program, struct tw_err *err)
-{
-	int ends[2], e;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return tw_fail_errno(err, errno, "cannot make a socket");
-	a->fd = ends[0];
-	e = tw_helper_start(program, PROGRAM, (const int[]){ ends[1], ends[1] }, 2,
-			    &a->pid);
-	close(ends[1]);
-	if (e != 0)
-		return tw_fail_errno(err, e, "cannot start '%s'", program);
-	return 0;
-}
-
-static int open_helper(struct tw_ask *a, const struct tw_ask_config *c, const char *job,
-		       json_t *settings, struct tw_err *err)
-{
+	json_t *more = json_pack("{s:s,s:b,s:i,s:s?}", "job", job, "filter", c->filter,
+				 "log_format", c->log_format, "user", c->user);
 	char *found = NULL;
-	const char *program = c->program;
 	int rc = -1;
 
-	if (settings == NULL ||
-	    json_object_set_new(settings, "job", json_string(job)) < 0 ||
-	    json_object_set_new(settings, "filter", json_boolean(c->filter)) < 0 ||
-	    json_object_set_new(settings, "log_format", json_integer(c->log_format)) <
-		    0 ||
-	    (c->user != NULL &&
-	     json_object_set_new(settings, "user", json_string(c->user)) < 0)) {
+	if (more == NULL || json_object_update(settings, more) < 0) {
 		tw_fail(err, TW_NOMEM, "settings");
 		goto out;
 	}
-	if (program == NULL) {
-		if (tw_helper_find(PROGRAM, &found, err) < 0)
-			goto out;
-		program = found;
-	}
-	if (start(a, program, err) < 0 || send_settings(a, settings, err) < 0)
+	if (c->program == NULL && tw_helper_find(&found, err) < 0)
+		goto out;
+	if (tw_helper_start(c->program != NULL ? c->program : found, settings, -1,
+			    &a->helper, err) < 0)
 		goto out;
 
 	rc = 0;
 out:
 	free(found);
+	json_decref(more);
 	return rc;
 }
 
@@ -118,8 +62,8 @@ int tw_ask_open(const struct tw_ask_config *c, const char *job, json_t *settings
 		tw_fail(err, TW_NOMEM, "%s", job);
 		goto out;
 	}
-	a->fd = -1;
-	if (open_helper(a, c, job, settings, err) < 0)
+	a->helper.fd = -1;
+	if (start(a, c, job, settings, err) < 0)
 		goto out;
 
 	*out = a;
@@ -134,8 +78,8 @@ out:
 /* The helper closed its end of the socket and will not return. */
 static void mark_gone(struct tw_ask *a, const char *why)
 {
-	close(a->fd);
-	a->fd = -1;
+	close(a->helper.fd);
+	a->helper.fd = -1;
 	snprintf(a->why, sizeof(a->why), "%s", why);
 }
 
@@ -168,16 +112,14 @@ static bool is_valid(const struct tw_ask_message *m)
 {
 	switch (m->kind) {
 	case TW_ASK_ZONE:
-		return is_text(m->of.zone.name, sizeof(m->of.zone.name)) &&
-		       is_text(m->of.zone.path, sizeof(m->of.zone.path));
+		return IS_TEXT(m->of.zone.name) && IS_TEXT(m->of.zone.path);
 	case TW_ASK_NAMES:
-		return is_text(m->of.names.id, sizeof(m->of.names.id)) &&
-		       is_text(m->of.names.pod, sizeof(m->of.names.pod)) &&
-		       is_text(m->of.names.name_space, sizeof(m->of.names.name_space)) &&
-		       is_text(m->of.names.container, sizeof(m->of.names.container));
+		return IS_TEXT(m->of.names.id) && IS_TEXT(m->of.names.pod) &&
+		       IS_TEXT(m->of.names.name_space) && IS_TEXT(m->of.names.container);
 	case TW_ASK_MISSING:
 	case TW_ASK_FAILED:
-		return is_text(m->why, sizeof(m->why));
+	case TW_ASK_AGENT_FAILED:
+		return IS_TEXT(m->why);
 	case TW_ASK_AGENT:
 		return IS_TEXT(m->of.url);
 	case TW_ASK_LOOKUP:
@@ -187,8 +129,6 @@ static bool is_valid(const struct tw_ask_message *m)
 	case TW_ASK_AGENT_ANSWER:
 		return IS_TEXT(m->of.answer.node) && IS_TEXT(m->of.answer.instance) &&
 		       IS_TEXT(m->of.answer.vm_id);
-	case TW_ASK_AGENT_FAILED:
-		return IS_TEXT(m->why);
 	case TW_ASK_POWER:
 	case TW_ASK_ENERGY:
 	case TW_ASK_ALL_NAMES:
@@ -201,9 +141,9 @@ static bool is_valid(const struct tw_ask_message *m)
 
 bool tw_ask_next(struct tw_ask *a, struct tw_ask_message *out)
 {
-	for (int i = 0; a->fd >= 0; i++) {
+	for (int i = 0; a->helper.fd >= 0; i++) {
 		const ssize_t n =
-			recv(a->fd, out, sizeof(*out), MSG_DONTWAIT | MSG_TRUNC);
+			recv(a->helper.fd, out, sizeof(*out), MSG_DONTWAIT | MSG_TRUNC);
 
 		if (n == (ssize_t)sizeof(*out) && is_valid(out))
 			return true;
@@ -223,21 +163,21 @@ bool tw_ask_next(struct tw_ask *a, struct tw_ask_message *out)
 
 void tw_ask_wait(const struct tw_ask *a, unsigned ms)
 {
-	struct pollfd p = { .fd = a->fd, .events = POLLIN };
+	struct pollfd p = { .fd = a->helper.fd, .events = POLLIN };
 
-	if (a->fd >= 0)
+	if (a->helper.fd >= 0)
 		poll(&p, 1, (int)ms);
 }
 
 void tw_ask_again(struct tw_ask *a)
 {
-	if (a->fd >= 0)
-		(void)!send(a->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (a->helper.fd >= 0)
+		(void)!send(a->helper.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 int tw_ask_fd(const struct tw_ask *a)
 {
-	return a->fd;
+	return a->helper.fd;
 }
 
 /* Skip the remaining messages. False: timeout. */
@@ -259,12 +199,12 @@ void tw_ask_close(struct tw_ask *a)
 
 	if (a == NULL)
 		return;
-	if (a->fd >= 0) {
-		shutdown(a->fd, SHUT_WR);
-		over = wait_for_end(a->fd);
-		close(a->fd);
+	if (a->helper.fd >= 0) {
+		shutdown(a->helper.fd, SHUT_WR);
+		over = wait_for_end(a->helper.fd);
+		close(a->helper.fd);
 	}
-	if (a->pid > 0)
-		waitpid(a->pid, NULL, over ? 0 : WNOHANG);
+	if (a->helper.pid > 0)
+		waitpid(a->helper.pid, NULL, over ? 0 : WNOHANG);
 	free(a);
 }

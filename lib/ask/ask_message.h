@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_COLLECTOR_ASK_MESSAGE_H
-#define TW_COLLECTOR_ASK_MESSAGE_H
+#ifndef TW_ASK_MESSAGE_H
+#define TW_ASK_MESSAGE_H
 
 /*
- * Messages from tw-ask to the collector: a fixed size, over a SOCK_SEQPACKET socket,
- * which keeps them apart. First the collector sends the job and its settings as one JSON
- * object. Later it sends single bytes: poll again soon.
+ * Messages between tw-ask and the daemon that started it, over a SOCK_SEQPACKET socket,
+ * which keeps them apart. First the daemon sends the job and its settings as one JSON
+ * object. tw-ask sends messages of a fixed size.
+ *
+ * Jobs that poll last: the daemon sends single bytes for "poll again soon". The job
+ * "fetch" ends with its answer: settings and TW_ASK_FETCHED state the length of a body,
+ * which follows in packets of at most TW_ASK_PACKET bytes.
  *
  * Both programs come from one build. A message of another size means another build.
  */
+
+#include "lib/core/err.h"
+#include "lib/http/client/http_answer.h"
 
 #include <stdint.h>
 
@@ -22,6 +29,8 @@
 #define TW_ASK_AGENT_URL 200 /* of an agent, or a name to look up; truncated */
 #define TW_ASK_WORD 24       /* a kind of zone, an energy source, a runtime */
 #define TW_ASK_ENERGIES 9    /* kinds of zones of a workload */
+
+#define TW_ASK_PACKET ((size_t)64 * 1024)
 
 /* The settings: paths, and the URLs of agents. */
 #define TW_ASK_SETTINGS_MAX ((size_t)160 * 1024)
@@ -41,6 +50,7 @@ enum tw_ask_kind {
 			      */
 	TW_ASK_AGENT_FAILED, /* an agent did not answer: place, why, answer.took_ms */
 	TW_ASK_LOOKUP,       /* a name was looked up: place, url, why ("": found) */
+	TW_ASK_FETCHED,      /* the end of a call: fetched; the body follows */
 };
 
 struct tw_ask_zone {
@@ -87,6 +97,16 @@ struct tw_ask_answer {
 	uint32_t rows;
 };
 
+/* The answer of an HTTP server, as struct tw_http_answer; or the call's failure. */
+struct tw_ask_fetched {
+	uint32_t failed; /* not 0: enum tw_code of failure, and nothing else is set */
+	uint32_t status;
+	uint64_t len; /* of the body */
+	uint64_t retry_after_s, from;
+	char content_type[TW_HTTP_TYPE_MAX], etag[TW_HTTP_ETAG_MAX];
+	char failure[TW_ERR_TEXT];
+};
+
 /* Texts are NUL-terminated. */
 struct tw_ask_message {
 	uint32_t kind;      /* enum tw_ask_kind */
@@ -103,7 +123,8 @@ struct tw_ask_message {
 		char url[TW_ASK_AGENT_URL];
 		struct tw_ask_row row;
 		struct tw_ask_answer answer;
+		struct tw_ask_fetched fetched;
 	} of;
 };
 
-#endif /* TW_COLLECTOR_ASK_MESSAGE_H */
+#endif /* TW_ASK_MESSAGE_H */

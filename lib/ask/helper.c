@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/ask/helper.h"
+
+#include "lib/ask/ask_message.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/json/json.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int path_beside(char **out, struct tw_err *err)
+{
+	char self[PATH_MAX];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n < 0)
+		return tw_fail_errno(err, errno, "/proc/self/exe");
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (slash == NULL)
+		return tw_fail(err, TW_NOTFOUND, "/proc/self/exe: '%s' is not a path",
+			       self);
+	*slash = '\0';
+	return tw_path_join(out, err, self, TW_ASK_PROGRAM, NULL);
+}
+
+int tw_helper_find(char **out, struct tw_err *err)
+{
+	struct tw_err unknown = { 0 };
+	char *path = NULL;
+
+	if (path_beside(&path, &unknown) < 0 || access(path, X_OK) < 0) {
+		free(path);
+		path = NULL;
+		if (tw_path_join(&path, err, TW_LIBEXEC, TW_ASK_PROGRAM, NULL) < 0)
+			return -1;
+	}
+	*out = path;
+	return 0;
+}
+
+/* Errors go where those of this program go. */
+static int set_files(posix_spawn_file_actions_t *actions, int fd, int file)
+{
+	int e = posix_spawn_file_actions_adddup2(actions, fd, STDIN_FILENO);
+
+	if (e == 0)
+		e = posix_spawn_file_actions_adddup2(actions, fd, STDOUT_FILENO);
+	if (e == 0 && file >= 0)
+		e = posix_spawn_file_actions_adddup2(actions, file, TW_ASK_FILE);
+	return e;
+}
+
+static int set_signals(posix_spawnattr_t *attr)
+{
+	sigset_t none, ignored;
+	int e;
+
+	sigemptyset(&none);
+	sigemptyset(&ignored);
+	sigaddset(&ignored, SIGPIPE);
+	e = posix_spawnattr_setsigmask(attr, &none);
+	if (e == 0)
+		e = posix_spawnattr_setsigdefault(attr, &ignored);
+	if (e == 0)
+		e = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK |
+							   POSIX_SPAWN_SETSIGDEF);
+	return e;
+}
+
+/* Returns 0 or an errno value. */
+static int spawn(const char *program, int fd, int file, pid_t *pid)
+{
+	char name[] = TW_ASK_PROGRAM;
+	char *argv[] = { name, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int e;
+
+	if (posix_spawn_file_actions_init(&actions) != 0)
+		return ENOMEM;
+	if (posix_spawnattr_init(&attr) != 0) {
+		posix_spawn_file_actions_destroy(&actions);
+		return ENOMEM;
+	}
+	e = set_files(&actions, fd, file);
+	if (e == 0)
+		e = set_signals(&attr);
+	if (e == 0)
+		e = posix_spawn(pid, program, &actions, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return e;
+}
+
+static int send_settings(int fd, const json_t *settings, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	tw_buf_add_json(&b, settings);
+	if (tw_buf_failed(&b))
+		tw_fail(err, TW_NOMEM, "settings");
+	else if (b.len > TW_ASK_SETTINGS_MAX)
+		tw_fail(err, TW_INVALID, "settings of %zu bytes", b.len);
+	else if (send(fd, b.data, b.len, MSG_NOSIGNAL) != (ssize_t)b.len)
+		tw_fail_errno(err, errno, "cannot send settings to '%s'", TW_ASK_PROGRAM);
+	else
+		rc = 0;
+	tw_buf_clear(&b);
+	return rc;
+}
+
+int tw_helper_start(const char *program, const json_t *settings, int file,
+		    struct tw_helper *out, struct tw_err *err)
+{
+	int ends[2], e;
+
+	*out = (struct tw_helper){ .fd = -1 };
+	if (settings == NULL)
+		return tw_fail(err, TW_NOMEM, "settings");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return tw_fail_errno(err, errno, "cannot make a socket");
+	out->fd = ends[0];
+	e = spawn(program, ends[1], file, &out->pid);
+	close(ends[1]);
+	if (e != 0) {
+		out->pid = 0;
+		return tw_fail_errno(err, e, "cannot start '%s'", program);
+	}
+	return send_settings(out->fd, settings, err);
+}
+
+void tw_helper_end(struct tw_helper *h, bool kill_it)
+{
+	if (h->fd >= 0)
+		close(h->fd);
+	if (h->pid > 0 && kill_it)
+		kill(h->pid, SIGKILL);
+	while (h->pid > 0 && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*h = (struct tw_helper){ .fd = -1 };
+}
