@@ -163,8 +163,8 @@ static json_t *describe_zone(const struct tw_zone *z, const struct watched *w)
 
 	return json_pack("{s:s,s:s,s:s,s:s,s:i,s:s,s:b,s:s,s:o,s:o,s:o,s:s}", "zone",
 			 tw_zone_kind_name(z->kind), "covers", covers[z->kind], "name",
-			 z->name, "path", z->path, "package", z->package, "tells",
-			 z->tells_power ? "power" : "energy", "there", w->span.told,
+			 z->name, "path", z->path, "package", z->package, "reports",
+			 z->reports_power ? "power" : "energy", "there", w->span.told,
 			 "why", w->span.told ? "" : w->span.why, "watts",
 			 number_or_null(w->span.told, watts(&w->span)), "update_ms",
 			 number_or_null(known, ms), "window_ms",

@@ -86,7 +86,7 @@ static int take_sample(void *arg, struct tw_exposition_sample *s, struct tw_err 
 	else if (up)
 		copy_label(s, "reason", z->reason, sizeof(z->reason));
 	else {
-		copy_label(s, "tells", text, sizeof(text));
+		copy_label(s, "reports", text, sizeof(text));
 		z->energy = strcmp(text, "energy") == 0;
 		copy_label(s, "window_seconds", text, sizeof(text));
 		if (tw_parse_double(text, strlen(text), &window_s))

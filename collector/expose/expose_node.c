@@ -134,7 +134,8 @@ static void expose_info(const struct tw_exposure *x, const struct tw_power_zone 
 		l.text[1][0] = '\0';
 		if (ms != 0)
 			snprintf(l.text[1], sizeof(l.text[1]), "%g", (double)ms / 1e3);
-		tw_labels_add(&l, "tells", z[i].zone->tells_power ? "power" : "energy");
+		tw_labels_add(&l, "reports",
+			      z[i].zone->reports_power ? "power" : "energy");
 		tw_labels_add(&l, "window_seconds", l.text[1]);
 		if (z[i].zone->origin.source[0] != '\0') {
 			tw_labels_add(&l, "origin", z[i].zone->origin.source);

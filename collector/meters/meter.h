@@ -44,7 +44,7 @@ struct tw_zone_origin {
 /* A zone of a meter. Only its origin changes while the meter is open. */
 struct tw_zone {
 	enum tw_zone_kind kind;
-	bool tells_power;        /* true: readings are power in W; false: energy in uJ */
+	bool reports_power;      /* true: readings are power in W; false: energy in uJ */
 	bool estimated;          /* calculated, not measured: 0 W and jumps are valid */
 	int package;             /* -1: unknown */
 	char name[TW_ZONE_NAME]; /* the meter's own name: "package-0-die-1" */

@@ -221,7 +221,7 @@ static int add_sensor(struct tw_zone_list *l, const char *meter, const char *nam
 	if (chip == NULL)
 		return 0;
 	z.kind = chip->kind;
-	z.tells_power = f->power;
+	z.reports_power = f->power;
 	set_name(&z, name, label);
 	z.package = socket_of(label, chip, package);
 	if (chip->kind == TW_ZONE_SENSOR || chip->kind == TW_ZONE_GPU)

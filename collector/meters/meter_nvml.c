@@ -60,7 +60,7 @@ static void describe(const struct tw_nvml *n, tw_nvml_device d, unsigned index,
 {
 	*z = (struct tw_zone){ .kind = TW_ZONE_GPU,
 			       .package = -1,
-			       .tells_power = !has_energy(n, d) };
+			       .reports_power = !has_energy(n, d) };
 	snprintf(z->name, sizeof(z->name), "gpu-%u", index);
 	snprintf(z->gpu.index, sizeof(z->gpu.index), "%u", index);
 	z->gpu.vendor = "nvidia";
@@ -123,7 +123,7 @@ static bool read_gpu(const struct gpus *g, size_t i, struct tw_reading *out, int
 	unsigned long long mj = 0;
 	unsigned mw = 0;
 
-	if (g->zone[i].tells_power)
+	if (g->zone[i].reports_power)
 		*code = g->nvml->power_mw(gpu->device, &mw);
 	else
 		*code = g->nvml->energy_mj(gpu->device, &mj);

@@ -154,7 +154,8 @@ static int open_own(const struct tw_meter_config *c, const char *meter, const ch
 {
 	const struct tw_own_meter_options *o = c->own_meter;
 	struct tw_zone zone = { .kind = kinds[o->zone],
-				.tells_power = !tw_unit_is_energy((enum tw_unit)o->unit),
+				.reports_power =
+					!tw_unit_is_energy((enum tw_unit)o->unit),
 				.keeps_counting = true,
 				.package = -1,
 				.window_ms = o->window_ms };

@@ -100,7 +100,7 @@ static void take_value(struct polled *s, size_t zone, const struct tw_ask_messag
 	struct answer *a = &s->answer[zone];
 	const uint64_t now = tw_now_ns();
 
-	if ((m->kind == TW_ASK_POWER) != s->zone[zone].tells_power)
+	if ((m->kind == TW_ASK_POWER) != s->zone[zone].reports_power)
 		return;
 	a->known = true;
 	a->power_w = m->power_w;

@@ -17,10 +17,10 @@
 struct tw_err;
 
 /* The zone of a management controller. */
-#define TW_POLLED_PLATFORM                                                    \
-	{                                                                     \
-		.kind = TW_ZONE_PLATFORM, .tells_power = true, .package = -1, \
-		.name = "platform"                                            \
+#define TW_POLLED_PLATFORM                                                      \
+	{                                                                       \
+		.kind = TW_ZONE_PLATFORM, .reports_power = true, .package = -1, \
+		.name = "platform"                                              \
 	}
 
 struct tw_polled_config {

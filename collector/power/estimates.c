@@ -150,7 +150,7 @@ static void add_zones(struct tw_estimates *e)
 				continue;
 			has[c] = true;
 			*z = (struct tw_zone){ .kind = kind_of[c],
-					       .tells_power = true,
+					       .reports_power = true,
 					       .estimated = true,
 					       .package = -1 };
 			snprintf(z->name, sizeof(z->name), "%s", tw_component_name(c));

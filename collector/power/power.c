@@ -332,7 +332,7 @@ static double load_of(const struct tw_zone *z, const struct tw_reading *r, doubl
 /* True if a zone without a reading may well use no power. */
 static bool may_be_silent(const struct tw_power_zone *z, const struct tw_reading *r)
 {
-	const bool rests = r->there && (!z->zone->tells_power || !(r->power_w > 0));
+	const bool rests = r->there && (!z->zone->reports_power || !(r->power_w > 0));
 
 	if (z->seen)
 		return rests && z->zone->kind == TW_ZONE_GPU;
@@ -350,7 +350,7 @@ static void note_told(struct tw_power_zone *z, bool told, const struct tw_readin
 		z->tried++;
 	z->silent = z->tried == TW_POWER_WAIT_TICKS && may_be_silent(z, r);
 	/* A power has no energy of the time that its zone was silent. */
-	if (z->silent && z->zone->tells_power)
+	if (z->silent && z->zone->reports_power)
 		z->track.based = false;
 }
 

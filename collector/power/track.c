@@ -244,8 +244,8 @@ struct tw_span tw_track_take(struct tw_track *t, const struct tw_zone *z,
 
 	t->awake_ns += tick_ns;
 	if (r->there)
-		s = z->tells_power ? take_power(t, z, r, tick_ns)
-				   : take_energy(t, z, r->energy_uj, now_ns, tick_ns);
+		s = z->reports_power ? take_power(t, z, r, tick_ns)
+				     : take_energy(t, z, r->energy_uj, now_ns, tick_ns);
 	s.gap = s.told && !s.lost && t->gap_ns > 0;
 	t->gap_ns = s.told ? 0 : t->gap_ns + tick_ns;
 	return s;
@@ -257,7 +257,7 @@ void tw_track_watch(struct tw_track *t, const struct tw_zone *z,
 	uint64_t growth_uj = 0;
 	bool wrapped = false;
 
-	if (!r->there || !t->based || z->tells_power || z->range_uj == 0 ||
+	if (!r->there || !t->based || z->reports_power || z->range_uj == 0 ||
 	    r->energy_uj > z->range_uj)
 		return;
 	if (!add_growth(t, z, r->energy_uj, &growth_uj, &wrapped) ||

@@ -158,7 +158,7 @@ class Collector(http.server.BaseHTTPRequestHandler):
     METRICS = "".join(
         f'tallywatt_node_energy_joules_total{{{labels},mode="dynamic"}} 5\n'
         f'tallywatt_node_power_watts{{{labels}}} 21.5\n'
-        f'tallywatt_meter_info{{{labels},tells="power",window_seconds=""}} 1\n'
+        f'tallywatt_meter_info{{{labels},reports="power",window_seconds=""}} 1\n'
         for labels in ('zone="package",name="package-0",path="p",source="rapl-sysfs"',
                        'zone="platform",name="platform",path="ask-plug",source="plug"'))
 

@@ -92,13 +92,13 @@ class Redfish(Asked):
         self.assertLess(joules, 344.5 * (time.monotonic() - began + 1))
         self.assertGreater(joules, 344.5 * (ended - asked - 1))
         info = self.samples_of(daemon, "tallywatt_meter_info")
-        self.assertEqual([(has["tells"], has["window_seconds"], has["path"]) for has, _ in info],
+        self.assertEqual([(has["reports"], has["window_seconds"], has["path"]) for has, _ in info],
                          [("power", "1800", f"{V1}/Chassis/1U/Power")])
         self.assertEqual([(has["source"], has["bmc_id"], has["chassis_id"]) for has, _ in
                           self.samples_of(daemon, "kepler_platform_watts")],
                          [("redfish", bmc.url.split("://")[1], "1U")])
 
-    def test_supplies_add_up_where_nothing_else_tells_power(self):
+    def test_supplies_add_up_where_nothing_else_reports_power(self):
         bmc = self.controller()
         bmc.have(supplies("2U", [215.25, 0.5]))
         daemon = self.ask(bmc)

@@ -63,7 +63,7 @@ class Command(OwnMeter):
                             "--compat", "kepler")
         self.wait_watts(daemon, 42.5, "rack-7.pdu", "package")
         (has, _), = self.of_meter(daemon, "tallywatt_meter_info", "rack-7.pdu")
-        self.assertEqual((has["path"], has["tells"], has["window_seconds"]), (path, "power", "5"))
+        self.assertEqual((has["path"], has["reports"], has["window_seconds"]), (path, "power", "5"))
         before = self.node_joules(daemon)
         wait_until(lambda: self.node_joules(daemon) > before, "energy grows")
 

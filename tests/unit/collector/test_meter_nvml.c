@@ -72,9 +72,9 @@ static void gpus_have_energy_or_power_and_their_names(void **state)
 	assert_string_equal(z->gpu.uuid, "GPU-a");
 	assert_string_equal(z->gpu.model, "Tesla V100");
 	assert_string_equal(z->path, "nvml:GPU-a");
-	assert_false(z->tells_power);
+	assert_false(z->reports_power);
 	assert_null(z->note);
-	assert_true(meters_zone(f, "gpu-1", -1)->zone->tells_power);
+	assert_true(meters_zone(f, "gpu-1", -1)->zone->reports_power);
 	meters_tick(f);
 	tell(f, "gpu GPU-a Tesla V100\nenergy 75000\npower 1\n"
 		"gpu GPU-b Tesla P4\npower 20000\n");

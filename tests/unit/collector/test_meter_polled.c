@@ -31,7 +31,7 @@ static int open_asked(const char *tells, uint64_t hold_ms, bool needed, void **s
 	const struct tw_ask_config ask = helper();
 	const struct tw_meter_config c = { .ask = &ask };
 	const struct tw_zone zone = { .kind = TW_ZONE_PLATFORM,
-				      .tells_power = true,
+				      .reports_power = true,
 				      .package = -1,
 				      .name = "platform",
 				      .path = "https://bmc" };
@@ -94,7 +94,7 @@ static void the_first_answer_is_waited_for(void **state)
 	assert_string_equal(z[0].name, "1U");
 	assert_string_equal(z[1].path, "/Chassis/2U");
 	assert_int_equal(z[0].kind, TW_ZONE_PLATFORM);
-	assert_true(z[0].tells_power);
+	assert_true(z[0].reports_power);
 	assert_int_equal(z[0].package, -1);
 	read_until(asked, r, is_there);
 	assert_float_equal(r[0].power_w, 100, 0);
@@ -280,7 +280,7 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 
 static void an_answer_read_twice_counts_once(void **state)
 {
-	const struct tw_zone z = { .kind = TW_ZONE_PLATFORM, .tells_power = true };
+	const struct tw_zone z = { .kind = TW_ZONE_PLATFORM, .reports_power = true };
 	struct tw_reading r = { .there = true, .power_w = 20, .sample = 1 };
 	struct tw_track t = { 0 };
 

@@ -45,7 +45,7 @@ static void assert_reads_not(struct tw_redfish *r, const char *why)
 	assert_string_equal(err.text, why);
 }
 
-static void supplies_add_up_where_nothing_else_tells_power(void **state)
+static void supplies_add_up_where_nothing_else_reports_power(void **state)
 {
 	struct tw_err err = { 0 };
 	struct tw_redfish r;
@@ -142,7 +142,7 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(supplies_add_up_where_nothing_else_tells_power),
+		cmocka_unit_test(supplies_add_up_where_nothing_else_reports_power),
 		cmocka_unit_test(a_supply_without_input_makes_no_gap),
 		cmocka_unit_test(a_chassis_s_own_power_is_believed_before_its_supplies),
 		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),

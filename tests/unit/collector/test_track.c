@@ -17,7 +17,7 @@ struct tracked {
 static struct tracked of_power(void)
 {
 	return (struct tracked){ .zone = { .kind = TW_ZONE_PLATFORM,
-					   .tells_power = true },
+					   .reports_power = true },
 				 .now_ns = 100 * S };
 }
 
