@@ -277,7 +277,7 @@ out:
  * Idle power is constant, so w[u] is the package's part in the sum of minimum powers.
  */
 
-static double find_least(const double *v, size_t rows)
+double tw_isolate_least(const double *v, size_t rows)
 {
 	double least = v[0];
 
@@ -298,7 +298,7 @@ static void subtract_from_packages(struct tw_dataset *d, enum tw_component c,
 	for (size_t i = 0; i < d->cols; i++) {
 		if (!tw_is_package_power(d->col[i].name, c))
 			continue;
-		least += find_least(d->col[i].v, d->rows);
+		least += tw_isolate_least(d->col[i].v, d->rows);
 		packages++;
 	}
 	for (size_t i = 0; i < d->cols; i++) {
@@ -306,7 +306,8 @@ static void subtract_from_packages(struct tw_dataset *d, enum tw_component c,
 
 		if (!tw_is_package_power(d->col[i].name, c))
 			continue;
-		part = least > 0.0 ? find_least(v, d->rows) / least : 1.0 / packages;
+		part = least > 0.0 ? tw_isolate_least(v, d->rows) / least
+				   : 1.0 / packages;
 		for (size_t r = 0; r < d->rows; r++)
 			v[r] -= part * (before[r] - after[r]);
 	}

@@ -115,6 +115,9 @@ bool tw_isolate_is_of_node(const char *column);
 int tw_isolate_power(const struct tw_dataset *d, const struct tw_energy_source *source,
 		     double **out, struct tw_err *err);
 
+/* The lowest of `rows` powers, at least one. */
+double tw_isolate_least(const double *watts, size_t rows);
+
 /* Column of a background feature: "background/cpu_cycles". */
 #define TW_BACKGROUND_PREFIX "background/"
 
