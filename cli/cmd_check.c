@@ -2,6 +2,7 @@
 /* tallywatt check: which metrics a Prometheus response has, and which are not all 0. */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -27,12 +28,9 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	TW_OPT_ROW_REQUIRED(struct config, "input", input, "FILE",
-			    "Prometheus response to check"),
-	{ .name = "json",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, json),
-	  .help = "print JSON" },
+	{ TW_ROW(TEXT, "input", input, "FILE", "Prometheus response to check"),
+	  .required = true },
+	TW_ROW_JSON,
 };
 
 static const struct tw_opts opts = {
@@ -41,7 +39,7 @@ static const struct tw_opts opts = {
 		"Count the series of a Prometheus response, and those that are not all "
 		"0.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 struct metric {

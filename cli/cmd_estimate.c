@@ -4,6 +4,7 @@
 #include "cli/estimate_pipeline.h"
 #include "estimator/client.h"
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -31,40 +32,40 @@ struct config {
 
 static const char *const outputs[] = { "AbsPower", "DynPower", NULL };
 
-#define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
-
 static const struct tw_opt options[] = {
-	TEXT("socket", socket, "PATH", "socket of the estimator to ask"),
-	TEXT("model", model, "DIR|ZIP", "model to use, without an estimator"),
-	TEXT("metrics", metrics, "NAME,..", "features, in the order of the values"),
-	TEXT("values", values, "X,..[;X,..]", "rows of values; ';' between rows"),
-	TEXT("csv", csv, "FILE", "file with rows and a header, instead of --values"),
-	{ .name = "output-type",
-	  .type = TW_OPT_CHOICE,
-	  .offset = offsetof(struct config, output),
-	  .fallback = "AbsPower",
-	  .arg = "TYPE",
-	  .help = "AbsPower (a node) or DynPower (a workload); with --socket",
-	  .choices = outputs },
-	TEXT("source", source, "NAME", "energy source [rapl-sysfs]; with --socket"),
-	TEXT("trainer", trainer, "NAME", "only a model of this trainer; with --socket"),
-	TEXT("filter", filter, "FILTER", "\"mae:10;features:a,b\"; with --socket"),
-	TEXT("pipeline", pipeline, "DIR", "or all models of this pipeline, with --input"),
-	TEXT("input", input, "FILE", "response or table to predict by --pipeline"),
-	TEXT("machine", machine, "NAME", "machine to use, if the response has several"),
-	TEXT("predictions", predictions, "FILE",
-	     "file to write each row's prediction to, as CSV"),
-	{ .name = "json",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, json),
-	  .help = "print JSON instead of a table" },
+	{ TW_ROW(TEXT, "socket", socket, "PATH", "socket of the estimator to ask") },
+	{ TW_ROW(TEXT, "model", model, "DIR|ZIP", "model to use, without an estimator") },
+	{ TW_ROW(TEXT, "metrics", metrics, "NAME,..",
+		 "features, in the order of the values") },
+	{ TW_ROW(TEXT, "values", values, "X,..[;X,..]",
+		 "rows of values; ';' between rows") },
+	{ TW_ROW(TEXT, "csv", csv, "FILE",
+		 "file with rows and a header, instead of --values") },
+	{ TW_ROW(CHOICE, "output-type", output, "TYPE",
+		 "AbsPower (a node) or DynPower (a workload); with --socket"),
+	  .fallback = "AbsPower", .choices = outputs },
+	{ TW_ROW(TEXT, "source", source, "NAME",
+		 "energy source [rapl-sysfs]; with --socket") },
+	{ TW_ROW(TEXT, "trainer", trainer, "NAME",
+		 "only a model of this trainer; with --socket") },
+	{ TW_ROW(TEXT, "filter", filter, "FILTER",
+		 "\"mae:10;features:a,b\"; with --socket") },
+	{ TW_ROW(TEXT, "pipeline", pipeline, "DIR",
+		 "or all models of this pipeline, with --input") },
+	{ TW_ROW(TEXT, "input", input, "FILE",
+		 "response or table to predict by --pipeline") },
+	{ TW_ROW(TEXT, "machine", machine, "NAME",
+		 "machine to use, if the response has several") },
+	{ TW_ROW(TEXT, "predictions", predictions, "FILE",
+		 "file to write each row's prediction to, as CSV") },
+	{ TW_ROW(BOOL, "json", json, NULL, "print JSON instead of a table") },
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt estimate",
 	.summary = "Predict the watts of rows of features.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 struct table {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "collector/power/features.h"
 #include "collector/power/node.h"
@@ -32,54 +33,23 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	{ .name = "model-db",
-	  .env = "TW_MODEL_DB",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, model_db),
-	  .fallback = TW_MODEL_DB,
-	  .arg = "DIR",
-	  .help = "model database to choose from" },
-	{ .name = "source",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, source),
-	  .fallback = "rapl-sysfs",
-	  .arg = "NAME",
-	  .help = "energy source" },
-	{ .name = "output-type",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, output),
-	  .fallback = "AbsPower",
-	  .arg = "TYPE",
-	  .help = "AbsPower or DynPower" },
-	{ .name = "metrics",
-	  .type = TW_OPT_LIST,
-	  .offset = offsetof(struct config, metrics),
-	  .arg = "NAME,...",
-	  .help = "features of the machine (default: those of tw-collector on this "
-		  "machine, "
-		  "without hardware counters)" },
-	{ .name = "cores",
-	  .type = TW_OPT_U32,
-	  .offset = offsetof(struct config, cores),
-	  .fallback = "0",
-	  .arg = "N",
-	  .help = "cores of the machine; 0: those of this machine" },
-	{ .name = "trainer",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, trainer),
-	  .arg = "NAME",
-	  .help = "only models of this trainer" },
-	{ .name = "filter",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, filter),
-	  .arg = "TEXT",
-	  .help = "only models within these errors: mae:5;mape:10" },
-	{ .name = "rows",
-	  .type = TW_OPT_U32,
-	  .offset = offsetof(struct config, rows),
-	  .fallback = "12",
-	  .arg = "N",
-	  .help = "number of other models to show; 0: all" },
+	{ TW_ROW(TEXT, "model-db", model_db, "DIR", "model database to choose from"),
+	  .env = "TW_MODEL_DB", .fallback = TW_MODEL_DB },
+	{ TW_ROW(TEXT, "source", source, "NAME", "energy source"),
+	  .fallback = "rapl-sysfs" },
+	{ TW_ROW(TEXT, "output-type", output, "TYPE", "AbsPower or DynPower"),
+	  .fallback = "AbsPower" },
+	{ TW_ROW(LIST, "metrics", metrics, "NAME,...",
+		 "features of the machine (default: those of tw-collector on this "
+		 "machine, without hardware counters)") },
+	{ TW_ROW(U32, "cores", cores, "N",
+		 "cores of the machine; 0: those of this machine"),
+	  .fallback = "0" },
+	{ TW_ROW(TEXT, "trainer", trainer, "NAME", "only models of this trainer") },
+	{ TW_ROW(TEXT, "filter", filter, "TEXT",
+		 "only models within these errors: mae:5;mape:10") },
+	{ TW_ROW(U32, "rows", rows, "N", "number of other models to show; 0: all"),
+	  .fallback = "12" },
 };
 
 static const struct tw_opts opts = {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_credentials.h"
+#include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
@@ -31,18 +33,10 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	{ .name = "to",
-	  .env = "TW_MODEL_DB",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, to),
-	  .arg = "DB",
-	  .required = true,
-	  .help = "directory of the model database" },
-	{ .name = "name",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, name),
-	  .arg = "NAME",
-	  .help = "name of the pipeline [name of its directory, zip or URL]" },
+	{ TW_ROW(TEXT, "to", to, "DB", "directory of the model database"),
+	  .env = "TW_MODEL_DB", .required = true },
+	{ TW_ROW(TEXT, "name", name, "NAME",
+		 "name of the pipeline [name of its directory, zip or URL]") },
 	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
@@ -51,7 +45,7 @@ static const struct tw_opts opts = {
 	.operands = "DIR|ZIP|URL",
 	.summary = "Convert pipelines of kepler-model-server: one, or a database.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 /* The state of an import. */

@@ -16,33 +16,22 @@ struct tw_isolation_texts {
 };
 
 /* Rows of an option table. The config has a struct tw_isolation_texts named isolation. */
-#define TW_ISOLATION_OPTS(config)                                                     \
-	{ .name = "idle",                                                             \
-	  .type = TW_OPT_TEXT,                                                        \
-	  .offset = offsetof(config, isolation.idle),                                 \
-	  .arg = "FILE",                                                              \
-	  .help = "response of the machine at rest, for ProfileBackgroundIsolator" }, \
-		{ .name = "profile",                                                  \
-		  .type = TW_OPT_TEXT,                                                \
-		  .offset = offsetof(config, isolation.profile),                      \
-		  .arg = "FILE",                                                      \
-		  .help = "or its profile.json (tallywatt profile)" },                \
-		{ .name = "target-hints",                                             \
-		  .type = TW_OPT_TEXT,                                                \
-		  .offset = offsetof(config, isolation.target_hints),                 \
-		  .arg = "TEXTS",                                                     \
-		  .help = "for TrainIsolator: workloads to train on, by "             \
-			  "comma-separated parts of their names" },                   \
-		{ .name = "bg-hints",                                                 \
-		  .type = TW_OPT_TEXT,                                                \
-		  .offset = offsetof(config, isolation.bg_hints),                     \
-		  .arg = "TEXTS",                                                     \
-		  .help = "or workloads that are background" },                       \
-	{                                                                             \
-		.name = "abs-pipeline", .type = TW_OPT_TEXT,                          \
-		.offset = offsetof(config, isolation.abs_pipeline), .arg = "NAME",    \
-		.help = "for TrainIsolator: pipeline of the model database whose "    \
-			"AbsPower models estimate the background"                     \
+#define TW_ISOLATION_OPTS(config)                                                        \
+	{ TW_OPT_ROW(                                                                    \
+		config, TEXT, "idle", isolation.idle, "FILE",                            \
+		"response of the machine at rest, for ProfileBackgroundIsolator") },     \
+		{ TW_OPT_ROW(config, TEXT, "profile", isolation.profile, "FILE",         \
+			     "or its profile.json (tallywatt profile)") },               \
+		{ TW_OPT_ROW(config, TEXT, "target-hints", isolation.target_hints,       \
+			     "TEXTS",                                                    \
+			     "for TrainIsolator: workloads to train on, by "             \
+			     "comma-separated parts of their names") },                  \
+		{ TW_OPT_ROW(config, TEXT, "bg-hints", isolation.bg_hints, "TEXTS",      \
+			     "or workloads that are background") },                      \
+	{                                                                                \
+		TW_OPT_ROW(config, TEXT, "abs-pipeline", isolation.abs_pipeline, "NAME", \
+			   "for TrainIsolator: pipeline of the model database whose "    \
+			   "AbsPower models estimate the background")                    \
 	}
 
 /* The files that the options name, read. All zero bytes is empty. */

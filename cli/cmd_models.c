@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
@@ -18,24 +20,16 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	{ .name = "model-db",
-	  .env = "TW_MODEL_DB",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, model_db),
-	  .fallback = TW_MODEL_DB,
-	  .arg = "DIR",
-	  .help = "model database to list" },
-	{ .name = "json",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, json),
-	  .help = "print JSON" },
+	{ TW_ROW(TEXT, "model-db", model_db, "DIR", "model database to list"),
+	  .env = "TW_MODEL_DB", .fallback = TW_MODEL_DB },
+	TW_ROW_JSON,
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt models",
 	.summary = "List the models of a model database.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static void refused(void *arg, const char *path, const struct tw_err *why)

@@ -2,6 +2,7 @@
 /* tallywatt plot: a model's validation rows, or a table of features and power, as SVG. */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -27,26 +28,22 @@ struct config {
 	struct tw_strs columns;
 };
 
-#define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
-
 static const struct tw_opt options[] = {
-	TEXT("model", model, "ZIP",
-	     "draw the validation rows of this model of a database"),
-	TEXT("csv", csv, "FILE", "or draw the columns of this table over time"),
-	{ .name = "columns",
-	  .type = TW_OPT_LIST,
-	  .offset = offsetof(struct config, columns),
-	  .arg = "NAME,...",
-	  .help = "columns of --csv (default: those of power)" },
-	TW_OPT_ROW_REQUIRED(struct config, "output", output, "DIR",
-			    "directory to write the SVG files to"),
+	{ TW_ROW(TEXT, "model", model, "ZIP",
+		 "draw the validation rows of this model of a database") },
+	{ TW_ROW(TEXT, "csv", csv, "FILE",
+		 "or draw the columns of this table over time") },
+	{ TW_ROW(LIST, "columns", columns, "NAME,...",
+		 "columns of --csv (default: those of power)") },
+	{ TW_ROW(TEXT, "output", output, "DIR", "directory to write the SVG files to"),
+	  .required = true },
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt plot",
 	.summary = "Draw a model's estimate, error and power curve, or recorded data.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 /* Write DIR/NAME.svg, and print its path. */

@@ -4,6 +4,7 @@
 #include "collector/ask/ask_options.h"
 #include "collector/probe.h"
 #include "collector/system/roots.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
@@ -27,43 +28,23 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	TW_OPTS_MACHINE(struct config),
-	TW_OPT_MACHINE_DIR(struct config, "dev", dev, "/dev", "its /dev"),
-	{ .name = "powercap",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, powercap),
-	  .arg = "DIR",
-	  .help = "powercap directory [below --sys]" },
-	{ .name = "model",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, model),
-	  .arg = "PATH",
-	  .help = "trained model for estimates" },
-	{ .name = "nvml",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, nvml),
-	  .fallback = "libnvidia-ml.so.1",
-	  .arg = "FILE",
-	  .help = "path of libnvidia-ml" },
+	TW_OPTS_MACHINE_METERS,
+	{ TW_ROW(TEXT, "model", model, "PATH", "trained model for estimates") },
+	{ TW_ROW(TEXT, "nvml", nvml, "FILE", "path of libnvidia-ml"),
+	  .fallback = "libnvidia-ml.so.1" },
 	TW_OPTS_REDFISH(struct config),
 	TW_OPTS_OWN_METER(struct config),
-	{ .name = "watch",
-	  .type = TW_OPT_DURATION_MS,
-	  .offset = offsetof(struct config, watch_ms),
-	  .fallback = "2s",
-	  .arg = "TIME",
-	  .help = "watch the meters for this time, at most 10m" },
-	{ .name = "json",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, json),
-	  .help = "print a JSON object instead of a table" },
+	{ TW_ROW(DURATION_MS, "watch", watch_ms, "TIME",
+		 "watch the meters for this time, at most 10m"),
+	  .fallback = "2s" },
+	{ TW_ROW(BOOL, "json", json, NULL, "print a JSON object instead of a table") },
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt probe",
 	.summary = "Report the meters and counters that tw-collector finds here.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static uint64_t wait_a_little(void *arg)

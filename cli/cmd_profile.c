@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -18,34 +20,21 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	{ .name = "input",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, input),
-	  .arg = "FILE",
-	  .required = true,
-	  .help = "Prometheus response of the machine at rest" },
-	{ .name = "machine",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, machine),
-	  .arg = "NAME",
-	  .help = "only this machine [all, each a node type]" },
-	{ .name = "source",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, source),
-	  .arg = "NAME",
-	  .help = "energy source of a name of your own, too" },
-	{ .name = "output",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, output),
-	  .arg = "FILE",
-	  .help = "output file [stdout]" },
+	{ TW_ROW(TEXT, "input", input, "FILE",
+		 "Prometheus response of the machine at rest"),
+	  .required = true },
+	{ TW_ROW(TEXT, "machine", machine, "NAME",
+		 "only this machine [all, each a node type]") },
+	{ TW_ROW(TEXT, "source", source, "NAME",
+		 "energy source of a name of your own, too") },
+	{ TW_ROW(TEXT, "output", output, "FILE", "output file [stdout]") },
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt profile",
 	.summary = "Report the power of machines at rest, and their workloads.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static int read_profile(const struct config *c, struct tw_profile *out,

@@ -2,6 +2,7 @@
 #include "cli/cmd_credentials.h"
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/url.h"
@@ -25,19 +26,14 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	TW_OPT_TO(struct config),
-	{ .name = "name",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, name),
-	  .arg = "NAME",
-	  .help = "name of the pipeline [name of the directory or zip]" },
+	TW_OPT_TO,
+	{ TW_ROW(TEXT, "name", name, "NAME",
+		 "name of the pipeline [name of the directory or zip]") },
 	TW_OPTS_SIGN(struct config),
-	TW_OPTS_SIGNED_BY(struct config),
-	{ .name = "allow-downgrade",
-	  .env = "TW_ALLOW_DOWNGRADE",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, allow_downgrade),
-	  .help = "replace a newer version in a model database's directory" },
+	TW_OPTS_SIGNED_BY,
+	{ TW_ROW(BOOL, "allow-downgrade", allow_downgrade, NULL,
+		 "replace a newer version in a model database's directory"),
+	  .env = "TW_ALLOW_DOWNGRADE" },
 	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
@@ -46,7 +42,7 @@ static const struct tw_opts opts = {
 	.operands = "DIR|ZIP",
 	.summary = "Check a pipeline, sign it on request, and publish it.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 /* Sign the pipeline with a new version; the receiver refuses one that is not later. */

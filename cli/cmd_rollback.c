@@ -2,6 +2,7 @@
 #include "cli/cmd_credentials.h"
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/url.h"
@@ -21,8 +22,8 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	TW_OPT_TO(struct config),
-	TW_OPTS_SIGNED_BY(struct config),
+	TW_OPT_TO,
+	TW_OPTS_SIGNED_BY,
 	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
@@ -31,7 +32,7 @@ static const struct tw_opts opts = {
 	.operands = "PIPELINE",
 	.summary = "Exchange a pipeline with its previous version.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static int take_operands(void *config, char **operand, size_t count, struct tw_err *err)

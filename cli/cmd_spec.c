@@ -22,28 +22,20 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	TW_OPTS_MACHINE(struct config),
-	{ .name = "node-types",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, node_types),
-	  .arg = "FILE",
-	  .help = "print the node type of this machine in this node_type_index.json" },
-	{ .name = "processor",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, processor),
-	  .help = "print the known facts about the processor, and their source" },
-	{ .name = "name",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, name),
-	  .arg = "TEXT",
-	  .help = "print it of the processor with this name instead" },
+	TW_OPTS_MACHINE,
+	{ TW_ROW(TEXT, "node-types", node_types, "FILE",
+		 "print the node type of this machine in this node_type_index.json") },
+	{ TW_ROW(BOOL, "processor", processor, NULL,
+		 "print the known facts about the processor, and their source") },
+	{ TW_ROW(TEXT, "name", name, "TEXT",
+		 "print it of the processor with this name instead") },
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt spec",
 	.summary = "Print the machine spec by which models are chosen.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 /* {"node_type":5,"uncertainty":0,"looseness":0.1} */

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/evaluate.h"
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
@@ -27,29 +28,22 @@ struct config {
 	struct tw_evaluation judge;
 };
 
-#define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
-
 static const struct tw_opt options[] = {
-	{ .name = "model",
-	  .type = TW_OPT_LIST,
-	  .offset = offsetof(struct config, models),
-	  .arg = "DIR|ZIP,..",
-	  .required = true,
-	  .help = "models to evaluate" },
-	TW_OPT_ROW_REQUIRED(struct config, "input", input, "FILE",
-			    "Prometheus response or table (CSV) to evaluate on"),
-	TEXT("machine", machine, "NAME", "machine to use, if the response has several"),
-	TEXT("isolator", isolator, "NAME",
-	     "isolator of DynPower models (default: the isolator of the model's "
-	     "training)"),
+	{ TW_ROW(LIST, "model", models, "DIR|ZIP,..", "models to evaluate"),
+	  .required = true },
+	{ TW_ROW(TEXT, "input", input, "FILE",
+		 "Prometheus response or table (CSV) to evaluate on"),
+	  .required = true },
+	{ TW_ROW(TEXT, "machine", machine, "NAME",
+		 "machine to use, if the response has several") },
+	{ TW_ROW(TEXT, "isolator", isolator, "NAME",
+		 "isolator of DynPower models (default: the isolator of the model's "
+		 "training)") },
 	TW_ISOLATION_OPTS(struct config),
-	TEXT("model-db", model_db, "DIR", "model database of --abs-pipeline"),
-	TEXT("workloads", workloads, "FILE",
-	     "evaluate also by workload: CSV with workload, start, end"),
-	{ .name = "json",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, json),
-	  .help = "print JSON" },
+	{ TW_ROW(TEXT, "model-db", model_db, "DIR", "model database of --abs-pipeline") },
+	{ TW_ROW(TEXT, "workloads", workloads, "FILE",
+		 "evaluate also by workload: CSV with workload, start, end") },
+	TW_ROW_JSON,
 	TW_OPTS_SERIES(struct config, resets, vm_metrics, gauges, correct_lag),
 };
 
@@ -57,7 +51,7 @@ static const struct tw_opts opts = {
 	.program = "tallywatt validate",
 	.summary = "Evaluate models against a recording.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static int check_use(void *config, struct tw_err *err)

@@ -4,6 +4,7 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "collector/system/roots.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -42,61 +43,39 @@ struct config {
 	double error, load_of_csv;
 };
 
-#define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
-
 static const struct tw_opt options[] = {
-	{ .name = "model-db",
-	  .env = "TW_MODEL_DB",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, model_db),
-	  .arg = "DB",
-	  .required = true,
-	  .help = "publish to this model database" },
-	{ .name = "prior",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, prior),
-	  .fallback = TW_MODEL_DB,
-	  .arg = "DB",
-	  .help = "model database with the prior, if --model-db has none" },
-	{ .name = "name",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, name),
-	  .fallback = "calibrated",
-	  .arg = "NAME",
-	  .help = "name of the pipeline, which is replaced" },
-	TEXT("idle", idle, "W", "power of the machine at rest"),
-	TEXT("full", full, "W", "power of the machine at full load"),
-	{ .name = "at",
-	  .type = TW_OPT_LIST,
-	  .offset = offsetof(struct config, at),
-	  .arg = "LOAD=W,...",
-	  .help = "power at other loads, in percent: 50=120" },
-	TEXT("csv", csv, "FILE", "a wattmeter's CSV: columns watts and cpu (percent)"),
-	TEXT("csv-load", csv_load, "LOAD", "load of all rows of --csv, in percent"),
-	{ .name = "for",
-	  .type = TW_OPT_DURATION_MS,
-	  .offset = offsetof(struct config, for_ms),
-	  .fallback = "60s",
-	  .arg = "TIME",
-	  .help = "length of a recording by a meter of this machine" },
-	{ .name = "meter-error",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, meter_error),
-	  .fallback = "1",
-	  .arg = "PERCENT",
-	  .help = "standard error of the readings" },
-	TEXT("spec", spec, "FILE", "spec of the machine (JSON); else this machine's"),
+	{ TW_ROW(TEXT, "model-db", model_db, "DB", "publish to this model database"),
+	  .env = "TW_MODEL_DB", .required = true },
+	{ TW_ROW(TEXT, "prior", prior, "DB",
+		 "model database with the prior, if --model-db has none"),
+	  .fallback = TW_MODEL_DB },
+	{ TW_ROW(TEXT, "name", name, "NAME", "name of the pipeline, which is replaced"),
+	  .fallback = "calibrated" },
+	{ TW_ROW(TEXT, "idle", idle, "W", "power of the machine at rest") },
+	{ TW_ROW(TEXT, "full", full, "W", "power of the machine at full load") },
+	{ TW_ROW(LIST, "at", at, "LOAD=W,...",
+		 "power at other loads, in percent: 50=120") },
+	{ TW_ROW(TEXT, "csv", csv, "FILE",
+		 "a wattmeter's CSV: columns watts and cpu (percent)") },
+	{ TW_ROW(TEXT, "csv-load", csv_load, "LOAD",
+		 "load of all rows of --csv, in percent") },
+	{ TW_ROW(DURATION_MS, "for", for_ms, "TIME",
+		 "length of a recording by a meter of this machine"),
+	  .fallback = "60s" },
+	{ TW_ROW(TEXT, "meter-error", meter_error, "PERCENT",
+		 "standard error of the readings"),
+	  .fallback = "1" },
+	{ TW_ROW(TEXT, "spec", spec, "FILE",
+		 "spec of the machine (JSON); else this machine's") },
 	TW_OPTS_SIGN(struct config),
-	TW_OPTS_MACHINE(struct config),
-	TW_OPT_MACHINE_DIR(struct config, "dev", dev, "/dev", "its /dev"),
-	TEXT("powercap", powercap, "DIR", "powercap directory [below --sys]"),
+	TW_OPTS_MACHINE_METERS,
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt calibrate",
 	.summary = "Fit the prior to this machine by a few readings of its power.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static void say(const char *text)

@@ -11,6 +11,7 @@
 #include "collector/probe.h"
 #include "collector/system/roots.h"
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -65,71 +66,39 @@ struct config {
 	const struct tw_feature_group *of;
 };
 
-#define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
-
 static const struct tw_opt options[] = {
-	{ .name = "url",
-	  .env = "TW_COLLECTOR_URL",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, url),
-	  .fallback = "http://127.0.0.1:8103",
-	  .arg = "URL",
-	  .help = "URL of the tw-collector that runs on this machine" },
-	{ .name = "dir",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, dir),
-	  .fallback = "engage",
-	  .arg = "DIR",
-	  .help = "directory of the recording and the report" },
-	{ .name = "model-db",
-	  .env = "TW_MODEL_DB",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, model_db),
-	  .arg = "DB",
-	  .help = "publish to this model database [DIR/models]" },
-	{ .name = "name",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, name),
-	  .fallback = "this-machine",
-	  .arg = "NAME",
-	  .help = "name of the pipeline, which is replaced" },
-	{ .name = "phase",
-	  .type = TW_OPT_DURATION_MS,
-	  .offset = offsetof(struct config, phase_ms),
-	  .fallback = "60s",
-	  .arg = "TIME",
-	  .help = "length of each workload" },
-	{ .name = "interval",
-	  .type = TW_OPT_DURATION_MS,
-	  .offset = offsetof(struct config, interval_ms),
-	  .fallback = "3s",
-	  .arg = "TIME",
-	  .help = "time between scrapes: the collector's interval" },
-	{ .name = "load",
-	  .type = TW_OPT_CHOICE,
-	  .offset = offsetof(struct config, load),
-	  .fallback = "auto",
-	  .arg = "HOW",
-	  .choices = load_names,
-	  .help = "workloads: stress-ng, own, or auto (stress-ng where installed)" },
-	{ .name = "trainers",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, trainers),
-	  .fallback = "AutoTrainer,LinearRegressionTrainer",
-	  .arg = "NAMES",
-	  .help = "trainers, separated by commas" },
-	TEXT("source", source, "SOURCE", "energy source; else the first that measures"),
-	TEXT("group", group, "GROUP", "feature group; else each of the recording"),
-	TW_OPTS_MACHINE(struct config),
-	TW_OPT_MACHINE_DIR(struct config, "dev", dev, "/dev", "its /dev"),
-	TEXT("powercap", powercap, "DIR", "powercap directory [below --sys]"),
+	{ TW_ROW(TEXT, "url", url, "URL",
+		 "URL of the tw-collector that runs on this machine"),
+	  .env = "TW_COLLECTOR_URL", .fallback = "http://127.0.0.1:8103" },
+	{ TW_ROW(TEXT, "dir", dir, "DIR", "directory of the recording and the report"),
+	  .fallback = "engage" },
+	{ TW_ROW(TEXT, "model-db", model_db, "DB",
+		 "publish to this model database [DIR/models]"),
+	  .env = "TW_MODEL_DB" },
+	{ TW_ROW(TEXT, "name", name, "NAME", "name of the pipeline, which is replaced"),
+	  .fallback = "this-machine" },
+	{ TW_ROW(DURATION_MS, "phase", phase_ms, "TIME", "length of each workload"),
+	  .fallback = "60s" },
+	{ TW_ROW(DURATION_MS, "interval", interval_ms, "TIME",
+		 "time between scrapes: the collector's interval"),
+	  .fallback = "3s" },
+	{ TW_ROW(CHOICE, "load", load, "HOW",
+		 "workloads: stress-ng, own, or auto (stress-ng where installed)"),
+	  .fallback = "auto", .choices = load_names },
+	{ TW_ROW(TEXT, "trainers", trainers, "NAMES", "trainers, separated by commas"),
+	  .fallback = "AutoTrainer,LinearRegressionTrainer" },
+	{ TW_ROW(TEXT, "source", source, "SOURCE",
+		 "energy source; else the first that measures") },
+	{ TW_ROW(TEXT, "group", group, "GROUP",
+		 "feature group; else each of the recording") },
+	TW_OPTS_MACHINE_METERS,
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt engage",
 	.summary = "Teach a power model of this machine: workloads, recording, training.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 /* The state of the command. Paths are those of files in the directory. */

@@ -2,6 +2,7 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "cli/export/export.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
@@ -29,40 +30,31 @@ struct config {
 	struct tw_export_args args;
 };
 
-#define TEXT(flag, field, what, line) TW_OPT_ROW(struct config, flag, field, what, line)
-
 static const struct tw_opt options[] = {
-	{ .name = "model-db",
-	  .env = "TW_MODEL_DB",
-	  .type = TW_OPT_TEXT,
-	  .fallback = TW_MODEL_DB,
-	  .offset = offsetof(struct config, model_db),
-	  .arg = "DIR",
-	  .help = "directory of the model database" },
-	TW_OPT_ROW_REQUIRED(struct config, "name", name, "NAME", "the pipeline"),
-	TW_OPT_ROW_REQUIRED(struct config, "output", output, "DIR",
-			    "directory to write the pipeline's directory to"),
-	TEXT("max-mae", max_mae, "WATTS", "leave out models with a larger error"),
-	TEXT("max-mape", max_mape, "PERCENT", "leave out models with a larger error"),
-	TEXT("publisher", publisher, "TEXT", "name of the publisher"),
-	TEXT("collect-date", collect_date, "DATE",
-	     "when the data was recorded: 2026-11-21, or with a time"),
-	{ .name = "include-raw",
-	  .type = TW_OPT_LIST,
-	  .offset = offsetof(struct config, raw),
-	  .arg = "FILE,...",
-	  .help = "also publish these responses or tables, below raw/" },
-	{ .name = "zip",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, zip),
-	  .help = "also write the export as NAME.zip beside its directory" },
+	{ TW_ROW(TEXT, "model-db", model_db, "DIR", "directory of the model database"),
+	  .env = "TW_MODEL_DB", .fallback = TW_MODEL_DB },
+	{ TW_ROW(TEXT, "name", name, "NAME", "the pipeline"), .required = true },
+	{ TW_ROW(TEXT, "output", output, "DIR",
+		 "directory to write the pipeline's directory to"),
+	  .required = true },
+	{ TW_ROW(TEXT, "max-mae", max_mae, "WATTS",
+		 "leave out models with a larger error") },
+	{ TW_ROW(TEXT, "max-mape", max_mape, "PERCENT",
+		 "leave out models with a larger error") },
+	{ TW_ROW(TEXT, "publisher", publisher, "TEXT", "name of the publisher") },
+	{ TW_ROW(TEXT, "collect-date", collect_date, "DATE",
+		 "when the data was recorded: 2026-11-21, or with a time") },
+	{ TW_ROW(LIST, "include-raw", raw, "FILE,...",
+		 "also publish these responses or tables, below raw/") },
+	{ TW_ROW(BOOL, "zip", zip, NULL,
+		 "also write the export as NAME.zip beside its directory") },
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt export",
 	.summary = "Prepare a pipeline for publication: tables, model cards, plots.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static int set_limit(const char *flag, const char *text, double *out, struct tw_err *err)

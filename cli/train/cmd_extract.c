@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/train/cmd_table.h"
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
@@ -17,14 +18,9 @@ struct config {
 static const char *const level_names[] = { "node", "container", NULL };
 
 static const struct tw_opt options[] = {
-	TW_TABLE_OPTS(struct config),
-	{ .name = "level",
-	  .type = TW_OPT_CHOICE,
-	  .offset = offsetof(struct config, level),
-	  .fallback = "node",
-	  .arg = "LEVEL",
-	  .help = "level of a row: node or container",
-	  .choices = level_names },
+	TW_TABLE_OPTS,
+	{ TW_ROW(CHOICE, "level", level, "LEVEL", "level of a row: node or container"),
+	  .fallback = "node", .choices = level_names },
 };
 
 static const struct tw_opts opts = {
@@ -32,7 +28,7 @@ static const struct tw_opts opts = {
 	.summary =
 		"Extract a table of feature rates and watts from a Prometheus response.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static int extract(void *config, struct tw_err *err)

@@ -3,6 +3,7 @@
 #include "cli/train/cmd_table.h"
 #include "cli/command.h"
 #include "isolator/isolator.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/field/csv.h"
 #include "lib/program/opt.h"
@@ -22,35 +23,20 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	{ .name = "isolator",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, isolator),
-	  .arg = "NAME",
-	  .help = "isolator to apply" },
-	{ .name = "list",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, list),
-	  .help = "list the isolators" },
-	{ .name = "csv",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, csv),
-	  .arg = "FILE",
-	  .help = "extracted table, instead of --input" },
+	{ TW_ROW(TEXT, "isolator", isolator, "NAME", "isolator to apply") },
+	{ TW_ROW(BOOL, "list", list, NULL, "list the isolators") },
+	{ TW_ROW(TEXT, "csv", csv, "FILE", "extracted table, instead of --input") },
 	TW_ISOLATION_OPTS(struct config),
-	{ .name = "model-db",
-	  .env = "TW_MODEL_DB",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, model_db),
-	  .arg = "DIR",
-	  .help = "model database of --abs-pipeline" },
-	TW_TABLE_OPTS(struct config),
+	{ TW_ROW(TEXT, "model-db", model_db, "DIR", "model database of --abs-pipeline"),
+	  .env = "TW_MODEL_DB" },
+	TW_TABLE_OPTS,
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt isolate",
 	.summary = "Separate workload power from idle and background power.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static int check_use(void *config, struct tw_err *err)

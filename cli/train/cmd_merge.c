@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/train/plan_job.h"
 #include "cli/train/train_publish.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -16,23 +17,18 @@ struct config {
 	struct tw_strs dirs;
 };
 
-#define TEXT(flag, field, what, line) \
-	TW_OPT_ROW(struct config, flag, flags.field, what, line)
-
 static const struct tw_opt options[] = {
-	TW_OPT_ROW_REQUIRED(struct config, "plan", flags.plan, "FILE",
-			    "plan of the training (tallywatt plan)"),
-	{ .name = "model-db",
-	  .env = "TW_MODEL_DB",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, flags.model_db),
-	  .arg = "DIR",
-	  .help = "publish to this model database" },
-	TEXT("output", output, "FILE", "write the pipeline as a zip"),
-	TW_OPT_ROW(struct config, "sign", flags.sign, "FILE",
-		   "sign with this minisign secret key"),
-	TW_OPT_ROW(struct config, "sign-password-file", flags.sign_password_file, "FILE",
-		   "file with the password of the key [TW_SIGN_PASSWORD]"),
+	{ TW_ROW(TEXT, "plan", flags.plan, "FILE",
+		 "plan of the training (tallywatt plan)"),
+	  .required = true },
+	{ TW_ROW(TEXT, "model-db", flags.model_db, "DIR",
+		 "publish to this model database"),
+	  .env = "TW_MODEL_DB" },
+	{ TW_ROW(TEXT, "output", flags.output, "FILE", "write the pipeline as a zip") },
+	{ TW_ROW(TEXT, "sign", flags.sign, "FILE",
+		 "sign with this minisign secret key") },
+	{ TW_ROW(TEXT, "sign-password-file", flags.sign_password_file, "FILE",
+		 "file with the password of the key [TW_SIGN_PASSWORD]") },
 };
 
 static const struct tw_opts opts = {
@@ -40,7 +36,7 @@ static const struct tw_opts opts = {
 	.operands = "DIR...",
 	.summary = "Make a pipeline from the parts that workers trained.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static int take_dirs(void *config, char **operand, size_t count, struct tw_err *err)

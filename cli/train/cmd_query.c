@@ -2,6 +2,7 @@
 #include "cli/cmd_credentials.h"
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
@@ -26,64 +27,41 @@ struct config {
 	struct tw_credentials access;
 };
 
-#define TEXT(flag, variable, field, preset, what, line)                       \
-	{                                                                     \
-		.name = flag, .env = variable, .type = TW_OPT_TEXT,           \
-		.offset = offsetof(struct config, field), .fallback = preset, \
-		.arg = what, .help = line                                     \
-	}
-#define LIST(flag, variable, how, field, what, line)                                \
-	{                                                                           \
-		.name = flag, .env = variable, .type = how,                         \
-		.offset = offsetof(struct config, field), .arg = what, .help = line \
-	}
-#define DURATION(flag, variable, field, preset, line)                         \
-	{                                                                     \
-		.name = flag, .env = variable, .type = TW_OPT_DURATION_MS,    \
-		.offset = offsetof(struct config, field), .fallback = preset, \
-		.arg = "TIME", .help = line                                   \
-	}
-
 static const struct tw_opt options[] = {
-	TEXT("server", "PROM_SERVER", server, "http://localhost:9090", "URL",
-	     "URL of Prometheus, or of a server with its API"),
-	TW_OPT_ROW_REQUIRED(struct config, "output", output, "FILE",
-			    "file to write the response to"),
-	TEXT("to-csv", NULL, to_csv, NULL, "DIR",
-	     "also write a table of each metric into this directory: METRIC.csv"),
-	TEXT("start", NULL, start, NULL, "TIME",
-	     "first time: 2026-11-21T12:00:00Z, or seconds since the epoch"),
-	TEXT("end", NULL, end, NULL, "TIME", "last time (default: now)"),
-	DURATION("last", "PROM_QUERY_INTERVAL", last_ms, "300s",
+	{ TW_ROW(TEXT, "server", server, "URL",
+		 "URL of Prometheus, or of a server with its API"),
+	  .env = "PROM_SERVER", .fallback = "http://localhost:9090" },
+	{ TW_ROW(TEXT, "output", output, "FILE", "file to write the response to"),
+	  .required = true },
+	{ TW_ROW(TEXT, "to-csv", to_csv, "DIR",
+		 "also write a table of each metric into this directory: METRIC.csv") },
+	{ TW_ROW(TEXT, "start", start, "TIME",
+		 "first time: 2026-11-21T12:00:00Z, or seconds since the epoch") },
+	{ TW_ROW(TEXT, "end", end, "TIME", "last time (default: now)") },
+	{ TW_ROW(DURATION_MS, "last", last_ms, "TIME",
 		 "length of the recording, without --start"),
-	DURATION("step", "PROM_QUERY_STEP", step_ms, "3s", "time between two samples"),
-	LIST("match", NULL, TW_OPT_TEXTS, match, "MATCHERS",
-	     "only series with these labels: instance=\"a\",job=~\"b|c\""),
-	TEXT("metric", NULL, metric, NULL, "REGEX",
-	     "names of metrics, instead of those of a schema"),
-	LIST("thirdparty-metrics", "PROM_THIRDPARTY_METRICS", TW_OPT_LIST, thirdparty,
-	     "NAMES", "additional metrics, separated by commas"),
-	{ .name = "points",
-	  .type = TW_OPT_U32,
-	  .offset = offsetof(struct config, points),
-	  .fallback = "11000",
-	  .arg = "N",
-	  .help = "limit of a series' samples in one reply of the server",
-	  .min = 1,
-	  .max = 10000000 },
-	DURATION("timeout", NULL, timeout_ms, "150s", "time limit of a request"),
-	DURATION("retry-for", NULL, retry_ms, "2m",
+	  .env = "PROM_QUERY_INTERVAL", .fallback = "300s" },
+	{ TW_ROW(DURATION_MS, "step", step_ms, "TIME", "time between two samples"),
+	  .env = "PROM_QUERY_STEP", .fallback = "3s" },
+	{ TW_ROW(TEXTS, "match", match, "MATCHERS",
+		 "only series with these labels: instance=\"a\",job=~\"b|c\"") },
+	{ TW_ROW(TEXT, "metric", metric, "REGEX",
+		 "names of metrics, instead of those of a schema") },
+	{ TW_ROW(LIST, "thirdparty-metrics", thirdparty, "NAMES",
+		 "additional metrics, separated by commas"),
+	  .env = "PROM_THIRDPARTY_METRICS" },
+	{ TW_ROW(U32, "points", points, "N",
+		 "limit of a series' samples in one reply of the server"),
+	  .fallback = "11000", .min = 1, .max = 10000000 },
+	{ TW_ROW(DURATION_MS, "timeout", timeout_ms, "TIME", "time limit of a request"),
+	  .fallback = "150s" },
+	{ TW_ROW(DURATION_MS, "retry-for", retry_ms, "TIME",
 		 "time to repeat requests without an answer"),
-	{ .name = "max-answer",
-	  .type = TW_OPT_SIZE_BYTES,
-	  .offset = offsetof(struct config, answer_max),
-	  .fallback = "2GiB",
-	  .arg = "SIZE",
-	  .help = "size limit of a reply" },
-	{ .name = "progress",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, progress),
-	  .help = "print progress even if stderr is no terminal" },
+	  .fallback = "2m" },
+	{ TW_ROW(SIZE_BYTES, "max-answer", answer_max, "SIZE", "size limit of a reply"),
+	  .fallback = "2GiB" },
+	{ TW_ROW(BOOL, "progress", progress, NULL,
+		 "print progress even if stderr is no terminal") },
 	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
 };
 
@@ -91,7 +69,7 @@ static const struct tw_opts opts = {
 	.program = "tallywatt query",
 	.summary = "Write a response file from a Prometheus server.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static const char *const old_keys[] = {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_credentials.h"
+#include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
@@ -29,49 +31,28 @@ struct config {
 	struct tw_credentials access;
 };
 
-#define DURATION(flag, field, preset, line)                                   \
-	{                                                                     \
-		.name = flag, .type = TW_OPT_DURATION_MS,                     \
-		.offset = offsetof(struct config, field), .fallback = preset, \
-		.arg = "TIME", .help = line                                   \
-	}
-
 static const struct tw_opt options[] = {
-	{ .name = "output",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, output),
-	  .arg = "FILE",
-	  .required = true,
-	  .help = "output file" },
-	DURATION("interval", interval_ms, "3s", "time between two scrapes"),
-	DURATION("for", for_ms, NULL, "end after this time (default: when interrupted)"),
-	DURATION("save-every", save_ms, "10m",
+	{ TW_ROW(TEXT, "output", output, "FILE", "output file"), .required = true },
+	{ TW_ROW(DURATION_MS, "interval", interval_ms, "TIME",
+		 "time between two scrapes"),
+	  .fallback = "3s" },
+	{ TW_ROW(DURATION_MS, "for", for_ms, "TIME",
+		 "end after this time (default: when interrupted)") },
+	{ TW_ROW(DURATION_MS, "save-every", save_ms, "TIME",
 		 "write the file at this interval; 0: only at the end"),
-	{ .name = "append",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, append),
-	  .help = "continue the series of the file" },
-	{ .name = "metric",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, metric),
-	  .arg = "REGEX",
-	  .help = "names of metrics, instead of those of a schema" },
-	{ .name = "thirdparty-metrics",
-	  .type = TW_OPT_LIST,
-	  .offset = offsetof(struct config, thirdparty),
-	  .arg = "NAMES",
-	  .help = "additional metrics, separated by commas" },
-	DURATION("timeout", timeout_ms, "10s", "time limit of a scrape"),
-	{ .name = "max-answer",
-	  .type = TW_OPT_SIZE_BYTES,
-	  .offset = offsetof(struct config, answer_max),
-	  .fallback = "64MiB",
-	  .arg = "SIZE",
-	  .help = "size limit of an exporter's reply" },
-	{ .name = "progress",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, progress),
-	  .help = "print progress even if stderr is no terminal" },
+	  .fallback = "10m" },
+	{ TW_ROW(BOOL, "append", append, NULL, "continue the series of the file") },
+	{ TW_ROW(TEXT, "metric", metric, "REGEX",
+		 "names of metrics, instead of those of a schema") },
+	{ TW_ROW(LIST, "thirdparty-metrics", thirdparty, "NAMES",
+		 "additional metrics, separated by commas") },
+	{ TW_ROW(DURATION_MS, "timeout", timeout_ms, "TIME", "time limit of a scrape"),
+	  .fallback = "10s" },
+	{ TW_ROW(SIZE_BYTES, "max-answer", answer_max, "SIZE",
+		 "size limit of an exporter's reply"),
+	  .fallback = "64MiB" },
+	{ TW_ROW(BOOL, "progress", progress, NULL,
+		 "print progress even if stderr is no terminal") },
 	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
@@ -80,7 +61,7 @@ static const struct tw_opts opts = {
 	.operands = "[NAME=]URL...",
 	.summary = "Scrape exporters at an interval and write a response file.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static void say(const char *text)

@@ -30,53 +30,28 @@ struct tw_table_config {
 extern const char *const tw_compat_names[];
 
 /* Rows of an option table. The config has a struct tw_table_config named table. */
-#define TW_TABLE_OPTS(config)                                                          \
-	{ .name = "input",                                                             \
-	  .type = TW_OPT_TEXT,                                                         \
-	  .offset = offsetof(config, table.input),                                     \
-	  .arg = "FILE",                                                               \
-	  .help = "Prometheus response to extract from" },                             \
-		{ .name = "source",                                                    \
-		  .type = TW_OPT_TEXT,                                                 \
-		  .offset = offsetof(config, table.source),                            \
-		  .fallback = "rapl-sysfs",                                            \
-		  .arg = "SOURCE",                                                     \
-		  .help = "energy source" },                                           \
-		{ .name = "group",                                                     \
-		  .type = TW_OPT_TEXT,                                                 \
-		  .offset = offsetof(config, table.group),                             \
-		  .arg = "GROUP",                                                      \
-		  .help = "feature group" },                                           \
-		{ .name = "thirdparty-metrics",                                        \
-		  .type = TW_OPT_LIST,                                                 \
-		  .offset = offsetof(config, table.names),                             \
-		  .arg = "NAMES",                                                      \
-		  .help = "metrics to use as features, in addition to the group's" },  \
-		{ .name = "compat",                                                    \
-		  .type = TW_OPT_CHOICE,                                               \
-		  .offset = offsetof(config, table.compat),                            \
-		  .fallback = "none",                                                  \
-		  .arg = "WHOSE",                                                      \
-		  .help = "none, or kms: the arithmetic of kepler-model-server, mean " \
-			  "steps included",                                            \
-		  .choices = tw_compat_names },                                        \
-		TW_OPTS_SERIES(config, table.resets, table.vm_metrics, table.gauges,   \
-			       table.correct_lag),                                     \
-		TW_OPTS_EXTRACTOR(config, table.extractor, table.window),              \
-		{ .name = "machine",                                                   \
-		  .type = TW_OPT_TEXT,                                                 \
-		  .offset = offsetof(config, table.machine),                           \
-		  .arg = "NAME",                                                       \
-		  .help = "machine to use, if the response has several" },             \
-		{ .name = "raw",                                                       \
-		  .type = TW_OPT_TEXT,                                                 \
-		  .offset = offsetof(config, table.raw),                               \
-		  .arg = "FILE",                                                       \
-		  .help = "also write the counters behind the table to this file" },   \
-	{                                                                              \
-		.name = "output", .type = TW_OPT_TEXT,                                 \
-		.offset = offsetof(config, table.output), .arg = "FILE",               \
-		.help = "file to write the table to (default: stdout)"                 \
+#define TW_TABLE_OPTS                                                                 \
+	{ TW_ROW(TEXT, "input", table.input, "FILE",                                  \
+		 "Prometheus response to extract from") },                            \
+		{ TW_ROW(TEXT, "source", table.source, "SOURCE", "energy source"),    \
+		  .fallback = "rapl-sysfs" },                                         \
+		{ TW_ROW(TEXT, "group", table.group, "GROUP", "feature group") },     \
+		{ TW_ROW(LIST, "thirdparty-metrics", table.names, "NAMES",            \
+			 "metrics to use as features, in addition to the group's") }, \
+		{ TW_ROW(CHOICE, "compat", table.compat, "WHOSE",                     \
+			 "none, or kms: the arithmetic of kepler-model-server, mean " \
+			 "steps included"),                                           \
+		  .fallback = "none", .choices = tw_compat_names },                   \
+		TW_OPTS_SERIES(struct config, table.resets, table.vm_metrics,         \
+			       table.gauges, table.correct_lag),                      \
+		TW_OPTS_EXTRACTOR(struct config, table.extractor, table.window),      \
+		{ TW_ROW(TEXT, "machine", table.machine, "NAME",                      \
+			 "machine to use, if the response has several") },            \
+		{ TW_ROW(TEXT, "raw", table.raw, "FILE",                              \
+			 "also write the counters behind the table to this file") },  \
+	{                                                                             \
+		TW_ROW(TEXT, "output", table.output, "FILE",                          \
+		       "file to write the table to (default: stdout)")                \
 	}
 
 /*

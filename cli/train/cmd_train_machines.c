@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -16,24 +18,17 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	{ .name = "input",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, input),
-	  .arg = "FILE",
-	  .required = true,
-	  .help = "CSV of machines with watts at 0, 10 .. 100 % load" },
-	{ .name = "output",
-	  .type = TW_OPT_TEXT,
-	  .offset = offsetof(struct config, output),
-	  .arg = "FILE",
-	  .help = "output file [stdout]" },
+	{ TW_ROW(TEXT, "input", input, "FILE",
+		 "CSV of machines with watts at 0, 10 .. 100 % load"),
+	  .required = true },
+	{ TW_ROW(TEXT, "output", output, "FILE", "output file [stdout]") },
 };
 
 static const struct tw_opts opts = {
 	.program = "tallywatt train-machines",
 	.summary = "Learn the power of machines that nobody has measured.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 };
 
 static int train_machines(void *config, struct tw_err *err)

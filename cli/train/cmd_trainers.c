@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
@@ -14,10 +15,7 @@ struct config {
 };
 
 static const struct tw_opt options[] = {
-	{ .name = "json",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct config, json),
-	  .help = "print JSON" },
+	TW_ROW_JSON,
 };
 
 static const struct tw_opts opts = {

@@ -20,121 +20,104 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT(flag, field, what, line) \
-	TW_OPT_ROW(struct tw_train_flags, flag, field, what, line)
-#define LIST(flag, field, what, line)                                          \
-	{                                                                      \
-		.name = flag, .type = TW_OPT_LIST,                             \
-		.offset = offsetof(struct tw_train_flags, field), .arg = what, \
-		.help = line                                                   \
-	}
-#define NUMBER(flag, field, preset, most, line)                                       \
-	{                                                                             \
-		.name = flag, .type = TW_OPT_U32,                                     \
-		.offset = offsetof(struct tw_train_flags, field), .fallback = preset, \
-		.arg = "N", .help = line, .max = most                                 \
-	}
+#define ROW(kind, flag, field, what, line) \
+	TW_OPT_ROW(struct tw_train_flags, kind, flag, field, what, line)
 
 /* Data and machines; a plan has them in another form. */
-#define INPUT_ROWS                                                                      \
-	LIST("input", input, "FILES",                                                   \
-	     "Prometheus responses to train from: [MACHINE=]FILE, or a URL"),           \
-		LIST("csv", csv, "FILES", "or extracted tables: [GROUP=]FILE"),         \
-		LIST("spec", spec, "FILE|here",                                         \
-		     "spec of the machine (tallywatt spec), or here: this machine; of " \
-		     "several: MACHINE=FILE"),                                          \
-		TEXT("vendor", vendor, "NAME", "vendor of the machine's CPUs"),         \
-		TEXT("processor", processor, "NAME", "model of the machine's CPUs"),    \
-		NUMBER("cores", cores, "0", 65536, "logical CPUs of the machine"),      \
-		NUMBER("chips", chips, "0", 1024, "CPU packages of the machine"),       \
-		NUMBER("memory", memory, "0", 1u << 24, "memory of the machine, GiB"),  \
-		NUMBER("frequency", frequency, "0", 100000,                             \
-		       "frequency of the machine, MHz"),                                \
-		NUMBER("threads-per-core", threads_per_core, "0", 64,                   \
-		       "threads of a core"),                                            \
-		TEXT("cache", cache, "DIR",                                             \
-		     "directory for downloads of inputs (default: "                     \
-		     "$XDG_CACHE_HOME/tallywatt)"),                                     \
+#define INPUT_ROWS                                                                       \
+	{ ROW(LIST, "input", input, "FILES",                                             \
+	      "Prometheus responses to train from: [MACHINE=]FILE, or a URL") },         \
+		{ ROW(LIST, "csv", csv, "FILES", "or extracted tables: [GROUP=]FILE") }, \
+		{ ROW(LIST, "spec", spec, "FILE|here",                                   \
+		      "spec of the machine (tallywatt spec), or here: this machine; of " \
+		      "several: MACHINE=FILE") },                                        \
+		{ ROW(TEXT, "vendor", vendor, "NAME", "vendor of the machine's CPUs") }, \
+		{ ROW(TEXT, "processor", processor, "NAME",                              \
+		      "model of the machine's CPUs") },                                  \
+		{ ROW(U32, "cores", cores, "N", "logical CPUs of the machine"),          \
+		  .fallback = "0", .max = 65536 },                                       \
+		{ ROW(U32, "chips", chips, "N", "CPU packages of the machine"),          \
+		  .fallback = "0", .max = 1024 },                                        \
+		{ ROW(U32, "memory", memory, "N", "memory of the machine, GiB"),         \
+		  .fallback = "0", .max = 1u << 24 },                                    \
+		{ ROW(U32, "frequency", frequency, "N",                                  \
+		      "frequency of the machine, MHz"),                                  \
+		  .fallback = "0", .max = 100000 },                                      \
+		{ ROW(U32, "threads-per-core", threads_per_core, "N",                    \
+		      "threads of a core"),                                              \
+		  .fallback = "0", .max = 64 },                                          \
+		{ ROW(TEXT, "cache", cache, "DIR",                                       \
+		      "directory for downloads of inputs (default: "                     \
+		      "$XDG_CACHE_HOME/tallywatt)") },                                   \
 		TW_CREDENTIALS_OPTS(struct tw_train_flags, NULL)
 
 /* What the models depend on beside the data: the options of a plan. */
-#define JOB_ROWS                                                                        \
-	TEXT("name", name, "NAME", "name of the pipeline"),                             \
-		TEXT("source", source, "SOURCE",                                        \
-		     "energy source (default: all of the response)"),                   \
-		TEXT("group", group, "GROUP",                                           \
-		     "feature group (default: all of the response)"),                   \
-		LIST("thirdparty-metrics", names, "NAMES",                              \
-		     "metrics to use as features, in addition to the group's, or "      \
-		     "alone"),                                                          \
-		TEXT("trainers", trainers, "NAMES",                                     \
-		     "comma-separated trainers (default: all but AutoTrainer)"),        \
-		TEXT("abs-trainers", abs_trainers, "NAMES",                             \
-		     "trainers of AbsPower models, instead of --trainers"),             \
-		TEXT("dyn-trainers", dyn_trainers, "NAMES",                             \
-		     "trainers of DynPower models, instead of --trainers"),             \
-		{ .name = "isolator",                                                   \
-		  .type = TW_OPT_TEXT,                                                  \
-		  .fallback = TW_ISOLATOR_DEFAULT,                                      \
-		  .offset = offsetof(struct tw_train_flags, isolator),                  \
-		  .arg = "NAME",                                                        \
-		  .help = "isolator of DynPower models" },                              \
-		TW_ISOLATION_OPTS(struct tw_train_flags),                               \
-		{ .name = "model-db",                                                   \
-		  .env = "TW_MODEL_DB",                                                 \
-		  .type = TW_OPT_TEXT,                                                  \
-		  .offset = offsetof(struct tw_train_flags, model_db),                  \
-		  .arg = "DIR",                                                         \
-		  .help = "publish to this model database" },                           \
-		{ .name = "replace",                                                    \
-		  .type = TW_OPT_BOOL,                                                  \
-		  .offset = offsetof(struct tw_train_flags, replace),                   \
-		  .help = "replace the pipeline instead of adding to it" },             \
-		TEXT("origin", origin, "TEXT",                                          \
-		     "origin of the data (default: the file's name)"),                  \
-		TEXT("machine", machine, "NAME",                                        \
-		     "only this machine (default: all, each a node type); with --csv: " \
-		     "its machine"),                                                    \
-		NUMBER("seed", seed, "1", UINT32_MAX,                                   \
-		       "seed of random choices; same data and seed give the same "      \
-		       "models"),                                                       \
-		NUMBER("folds", folds, "0", 100,                                        \
-		       "number of blocks of time to validate on; 0: 5"),                \
-		TEXT("workloads", workloads, "FILE|inputs",                             \
-		     "validate also with workloads left out: those of a table, or "     \
-		     "each input"),                                                     \
-		{ .name = "shuffled",                                                   \
-		  .type = TW_OPT_BOOL,                                                  \
-		  .offset = offsetof(struct tw_train_flags, shuffled),                  \
-		  .help = "also report the errors of shuffled rows, for comparison" },  \
-		{ .name = "unconstrained",                                              \
-		  .type = TW_OPT_BOOL,                                                  \
-		  .offset = offsetof(struct tw_train_flags, unconstrained),             \
-		  .help = "fit as kepler-model-server does, for comparison" },          \
-		TW_OPTS_EXTRACTOR(struct tw_train_flags, extractor, window),            \
-		TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics, gauges,       \
+#define JOB_ROWS                                                                         \
+	{ ROW(TEXT, "name", name, "NAME", "name of the pipeline") },                     \
+		{ ROW(TEXT, "source", source, "SOURCE",                                  \
+		      "energy source (default: all of the response)") },                 \
+		{ ROW(TEXT, "group", group, "GROUP",                                     \
+		      "feature group (default: all of the response)") },                 \
+		{ ROW(LIST, "thirdparty-metrics", names, "NAMES",                        \
+		      "metrics to use as features, in addition to the group's, or "      \
+		      "alone") },                                                        \
+		{ ROW(TEXT, "trainers", trainers, "NAMES",                               \
+		      "comma-separated trainers (default: all but AutoTrainer)") },      \
+		{ ROW(TEXT, "abs-trainers", abs_trainers, "NAMES",                       \
+		      "trainers of AbsPower models, instead of --trainers") },           \
+		{ ROW(TEXT, "dyn-trainers", dyn_trainers, "NAMES",                       \
+		      "trainers of DynPower models, instead of --trainers") },           \
+		{ ROW(TEXT, "isolator", isolator, "NAME",                                \
+		      "isolator of DynPower models"),                                    \
+		  .fallback = TW_ISOLATOR_DEFAULT },                                     \
+		TW_ISOLATION_OPTS(struct tw_train_flags),                                \
+		{ ROW(TEXT, "model-db", model_db, "DIR",                                 \
+		      "publish to this model database"),                                 \
+		  .env = "TW_MODEL_DB" },                                                \
+		{ ROW(BOOL, "replace", replace, NULL,                                    \
+		      "replace the pipeline instead of adding to it") },                 \
+		{ ROW(TEXT, "origin", origin, "TEXT",                                    \
+		      "origin of the data (default: the file's name)") },                \
+		{ ROW(TEXT, "machine", machine, "NAME",                                  \
+		      "only this machine (default: all, each a node type); with --csv: " \
+		      "its machine") },                                                  \
+		{ ROW(U32, "seed", seed, "N",                                            \
+		      "seed of random choices; same data and seed give the same "        \
+		      "models"),                                                         \
+		  .fallback = "1", .max = UINT32_MAX },                                  \
+		{ ROW(U32, "folds", folds, "N",                                          \
+		      "number of blocks of time to validate on; 0: 5"),                  \
+		  .fallback = "0", .max = 100 },                                         \
+		{ ROW(TEXT, "workloads", workloads, "FILE|inputs",                       \
+		      "validate also with workloads left out: those of a table, or "     \
+		      "each input") },                                                   \
+		{ ROW(BOOL, "shuffled", shuffled, NULL,                                  \
+		      "also report the errors of shuffled rows, for comparison") },      \
+		{ ROW(BOOL, "unconstrained", unconstrained, NULL,                        \
+		      "fit as kepler-model-server does, for comparison") },              \
+		TW_OPTS_EXTRACTOR(struct tw_train_flags, extractor, window),             \
+		TW_OPTS_SERIES(struct tw_train_flags, resets, vm_metrics, gauges,        \
 			       correct_lag)
 
 static const struct tw_opt options[] = {
 	INPUT_ROWS,
 	JOB_ROWS,
-	TEXT("output", output, "FILE", "write the pipeline as a zip"),
+	{ ROW(TEXT, "output", output, "FILE", "write the pipeline as a zip") },
 	TW_OPTS_SIGN(struct tw_train_flags),
-	NUMBER("threads", threads, "0", 1024, "number of threads; 0: one for each CPU"),
-	TEXT("keep-until", keep_until, "mae:W,mape:%",
-	     "train on growing prefixes of the data until this accuracy"),
-	TEXT("plan", plan, "FILE",
-	     "train units of this plan (tallywatt plan), which has the other options"),
-	TEXT("units", units, "I/N|FILE",
-	     "units of the plan: the I-th of N shards, or those of a file, one a line"),
-	TEXT("parts", parts, "DIR",
-	     "directory for the results of the units, for tallywatt merge"),
-	{ .name = "json",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct tw_train_flags, json),
-	  .help = "print the models as JSON" },
-	TEXT("url", url, "URL",
-	     "train at this tw-trainer instead, and show the progress"),
+	{ ROW(U32, "threads", threads, "N", "number of threads; 0: one for each CPU"),
+	  .fallback = "0", .max = 1024 },
+	{ ROW(TEXT, "keep-until", keep_until, "mae:W,mape:%",
+	      "train on growing prefixes of the data until this accuracy") },
+	{ ROW(TEXT, "plan", plan, "FILE",
+	      "train units of this plan (tallywatt plan), which has the other options") },
+	{ ROW(TEXT, "units", units, "I/N|FILE",
+	      "units of the plan: the I-th of N shards, or those of a file, one a "
+	      "line") },
+	{ ROW(TEXT, "parts", parts, "DIR",
+	      "directory for the results of the units, for tallywatt merge") },
+	{ ROW(BOOL, "json", json, NULL, "print the models as JSON") },
+	{ ROW(TEXT, "url", url, "URL",
+	      "train at this tw-trainer instead, and show the progress") },
 };
 
 const struct tw_opts tw_train_opts = {
@@ -147,11 +130,8 @@ const struct tw_opts tw_train_opts = {
 static const struct tw_opt plan_options[] = {
 	INPUT_ROWS,
 	JOB_ROWS,
-	TEXT("output", output, "FILE", "write the plan to this file"),
-	{ .name = "json",
-	  .type = TW_OPT_BOOL,
-	  .offset = offsetof(struct tw_train_flags, json),
-	  .help = "print JSON" },
+	{ ROW(TEXT, "output", output, "FILE", "write the plan to this file") },
+	{ ROW(BOOL, "json", json, NULL, "print JSON") },
 };
 
 const struct tw_opts tw_plan_opts = {

@@ -50,6 +50,14 @@ struct tw_opt {
 	char letter;   /* 'n' for -n; 0: none. 'h' and 'V' are reserved */
 };
 
+/*
+ * The members of a row that nearly all options have: { TW_OPT_ROW(struct config, TEXT,
+ * "name", name, "NAME", "name of the pipeline"), .required = true }.
+ */
+#define TW_OPT_ROW(config, kind, flag, field, what, line)                       \
+	.name = flag, .type = TW_OPT_##kind, .offset = offsetof(config, field), \
+	.arg = what, .help = line
+
 struct tw_opts {
 	const char *program;  /* "tw-server", or "tallywatt extract" */
 	const char *operands; /* for --help; NULL: operands are rejected */
