@@ -98,56 +98,36 @@ const char *tw_agents_failure(const struct tw_agents *a);
 
 /* config has a struct tw_agents_options agents. */
 #define TW_OPTS_AGENTS(config)                                                           \
-	{ .name = "agents",                                                              \
-	  .env = "TW_AGENTS",                                                            \
-	  .type = TW_OPT_LIST,                                                           \
-	  .offset = offsetof(config, agents.urls),                                       \
-	  .arg = "URL,...",                                                              \
-	  .help = "sum these collectors: http://ADDR:8103, or dns:NAME for all its "     \
-		  "addresses" },                                                         \
-		{ .name = "agents-interval",                                             \
-		  .env = "TW_AGENTS_INTERVAL",                                           \
-		  .type = TW_OPT_DURATION_MS,                                            \
-		  .offset = offsetof(config, agents.interval_ms),                        \
-		  .fallback = "10s",                                                     \
-		  .arg = "TIME",                                                         \
-		  .help = "time between two requests to an agent: 100ms to 1h" },        \
-		{ .name = "agents-timeout",                                              \
-		  .env = "TW_AGENTS_TIMEOUT",                                            \
-		  .type = TW_OPT_DURATION_MS,                                            \
-		  .offset = offsetof(config, agents.timeout_ms),                         \
-		  .fallback = "5s",                                                      \
-		  .arg = "TIME",                                                         \
-		  .help = "longest time of a request to an agent: 100ms to 1m" },        \
-		{ .name = "agents-refresh",                                              \
-		  .env = "TW_AGENTS_REFRESH",                                            \
-		  .type = TW_OPT_DURATION_MS,                                            \
-		  .offset = offsetof(config, agents.refresh_ms),                         \
-		  .fallback = "30s",                                                     \
-		  .arg = "TIME",                                                         \
-		  .help = "time between two lookups of dns:NAME: 1s to 1h" },            \
-		{ .name = "agents-levels",                                               \
+	{ TW_OPT_ROW(config, LIST, "agents", agents.urls, "URL,...",                     \
+		     "sum these collectors: http://ADDR:8103, or dns:NAME for all its "  \
+		     "addresses"),                                                       \
+	  .env = "TW_AGENTS" },                                                          \
+		{ TW_OPT_ROW(config, DURATION_MS, "agents-interval", agents.interval_ms, \
+			     "TIME",                                                     \
+			     "time between two requests to an agent: 100ms to 1h"),      \
+		  .env = "TW_AGENTS_INTERVAL", .fallback = "10s" },                      \
+		{ TW_OPT_ROW(config, DURATION_MS, "agents-timeout", agents.timeout_ms,   \
+			     "TIME",                                                     \
+			     "longest time of a request to an agent: 100ms to 1m"),      \
+		  .env = "TW_AGENTS_TIMEOUT", .fallback = "5s" },                        \
+		{ TW_OPT_ROW(config, DURATION_MS, "agents-refresh", agents.refresh_ms,   \
+			     "TIME", "time between two lookups of dns:NAME: 1s to 1h"),  \
+		  .env = "TW_AGENTS_REFRESH", .fallback = "30s" },                       \
+		{ TW_OPT_ROW(config, LIST, "agents-levels", agents.levels, "LEVEL,...",  \
+			     "sums to export, of node, namespace, pod, container, vm, "  \
+			     "job"),                                                     \
 		  .env = "TW_AGENTS_LEVELS",                                             \
-		  .type = TW_OPT_LIST,                                                   \
-		  .offset = offsetof(config, agents.levels),                             \
-		  .fallback = "node,namespace,pod,container,vm,job",                     \
-		  .arg = "LEVEL,...",                                                    \
-		  .help = "sums to export, of node, namespace, pod, container, vm, "     \
-			  "job" },                                                       \
-		{ .name = "agents-guests",                                               \
-		  .env = "TW_AGENTS_GUESTS",                                             \
-		  .type = TW_OPT_CHOICE,                                                 \
-		  .offset = offsetof(config, agents.guests),                             \
-		  .fallback = "auto",                                                    \
-		  .arg = "HOW",                                                          \
-		  .choices = tw_guests_names,                                            \
-		  .help = "agents in virtual machines: auto (not in the sum, if their "  \
-			  "host is), or add" },                                          \
+		  .fallback = "node,namespace,pod,container,vm,job" },                   \
+		{ TW_OPT_ROW(config, CHOICE, "agents-guests", agents.guests, "HOW",      \
+			     "agents in virtual machines: auto (not in the sum, if "     \
+			     "their host is), or add"),                                  \
+		  .env = "TW_AGENTS_GUESTS", .fallback = "auto",                         \
+		  .choices = tw_guests_names },                                          \
 	{                                                                                \
-		.name = "agents-access", .env = "TW_AGENTS_ACCESS", .type = TW_OPT_TEXT, \
-		.offset = offsetof(config, agents.access), .arg = "FILE",                \
-		.help = "file with user, password, token-file, ca, cert, key, insecure " \
-			"of the requests"                                                \
+		TW_OPT_ROW(config, TEXT, "agents-access", agents.access, "FILE",         \
+			   "file with user, password, token-file, ca, cert, key, "       \
+			   "insecure of the requests"),                                  \
+			.env = "TW_AGENTS_ACCESS"                                        \
 	}
 
 #endif /* TW_COLLECTOR_AGENTS_H */

@@ -66,158 +66,116 @@ int tw_pods_options_check(const struct tw_pods_options *o, struct tw_err *err);
 
 /* config has a struct tw_redfish_options redfish. */
 #define TW_OPTS_REDFISH(config)                                                         \
-	{ .name = "redfish",                                                            \
-	  .env = "TW_REDFISH",                                                          \
-	  .type = TW_OPT_TEXT,                                                          \
-	  .offset = offsetof(config, redfish.url),                                      \
-	  .arg = "URL",                                                                 \
-	  .help = "read power from this management controller: https://ADDR" },         \
-		{ .name = "redfish-login",                                              \
-		  .env = "TW_REDFISH_LOGIN",                                            \
-		  .type = TW_OPT_TEXT,                                                  \
-		  .offset = offsetof(config, redfish.login),                            \
-		  .arg = "FILE",                                                        \
-		  .help = "file with 'user = NAME' and 'password = TEXT', readable "    \
-			  "only "                                                       \
-			  "by its owner" },                                             \
-		{ .name = "redfish-auth",                                               \
-		  .env = "TW_REDFISH_AUTH",                                             \
-		  .type = TW_OPT_CHOICE,                                                \
-		  .offset = offsetof(config, redfish.auth),                             \
-		  .fallback = "auto",                                                   \
-		  .arg = "HOW",                                                         \
-		  .help = "login: auto (a session, else basic), session or basic",      \
+	{ TW_OPT_ROW(config, TEXT, "redfish", redfish.url, "URL",                       \
+		     "read power from this management controller: https://ADDR"),       \
+	  .env = "TW_REDFISH" },                                                        \
+		{ TW_OPT_ROW(config, TEXT, "redfish-login", redfish.login, "FILE",      \
+			     "file with 'user = NAME' and 'password = TEXT', readable " \
+			     "only by its owner"),                                      \
+		  .env = "TW_REDFISH_LOGIN" },                                          \
+		{ TW_OPT_ROW(config, CHOICE, "redfish-auth", redfish.auth, "HOW",       \
+			     "login: auto (a session, else basic), session or basic"),  \
+		  .env = "TW_REDFISH_AUTH", .fallback = "auto",                         \
 		  .choices = tw_redfish_auth_names },                                   \
-		{ .name = "redfish-ca",                                                 \
-		  .env = "TW_REDFISH_CA",                                               \
-		  .type = TW_OPT_TEXT,                                                  \
-		  .offset = offsetof(config, redfish.ca),                               \
-		  .arg = "FILE",                                                        \
-		  .help = "trust these certificate authorities instead of the "         \
-			  "system's" },                                                 \
-		{ .name = "redfish-insecure",                                           \
-		  .env = "TW_REDFISH_INSECURE",                                         \
-		  .type = TW_OPT_BOOL,                                                  \
-		  .offset = offsetof(config, redfish.insecure),                         \
-		  .help = "do not verify certificates; allow http://" },                \
+		{ TW_OPT_ROW(config, TEXT, "redfish-ca", redfish.ca, "FILE",            \
+			     "trust these certificate authorities instead of the "      \
+			     "system's"),                                               \
+		  .env = "TW_REDFISH_CA" },                                             \
+		{ TW_OPT_ROW(config, BOOL, "redfish-insecure", redfish.insecure, NULL,  \
+			     "do not verify certificates; allow http://"),              \
+		  .env = "TW_REDFISH_INSECURE" },                                       \
 	{                                                                               \
-		.name = "redfish-chassis", .env = "TW_REDFISH_CHASSIS",                 \
-		.type = TW_OPT_LIST, .offset = offsetof(config, redfish.chassis),       \
-		.arg = "ID,...",                                                        \
-		.help = "read these chassis (default: the outermost that report power)" \
+		TW_OPT_ROW(config, LIST, "redfish-chassis", redfish.chassis, "ID,...",  \
+			   "read these chassis (default: the outermost that report "    \
+			   "power)"),                                                   \
+			.env = "TW_REDFISH_CHASSIS"                                     \
 	}
 
-#define TW_OPT_REDFISH_INTERVAL(config)                                             \
-	{                                                                           \
-		.name = "redfish-interval", .env = "TW_REDFISH_INTERVAL",           \
-		.type = TW_OPT_DURATION_MS,                                         \
-		.offset = offsetof(config, redfish.interval_ms), .fallback = "10s", \
-		.arg = "TIME", .help = "time between two readings: 1s to 1h"        \
-	}
-
-#define TW_OPT_OWN_TEXT(config, flag, variable, field, what, line)                     \
-	{                                                                              \
-		.name = flag, .env = variable, .type = TW_OPT_TEXT,                    \
-		.offset = offsetof(config, own_meter.field), .arg = what, .help = line \
+#define TW_OPT_REDFISH_INTERVAL(config)                                                  \
+	{                                                                                \
+		TW_OPT_ROW(config, DURATION_MS, "redfish-interval", redfish.interval_ms, \
+			   "TIME", "time between two readings: 1s to 1h"),               \
+			.env = "TW_REDFISH_INTERVAL", .fallback = "10s"                  \
 	}
 
 /* config has a struct tw_own_meter_options own_meter. */
-#define TW_OPTS_OWN_METER(config)                                                        \
-	TW_OPT_OWN_TEXT(config, "meter-command", "TW_METER_COMMAND", command, "CMD",     \
-			"read power from this command, which prints a value a line"),    \
-		TW_OPT_OWN_TEXT(config, "meter-file", "TW_METER_FILE", file, "PATH",     \
-				"read power from this file, which holds a value"),       \
-		TW_OPT_OWN_TEXT(config, "meter-prometheus", "TW_METER_PROMETHEUS",       \
-				prometheus, "URL",                                       \
-				"read power from this Prometheus server, by --query"),   \
-		TW_OPT_OWN_TEXT(config, "query", "TW_QUERY", query, "EXPR",              \
-				"PromQL of --meter-prometheus, with a single series"),   \
-		TW_OPT_OWN_TEXT(config, "meter-source", "TW_METER_SOURCE", source,       \
-				"NAME",                                                  \
-				"energy source of that meter (default: command, file, "  \
-				"prometheus)"),                                          \
-		{ .name = "meter-zone",                                                  \
-		  .env = "TW_METER_ZONE",                                                \
-		  .type = TW_OPT_CHOICE,                                                 \
-		  .offset = offsetof(config, own_meter.zone),                            \
-		  .fallback = "platform",                                                \
-		  .arg = "ZONE",                                                         \
-		  .help = "the part of the machine that it measures",                    \
-		  .choices = tw_own_meter_zones },                                       \
-		{ .name = "meter-unit",                                                  \
-		  .env = "TW_METER_UNIT",                                                \
-		  .type = TW_OPT_CHOICE,                                                 \
-		  .offset = offsetof(config, own_meter.unit),                            \
-		  .fallback = "W",                                                       \
-		  .arg = "UNIT",                                                         \
-		  .help = "unit: power (W, mW, uW), or a counter of energy (J, mJ, uJ, " \
-			  "Wh, kWh)",                                                    \
-		  .choices = tw_unit_names },                                            \
-		{ .name = "meter-interval",                                              \
-		  .env = "TW_METER_INTERVAL",                                            \
-		  .type = TW_OPT_DURATION_MS,                                            \
-		  .offset = offsetof(config, own_meter.interval_ms),                     \
-		  .fallback = "1s",                                                      \
-		  .arg = "TIME",                                                         \
-		  .help = "time between two of its values: 100ms to 1h" },               \
-		{ .name = "meter-window",                                                \
-		  .env = "TW_METER_WINDOW",                                              \
-		  .type = TW_OPT_DURATION_MS,                                            \
-		  .offset = offsetof(config, own_meter.window_ms),                       \
-		  .fallback = "0",                                                       \
-		  .arg = "TIME",                                                         \
-		  .help = "time that its power averages, or between two steps of its "   \
-			  "counter; 0: unknown" },                                       \
-		TW_OPT_OWN_TEXT(config, "meter-user", "TW_METER_USER", user, "NAME",     \
-				"user that runs the command (default: the user of the "  \
-				"collector)"),                                           \
-		TW_OPT_OWN_TEXT(config, "meter-login", "TW_METER_LOGIN", login, "FILE",  \
-				"file with 'user = NAME' and 'password = TEXT' for the " \
-				"server"),                                               \
-		TW_OPT_OWN_TEXT(config, "meter-token", "TW_METER_TOKEN", token, "FILE",  \
-				"file with a bearer token for the server"),              \
-		TW_OPT_OWN_TEXT(config, "meter-ca", "TW_METER_CA", ca, "FILE",           \
-				"trust these certificate authorities instead of the "    \
-				"system's")
+#define TW_OPTS_OWN_METER(config)                                                       \
+	{ TW_OPT_ROW(config, TEXT, "meter-command", own_meter.command, "CMD",           \
+		     "read power from this command, which prints a value a line"),      \
+	  .env = "TW_METER_COMMAND" },                                                  \
+		{ TW_OPT_ROW(config, TEXT, "meter-file", own_meter.file, "PATH",        \
+			     "read power from this file, which holds a value"),         \
+		  .env = "TW_METER_FILE" },                                             \
+		{ TW_OPT_ROW(config, TEXT, "meter-prometheus", own_meter.prometheus,    \
+			     "URL",                                                     \
+			     "read power from this Prometheus server, by --query"),     \
+		  .env = "TW_METER_PROMETHEUS" },                                       \
+		{ TW_OPT_ROW(config, TEXT, "query", own_meter.query, "EXPR",            \
+			     "PromQL of --meter-prometheus, with a single series"),     \
+		  .env = "TW_QUERY" },                                                  \
+		{ TW_OPT_ROW(config, TEXT, "meter-source", own_meter.source, "NAME",    \
+			     "energy source of that meter (default: command, file, "    \
+			     "prometheus)"),                                            \
+		  .env = "TW_METER_SOURCE" },                                           \
+		{ TW_OPT_ROW(config, CHOICE, "meter-zone", own_meter.zone, "ZONE",      \
+			     "the part of the machine that it measures"),               \
+		  .env = "TW_METER_ZONE", .fallback = "platform",                       \
+		  .choices = tw_own_meter_zones },                                      \
+		{ TW_OPT_ROW(config, CHOICE, "meter-unit", own_meter.unit, "UNIT",      \
+			     "unit: power (W, mW, uW), or a counter of energy (J, mJ, " \
+			     "uJ, Wh, kWh)"),                                           \
+		  .env = "TW_METER_UNIT", .fallback = "W", .choices = tw_unit_names },  \
+		{ TW_OPT_ROW(config, DURATION_MS, "meter-interval",                     \
+			     own_meter.interval_ms, "TIME",                             \
+			     "time between two of its values: 100ms to 1h"),            \
+		  .env = "TW_METER_INTERVAL", .fallback = "1s" },                       \
+		{ TW_OPT_ROW(config, DURATION_MS, "meter-window", own_meter.window_ms,  \
+			     "TIME",                                                    \
+			     "time that its power averages, or between two steps of "   \
+			     "its counter; 0: unknown"),                                \
+		  .env = "TW_METER_WINDOW", .fallback = "0" },                          \
+		{ TW_OPT_ROW(config, TEXT, "meter-user", own_meter.user, "NAME",        \
+			     "user that runs the command (default: the user of the "    \
+			     "collector)"),                                             \
+		  .env = "TW_METER_USER" },                                             \
+		{ TW_OPT_ROW(config, TEXT, "meter-login", own_meter.login, "FILE",      \
+			     "file with 'user = NAME' and 'password = TEXT' for the "   \
+			     "server"),                                                 \
+		  .env = "TW_METER_LOGIN" },                                            \
+		{ TW_OPT_ROW(config, TEXT, "meter-token", own_meter.token, "FILE",      \
+			     "file with a bearer token for the server"),                \
+		  .env = "TW_METER_TOKEN" },                                            \
+	{                                                                               \
+		TW_OPT_ROW(                                                             \
+			config, TEXT, "meter-ca", own_meter.ca, "FILE",                 \
+			"trust these certificate authorities instead of the system's"), \
+			.env = "TW_METER_CA"                                            \
+	}
 
 /* config has a struct tw_pods_options pods. */
-#define TW_OPTS_PODS(config)                                                             \
-	{ .name = "kubelet",                                                             \
-	  .env = "TW_KUBELET",                                                           \
-	  .type = TW_OPT_TEXT,                                                           \
-	  .offset = offsetof(config, pods.kubelet),                                      \
-	  .arg = "URL",                                                                  \
-	  .help = "get pod names from this kubelet: https://ADDR:10250" },               \
-		{ .name = "kube-api",                                                    \
-		  .env = "TW_KUBE_API",                                                  \
-		  .type = TW_OPT_TEXT,                                                   \
-		  .offset = offsetof(config, pods.kube_api),                             \
-		  .arg = "URL",                                                          \
-		  .help = "or from this API server, for the pods of --node-name" },      \
-		{ .name = "kube-token",                                                  \
-		  .env = "TW_KUBE_TOKEN",                                                \
-		  .type = TW_OPT_TEXT,                                                   \
-		  .offset = offsetof(config, pods.token),                                \
-		  .arg = "FILE",                                                         \
-		  .help = "bearer token (default: the service account's)" },             \
-		{ .name = "kube-ca",                                                     \
-		  .env = "TW_KUBE_CA",                                                   \
-		  .type = TW_OPT_TEXT,                                                   \
-		  .offset = offsetof(config, pods.ca),                                   \
-		  .arg = "FILE",                                                         \
-		  .help = "trust these certificate authorities (default: the service "   \
-			  "account's, else the system's)" },                             \
-		{ .name = "kube-insecure",                                               \
-		  .env = "TW_KUBE_INSECURE",                                             \
-		  .type = TW_OPT_BOOL,                                                   \
-		  .offset = offsetof(config, pods.insecure),                             \
-		  .help = "do not verify certificates; allow http://" },                 \
-	{                                                                                \
-		.name = "kube-interval", .env = "TW_KUBE_INTERVAL",                      \
-		.type = TW_OPT_DURATION_MS,                                              \
-		.offset = offsetof(config, pods.interval_ms), .fallback = "1m",          \
-		.arg = "TIME",                                                           \
-		.help = "time between two requests: 1s to 1h; new pods cause one sooner" \
+#define TW_OPTS_PODS(config)                                                          \
+	{ TW_OPT_ROW(config, TEXT, "kubelet", pods.kubelet, "URL",                    \
+		     "get pod names from this kubelet: https://ADDR:10250"),          \
+	  .env = "TW_KUBELET" },                                                      \
+		{ TW_OPT_ROW(config, TEXT, "kube-api", pods.kube_api, "URL",          \
+			     "or from this API server, for the pods of --node-name"), \
+		  .env = "TW_KUBE_API" },                                             \
+		{ TW_OPT_ROW(config, TEXT, "kube-token", pods.token, "FILE",          \
+			     "bearer token (default: the service account's)"),        \
+		  .env = "TW_KUBE_TOKEN" },                                           \
+		{ TW_OPT_ROW(config, TEXT, "kube-ca", pods.ca, "FILE",                \
+			     "trust these certificate authorities (default: the "     \
+			     "service account's, else the system's)"),                \
+		  .env = "TW_KUBE_CA" },                                              \
+		{ TW_OPT_ROW(config, BOOL, "kube-insecure", pods.insecure, NULL,      \
+			     "do not verify certificates; allow http://"),            \
+		  .env = "TW_KUBE_INSECURE" },                                        \
+	{                                                                             \
+		TW_OPT_ROW(config, DURATION_MS, "kube-interval", pods.interval_ms,    \
+			   "TIME",                                                    \
+			   "time between two requests: 1s to 1h; new pods cause one " \
+			   "sooner"),                                                 \
+			.env = "TW_KUBE_INTERVAL", .fallback = "1m"                   \
 	}
 
 #endif /* TW_COLLECTOR_ASK_OPTIONS_H */

@@ -128,26 +128,22 @@ void tw_version_print(const char *program);
  * Table entries that every daemon has. config is a struct with the fields log_level,
  * log_format and ready_file.
  */
-#define TW_OPTS_LOG(config)                                                          \
-	{ .name = "log-level",                                                       \
-	  .env = "TW_LOG_LEVEL",                                                     \
-	  .type = TW_OPT_CHOICE,                                                     \
-	  .offset = offsetof(config, log_level),                                     \
-	  .fallback = "info",                                                        \
-	  .arg = "LEVEL",                                                            \
-	  .help = "error, warn, info or debug",                                      \
-	  .choices = tw_log_level_names },                                           \
-	{                                                                            \
-		.name = "log-format", .env = "TW_LOG_FORMAT", .type = TW_OPT_CHOICE, \
-		.offset = offsetof(config, log_format), .fallback = "logfmt",        \
-		.arg = "FORMAT", .help = "logfmt or json",                           \
-		.choices = tw_log_format_names                                       \
+#define TW_OPTS_LOG(config)                                                           \
+	{ TW_OPT_ROW(config, CHOICE, "log-level", log_level, "LEVEL",                 \
+		     "error, warn, info or debug"),                                   \
+	  .env = "TW_LOG_LEVEL", .fallback = "info", .choices = tw_log_level_names }, \
+	{                                                                             \
+		TW_OPT_ROW(config, CHOICE, "log-format", log_format, "FORMAT",        \
+			   "logfmt or json"),                                         \
+			.env = "TW_LOG_FORMAT", .fallback = "logfmt",                 \
+			.choices = tw_log_format_names                                \
 	}
-#define TW_OPT_READY_FILE(config)                                                    \
-	{                                                                            \
-		.name = "ready-file", .env = "TW_READY_FILE", .type = TW_OPT_TEXT,   \
-		.offset = offsetof(config, ready_file), .arg = "PATH",               \
-		.help = "file to write the bound address to once the daemon answers" \
+#define TW_OPT_READY_FILE(config)                                                      \
+	{                                                                              \
+		TW_OPT_ROW(                                                            \
+			config, TEXT, "ready-file", ready_file, "PATH",                \
+			"file to write the bound address to once the daemon answers"), \
+			.env = "TW_READY_FILE"                                         \
 	}
 
 #endif /* TW_OPT_H */

@@ -21,39 +21,29 @@ struct tw_credentials_config {
 	bool insecure;
 };
 
-#define TW_CREDENTIALS_FILE(config, flag, field, line)                             \
-	{                                                                          \
-		.name = flag, .type = TW_OPT_TEXT,                                 \
-		.offset = offsetof(config, web.field), .arg = "FILE", .help = line \
-	}
-
 /* Rows of an option table. The config has a struct tw_credentials_config named web. */
-#define TW_CREDENTIALS_OPTS(config, insecure_env)                                       \
-	{ .name = "user",                                                               \
-	  .type = TW_OPT_TEXT,                                                          \
-	  .offset = offsetof(config, web.user),                                         \
-	  .arg = "NAME",                                                                \
-	  .help = "basic authentication; the password is in TW_HTTP_PASSWORD or "       \
-		  "--password-file" },                                                  \
-		TW_CREDENTIALS_FILE(config, "password-file", password_file,             \
-				    "file with the password"),                          \
-		TW_CREDENTIALS_FILE(                                                    \
-			config, "token-file", token_file,                               \
-			"file with a bearer token (default: TW_HTTP_TOKEN)"),           \
-		TW_CREDENTIALS_FILE(                                                    \
-			config, "headers-file", headers_file,                           \
-			"file of further request headers, one a line: Name: value"),    \
-		TW_CREDENTIALS_FILE(                                                    \
-			config, "ca-file", ca_file,                                     \
-			"trust these certificate authorities instead of the system's"), \
-		TW_CREDENTIALS_FILE(config, "cert-file", cert_file,                     \
-				    "client certificate"),                              \
-		TW_CREDENTIALS_FILE(config, "key-file", key_file,                       \
-				    "key of the client certificate"),                   \
-	{                                                                               \
-		.name = "insecure", .env = insecure_env, .type = TW_OPT_BOOL,           \
-		.offset = offsetof(config, web.insecure),                               \
-		.help = "do not verify certificates"                                    \
+#define TW_CREDENTIALS_OPTS(config, insecure_env)                                      \
+	{ TW_OPT_ROW(config, TEXT, "user", web.user, "NAME",                           \
+		     "basic authentication; the password is in TW_HTTP_PASSWORD or "   \
+		     "--password-file") },                                             \
+		{ TW_OPT_ROW(config, TEXT, "password-file", web.password_file, "FILE", \
+			     "file with the password") },                              \
+		{ TW_OPT_ROW(config, TEXT, "token-file", web.token_file, "FILE",       \
+			     "file with a bearer token (default: TW_HTTP_TOKEN)") },   \
+		{ TW_OPT_ROW(                                                          \
+			config, TEXT, "headers-file", web.headers_file, "FILE",        \
+			"file of further request headers, one a line: Name: value") }, \
+		{ TW_OPT_ROW(config, TEXT, "ca-file", web.ca_file, "FILE",             \
+			     "trust these certificate authorities instead of the "     \
+			     "system's") },                                            \
+		{ TW_OPT_ROW(config, TEXT, "cert-file", web.cert_file, "FILE",         \
+			     "client certificate") },                                  \
+		{ TW_OPT_ROW(config, TEXT, "key-file", web.key_file, "FILE",           \
+			     "key of the client certificate") },                       \
+	{                                                                              \
+		TW_OPT_ROW(config, BOOL, "insecure", web.insecure, NULL,               \
+			   "do not verify certificates"),                              \
+			.env = insecure_env                                            \
 	}
 
 /* The texts that access points to. All zero bytes: none. */
