@@ -3,7 +3,7 @@
 
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "lib/http/client/download_file.h"
+#include "lib/http/client/download.h"
 #include "lib/ask/fetch.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"

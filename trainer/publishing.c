@@ -5,7 +5,6 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/client/http.h"
-#include "lib/http/client/http_api.h"
 #include "lib/http/client/url.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"

@@ -9,7 +9,6 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/http/client/http.h"
-#include "lib/http/client/http_many.h"
 #include "lib/json/json.h"
 #include "lib/program/opt.h"
 

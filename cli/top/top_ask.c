@@ -3,7 +3,6 @@
 
 #include "lib/core/buf.h"
 #include "lib/http/client/http.h"
-#include "lib/http/client/http_many.h"
 
 #include <stdlib.h>
 #include <string.h>

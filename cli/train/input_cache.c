@@ -7,7 +7,6 @@
 #include "lib/core/file.h"
 #include "lib/core/sha256.h"
 #include "lib/http/client/download.h"
-#include "lib/http/client/download_file.h"
 #include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
 

@@ -7,7 +7,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "lib/http/client/http_api.h"
+#include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
 #include "lib/json/json.h"
 #include "trainer/train_job.h"

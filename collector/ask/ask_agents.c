@@ -12,7 +12,6 @@
 #include "lib/core/hash.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/http.h"
-#include "lib/http/client/http_many.h"
 #include "lib/http/client/url.h"
 #include "lib/json/json.h"
 #include "lib/program/file_limit.h"

@@ -15,7 +15,7 @@
  */
 
 #include "lib/core/err.h"
-#include "lib/http/client/http_answer.h"
+#include "lib/http/client/http.h"
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/http/client/download_file.h"
+#include "lib/http/client/download.h"
 
 #include "lib/core/err.h"
 

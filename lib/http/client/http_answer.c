@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/http/client/http_answer.h"
+#include "lib/http/client/http.h"
 
 #include <stdbool.h>
 #include <stdio.h>
