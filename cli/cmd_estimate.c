@@ -14,6 +14,7 @@
 #include "lib/field/dataset.h"
 #include "lib/field/feature.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/program/opt.h"
 #include "model-db/model.h"
 
@@ -246,22 +247,13 @@ static void print(const struct tw_watts *w, size_t rows)
 static int print_json(const struct tw_watts *w, size_t rows, struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
-	bool first = true;
 	int rc;
 
-	tw_buf_adds(&b, "{");
-	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
-		if (w->of[c] == NULL)
-			continue;
-		tw_buf_addf(&b, "%s\"%s\":[", first ? "" : ",",
-			    tw_component_name((enum tw_component)c));
-		for (size_t r = 0; r < rows; r++) {
-			tw_buf_adds(&b, r > 0 ? "," : "");
-			tw_buf_add_double(&b, w->of[c][r]);
-		}
-		tw_buf_adds(&b, "]");
-		first = false;
-	}
+	tw_json_add_object(&b, NULL);
+	for (int c = 0; c < TW_COMPONENT_COUNT; c++)
+		if (w->of[c] != NULL)
+			tw_json_add_numbers(&b, tw_component_name((enum tw_component)c),
+					    w->of[c], rows);
 	tw_buf_adds(&b, "}\n");
 	rc = tw_command_print(&b, "estimate", err);
 	tw_buf_clear(&b);

@@ -8,7 +8,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/hash.h"
 #include "lib/http/client/http.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
 #include "lib/zip/fileset.h"
@@ -176,42 +176,32 @@ static const char *etag_of(const struct lookup *l)
 
 /* ---- requests ---- */
 
-static void add_text(struct tw_buf *b, const char *key, const char *text)
-{
-	tw_buf_addf(b, ",\"%s\":", key);
-	tw_buf_add_json_text(b, text, strlen(text));
-}
-
 static char *make_body(const struct tw_wanted *w, size_t *len)
 {
 	struct tw_buf b = { 0 };
 	json_t *spec = tw_machine_spec_to_json(&w->spec);
-	const char *separator = "";
 
-	tw_buf_adds(&b, "{\"metrics\":[");
-	for (size_t i = 0; i < w->metrics.count; i++) {
-		if (w->counters_unproven && tw_feature_is_counter(w->metrics.at[i]))
-			continue;
-		tw_buf_adds(&b, separator);
-		separator = ",";
-		tw_buf_add_json_text(&b, w->metrics.at[i], strlen(w->metrics.at[i]));
-	}
-	tw_buf_adds(&b, "],\"weight\":false,\"node_type\":-1,\"model_classes\":[");
+	tw_json_add_object(&b, NULL);
+	tw_json_add_array(&b, "metrics");
+	for (size_t i = 0; i < w->metrics.count; i++)
+		if (!w->counters_unproven || !tw_feature_is_counter(w->metrics.at[i]))
+			tw_json_add_text(&b, NULL, w->metrics.at[i]);
+	tw_json_end_array(&b);
+	tw_json_add_bool(&b, "weight", false);
+	tw_json_add_int(&b, "node_type", -1);
+	tw_json_add_array(&b, "model_classes");
 	if (w->default_trainer)
-		tw_buf_addf(&b, "\"%s\"", linear);
+		tw_json_add_text(&b, NULL, linear);
 	for (size_t i = 0; !w->default_trainer && i < tw_predictor_count(); i++)
-		tw_buf_addf(&b, "%s\"%s\"", i > 0 ? "," : "", tw_predictor_at(i)->name);
-	tw_buf_adds(&b, "]");
-	add_text(&b, "output_type", tw_output_name(w->output));
-	add_text(&b, "source", w->source->name);
-	add_text(&b, "trainer_name", w->trainer != NULL ? w->trainer : "");
-	add_text(&b, "filter", w->filter != NULL ? w->filter : "");
-	if (spec != NULL) {
-		tw_buf_adds(&b, ",\"machine_spec\":");
-		tw_buf_add_json(&b, spec);
-	}
-	tw_buf_adds(&b, "}");
-	json_decref(spec);
+		tw_json_add_text(&b, NULL, tw_predictor_at(i)->name);
+	tw_json_end_array(&b);
+	tw_json_add_text(&b, "output_type", tw_output_name(w->output));
+	tw_json_add_text(&b, "source", w->source->name);
+	tw_json_add_text(&b, "trainer_name", w->trainer != NULL ? w->trainer : "");
+	tw_json_add_text(&b, "filter", w->filter != NULL ? w->filter : "");
+	if (spec != NULL)
+		tw_json_add_value_take(&b, "machine_spec", spec);
+	tw_json_end_object(&b);
 	return tw_buf_detach(&b, len);
 }
 

@@ -3,57 +3,29 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the question ---- */
 
-static void add_text(struct tw_buf *b, const char *key, const char *text)
-{
-	tw_buf_addf(b, "\"%s\":", key);
-	tw_buf_add_json_text(b, text, strlen(text));
-	tw_buf_adds(b, ",");
-}
-
-static void add_rows(struct tw_buf *b, const struct tw_question *q)
+void tw_question_write(const struct tw_question *q, struct tw_buf *out)
 {
 	const size_t cols = q->metrics->count;
 
-	tw_buf_adds(b, "\"values\":[");
-	for (size_t r = 0; r < q->rows; r++) {
-		tw_buf_adds(b, r > 0 ? ",[" : "[");
-		for (size_t c = 0; c < cols; c++) {
-			const double v = q->x[r * cols + c];
-
-			tw_buf_adds(b, c > 0 ? "," : "");
-			if (isfinite(v))
-				tw_buf_add_double(b, v);
-			else
-				tw_buf_adds(b, "null");
-		}
-		tw_buf_adds(b, "]");
-	}
-	tw_buf_adds(b, "]}");
-}
-
-void tw_question_write(const struct tw_question *q, struct tw_buf *out)
-{
-	tw_buf_adds(out, "{\"metrics\":[");
-	for (size_t i = 0; i < q->metrics->count; i++) {
-		tw_buf_adds(out, i > 0 ? "," : "");
-		tw_buf_add_json_text(out, q->metrics->at[i], strlen(q->metrics->at[i]));
-	}
-	tw_buf_adds(out, "],");
-	add_text(out, "output_type", q->output);
-	add_text(out, "source", q->source != NULL ? q->source : "");
-	add_text(out, "trainer_name", q->trainer != NULL ? q->trainer : "");
-	add_text(out, "filter", q->filter != NULL ? q->filter : "");
-	add_rows(out, q);
+	tw_json_add_object(out, NULL);
+	tw_json_add_texts(out, "metrics", q->metrics);
+	tw_json_add_text(out, "output_type", q->output);
+	tw_json_add_text(out, "source", q->source != NULL ? q->source : "");
+	tw_json_add_text(out, "trainer_name", q->trainer != NULL ? q->trainer : "");
+	tw_json_add_text(out, "filter", q->filter != NULL ? q->filter : "");
+	tw_json_add_array(out, "values");
+	for (size_t r = 0; r < q->rows; r++)
+		tw_json_add_numbers(out, NULL, q->x + r * cols, cols);
+	tw_json_end_array(out);
+	tw_json_end_object(out);
 }
 
 /* ---- the answer ---- */

@@ -5,8 +5,8 @@
 #include "lib/core/base64.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "model-db/curve.h"
 #include "model-db/model.h"
 
@@ -267,9 +267,8 @@ static int write_xgboost(const struct tw_model_part *p, struct tw_buf *out,
 	tw_buf_adds(out, "{\"All_Weights\":{\"Categorical_Variables\":{},"
 			 "\"Numerical_Variables\":{");
 	for (size_t i = 0; i < p->features.count; i++) {
-		tw_buf_adds(out, i > 0 ? "," : "");
-		tw_buf_add_json_text(out, p->features.at[i], strlen(p->features.at[i]));
-		tw_buf_adds(out, ":{\"scale\":1}");
+		tw_json_add_key(out, p->features.at[i]);
+		tw_buf_adds(out, "{\"scale\":1}");
 	}
 	tw_buf_adds(out, "},\"XGboost_Weights\":\"");
 	tw_buf_add_base64(out, p->text, p->len);
@@ -300,15 +299,11 @@ static int write_curve(const struct tw_model_part *p, struct tw_buf *out,
 		return -1;
 	tw_buf_adds(out, "{\"All_Weights\":{\"Categorical_Variables\":{},"
 			 "\"Numerical_Variables\":{");
-	tw_buf_add_json_text(out, c.feature, strlen(c.feature));
-	tw_buf_adds(out, ":{\"scale\":");
-	tw_buf_add_double(out, c.scale);
-	tw_buf_adds(out, "}},\"CurveFit_Weights\":[");
-	for (size_t i = 0; i < c.kind->weights; i++) {
-		tw_buf_adds(out, i > 0 ? "," : "");
-		tw_buf_add_double(out, c.weight[i]);
-	}
-	tw_buf_adds(out, "]}}");
+	tw_json_add_object(out, c.feature);
+	tw_json_add_number(out, "scale", c.scale);
+	tw_buf_adds(out, "}}");
+	tw_json_add_numbers(out, "CurveFit_Weights", c.weight, c.kind->weights);
+	tw_buf_adds(out, "}}");
 	return 0;
 }
 
@@ -532,38 +527,23 @@ unsigned tw_weights_clients(const struct tw_model *m)
 }
 
 /* Keys beside the components, which only current clients accept. */
-static int write_about(const struct tw_model_info *i, struct tw_buf *out,
-		       struct tw_err *err)
+static void write_about(const struct tw_model_info *i, struct tw_buf *out)
 {
-	tw_buf_adds(out, "\"model_name\":");
-	tw_buf_add_json_text(out, i->name, strlen(i->name));
-	if (tw_machine_spec_known(&i->spec)) {
-		json_t *spec = tw_machine_spec_to_json(&i->spec);
-
-		if (spec == NULL)
-			return tw_fail(err, TW_NOMEM, "machine spec");
-		tw_buf_adds(out, ",\"machine_spec\":");
-		tw_buf_add_json(out, spec);
-		json_decref(spec);
-	}
-	if (isfinite(i->mae_w)) {
-		tw_buf_adds(out, ",\"mae\":");
-		tw_buf_add_double(out, i->mae_w);
-	}
-	return 0;
+	tw_json_add_text(out, "model_name", i->name);
+	if (tw_machine_spec_known(&i->spec))
+		tw_json_add_value_take(out, "machine_spec",
+				       tw_machine_spec_to_json(&i->spec));
+	if (isfinite(i->mae_w))
+		tw_json_add_number(out, "mae", i->mae_w);
 }
 
 static int write_components(const struct tw_model *m, const struct writer *w,
 			    enum tw_client client, struct tw_buf *out, struct tw_err *err)
 {
-	const char *separator = "";
-
+	/* No comma, whatever is in the text before this document. */
 	tw_buf_adds(out, "{");
-	if (client == TW_CLIENT_CURRENT) {
-		if (write_about(&m->info, out, err) < 0)
-			return -1;
-		separator = ",";
-	}
+	if (client == TW_CLIENT_CURRENT)
+		write_about(&m->info, out);
 	for (size_t i = 0; i < m->parts; i++) {
 		const char *key = component_key(m->part[i].component, client);
 
@@ -572,12 +552,11 @@ static int write_components(const struct tw_model *m, const struct writer *w,
 				       "model '%s': this client knows no component '%s'",
 				       m->info.name,
 				       tw_component_name(m->part[i].component));
-		tw_buf_addf(out, "%s\"%s\":", separator, key);
-		separator = ",";
+		tw_json_add_key(out, key);
 		if (w->write(&m->part[i], out, err) < 0)
 			return tw_err_wrap(err, "weights of model '%s'", m->info.name);
 	}
-	tw_buf_adds(out, "}");
+	tw_json_end_object(out);
 	return 0;
 }
 

@@ -16,7 +16,4 @@ void tw_api_add_node_type(struct tw_buf *b, const struct tw_index_machine *m);
 void tw_api_add_pipeline(struct tw_buf *b, const struct tw_index *x,
 			 const struct tw_index_pipeline *p);
 
-/* "key": text, with a comma in front. */
-void tw_api_add_text(struct tw_buf *b, const char *key, const char *text);
-
 #endif /* TW_SERVER_API_JSON_H */

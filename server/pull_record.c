@@ -6,6 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/core/hash.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "model-db/manifest.h"
 #include "server/pull_source.h"
 
@@ -96,12 +97,13 @@ int tw_pull_record_write(const char *db, const struct tw_pull_source *s,
 	int rc = -1;
 
 	sum_of(s, sum);
-	tw_buf_adds(&b, "{\"etag\":");
-	tw_buf_add_json_text(&b, r->etag, strlen(r->etag));
-	tw_buf_addf(&b,
-		    ",\"manifest\":\"%s\",\"next\":\"%s\",\"source\":\"%s\","
-		    "\"creator\":\"%s\"}\n",
-		    r->manifest, r->next, sum, CREATOR);
+	tw_json_add_object(&b, NULL);
+	tw_json_add_text(&b, "etag", r->etag);
+	tw_json_add_text(&b, "manifest", r->manifest);
+	tw_json_add_text(&b, "next", r->next);
+	tw_json_add_text(&b, "source", sum);
+	tw_json_add_text(&b, "creator", CREATOR);
+	tw_buf_adds(&b, "}\n");
 	if (tw_buf_failed(&b)) {
 		tw_fail(err, TW_NOMEM, "record");
 		goto out;

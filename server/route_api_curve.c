@@ -3,38 +3,29 @@
 #include "estimator/predict/power_model.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
+#include "lib/json/writer.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
 #include "model-db/model.h"
 #include "server/routes.h"
 #include "server/show.h"
 
-#include <math.h>
-
 /* /api/v1: the power that a model predicts from rest to its largest training load. */
 
-static void add_numbers(struct tw_buf *b, const double *of)
+static void add_watts(struct tw_buf *b, const char *key, const double *of)
 {
-	tw_buf_adds(b, "[");
-	for (size_t i = 0; i < TW_LOAD_CURVE_POINTS; i++) {
-		tw_buf_adds(b, i > 0 ? "," : "");
-		if (isnan(of[i]))
-			tw_buf_adds(b, "null");
-		else
-			tw_buf_add_double(b, round(of[i] * 1e4) / 1e4);
-	}
-	tw_buf_adds(b, "]");
+	tw_json_add_array(b, key);
+	for (size_t i = 0; i < TW_LOAD_CURVE_POINTS; i++)
+		tw_json_add_rounded(b, NULL, of[i], 4);
+	tw_json_end_array(b);
 }
 
 static void add_shares(struct tw_buf *b)
 {
-	tw_buf_adds(b, "{\"load\":[");
-	for (size_t i = 0; i < TW_LOAD_CURVE_POINTS; i++) {
-		tw_buf_adds(b, i > 0 ? "," : "");
-		tw_buf_add_double(b, tw_load_curve_share(i));
-	}
-	tw_buf_adds(b, "]");
+	tw_json_add_array(b, "load");
+	for (size_t i = 0; i < TW_LOAD_CURVE_POINTS; i++)
+		tw_json_add_number(b, NULL, tw_load_curve_share(i));
+	tw_json_end_array(b);
 }
 
 /* The largest load: the end of the training range of each feature. */
@@ -43,34 +34,32 @@ static void add_most(struct tw_buf *b, const struct tw_power_model *p)
 	double min, max;
 	const char *name;
 
-	tw_buf_adds(b, ",\"largest\":{");
+	tw_json_add_object(b, "largest");
 	for (size_t i = 0; (name = tw_power_model_range(p, 0, i, &min, &max)) != NULL;
-	     i++) {
-		tw_buf_addf(b, "%s\"%s\":", i > 0 ? "," : "", name);
-		tw_buf_add_double(b, max);
-	}
-	tw_buf_adds(b, "}");
+	     i++)
+		tw_json_add_number(b, name, max);
+	tw_json_end_object(b);
 }
 
 static int write_curves(const struct tw_power_model *p, struct tw_buf *b,
 			struct tw_err *err)
 {
+	tw_json_add_object(b, NULL);
 	add_shares(b);
 	add_most(b, p);
-	tw_buf_adds(b, ",\"components\":{");
+	tw_json_add_object(b, "components");
 	for (size_t part = 0; part < tw_power_model_parts(p); part++) {
 		struct tw_load_curve c;
 
 		if (tw_load_curve(p, part, &c, err) < 0)
 			return -1;
-		tw_buf_addf(b, "%s\"%s\":{\"watts\":", part > 0 ? "," : "",
-			    tw_component_name(c.component));
-		add_numbers(b, c.watts);
-		tw_buf_adds(b, ",\"half_width_watts\":");
-		add_numbers(b, c.half_w);
-		tw_buf_adds(b, "}");
+		tw_json_add_object(b, tw_component_name(c.component));
+		add_watts(b, "watts", c.watts);
+		add_watts(b, "half_width_watts", c.half_w);
+		tw_json_end_object(b);
 	}
-	tw_buf_adds(b, "}}");
+	tw_json_end_object(b);
+	tw_json_end_object(b);
 	return 0;
 }
 

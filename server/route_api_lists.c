@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
+#include "lib/json/writer.h"
 #include "model-db/index/filter.h"
 #include "model-db/index/index.h"
 #include "server/api_json.h"
@@ -29,14 +30,14 @@ static int take_page(const struct tw_http_request *q, struct page *p, struct tw_
 	return tw_query_number(q, "limit", 1, PAGE_MAX, &p->limit, err);
 }
 
-/* Count an element. True: it is on the page, and its separator is written. */
-static bool on_page(struct page *p, struct tw_buf *b)
+/* Count an element. True: it is on the page. */
+static bool on_page(struct page *p)
 {
 	const size_t i = p->total++;
 
 	if (i < p->offset || p->written == p->limit)
 		return false;
-	tw_buf_adds(b, p->written++ > 0 ? ",{" : "{");
+	p->written++;
 	return true;
 }
 
@@ -44,11 +45,12 @@ static void end_list(struct page *p, struct tw_buf *b)
 {
 	const size_t next = p->offset + p->written;
 
-	tw_buf_addf(b, "],\"total\":%zu,\"next\":", p->total);
+	tw_json_end_array(b);
+	tw_json_add_uint(b, "total", p->total);
 	if (p->written > 0 && next < p->total)
-		tw_buf_addf(b, "%zu}", next);
+		tw_json_add_uint(b, "next", next);
 	else
-		tw_buf_adds(b, "null}");
+		tw_json_add_null(b, "next");
 }
 
 /* The selected elements, and the function that writes each. */
@@ -62,45 +64,45 @@ typedef void write_fn(const struct tw_index *x, struct selection *s, struct tw_b
 static void write_pipelines(const struct tw_index *x, struct selection *s,
 			    struct tw_buf *b)
 {
-	tw_buf_adds(b, "{\"pipelines\":[");
+	tw_json_add_array(b, "pipelines");
 	for (size_t i = 0; i < tw_index_pipeline_count(x); i++) {
-		if (!on_page(&s->page, b))
+		if (!on_page(&s->page))
 			continue;
+		tw_json_add_object(b, NULL);
 		tw_api_add_pipeline(b, x, tw_index_pipeline_at(x, i));
-		tw_buf_adds(b, "}");
+		tw_json_end_object(b);
 	}
-	end_list(&s->page, b);
 }
 
 static void write_node_types(const struct tw_index *x, struct selection *s,
 			     struct tw_buf *b)
 {
-	tw_buf_adds(b, "{\"node_types\":[");
+	tw_json_add_array(b, "node_types");
 	for (size_t i = 0; i < tw_index_machine_count(x); i++) {
 		const struct tw_index_machine *m = tw_index_machine_at(x, i);
 
 		if (s->q.pipeline != NULL && strcmp(s->q.pipeline, m->pipeline) != 0)
 			continue;
-		if (!on_page(&s->page, b))
+		if (!on_page(&s->page))
 			continue;
+		tw_json_add_object(b, NULL);
 		tw_api_add_node_type(b, m);
-		tw_buf_adds(b, "}");
+		tw_json_end_object(b);
 	}
-	end_list(&s->page, b);
 }
 
 static void write_models(const struct tw_index *x, struct selection *s, struct tw_buf *b)
 {
-	tw_buf_adds(b, "{\"models\":[");
+	tw_json_add_array(b, "models");
 	for (size_t i = 0; i < tw_index_count(x); i++) {
 		const struct tw_index_entry *e = tw_index_at(x, i);
 
-		if (!tw_query_has(&s->q, e) || !on_page(&s->page, b))
+		if (!tw_query_has(&s->q, e) || !on_page(&s->page))
 			continue;
+		tw_json_add_object(b, NULL);
 		tw_api_add_model(b, e);
-		tw_buf_adds(b, "}");
+		tw_json_end_object(b);
 	}
-	end_list(&s->page, b);
 }
 
 /* An index without models has empty lists. */
@@ -118,7 +120,10 @@ static void answer(void *app, const struct tw_http_request *q, struct tw_http_re
 	} else if (x == NULL) {
 		tw_http_reply_problem(r, 503, "the model database was not read yet");
 	} else {
+		tw_json_add_object(&b, NULL);
 		write(x, &s, &b);
+		end_list(&s.page, &b);
+		tw_json_end_object(&b);
 		tw_http_reply_buf(r, &b);
 	}
 	tw_query_release(&s.q);

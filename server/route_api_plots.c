@@ -3,9 +3,9 @@
 #include "lib/core/err.h"
 #include "lib/core/hash.h"
 #include "lib/http/client/http_range.h"
+#include "lib/json/writer.h"
 #include "model-db/index/index.h"
 #include "model-db/report/plot.h"
-#include "server/api_json.h"
 #include "server/plots.h"
 #include "server/routes.h"
 #include "server/show.h"
@@ -34,17 +34,22 @@ static int list_plots(struct tw_index *x, const struct tw_index_entry *e,
 		tw_http_reply_problem(r, why.code == TW_NOMEM ? 503 : 500, why.text);
 		return 0;
 	}
-	tw_buf_adds(&b, "{\"plots\":[");
+	tw_json_add_object(&b, NULL);
+	tw_json_add_array(&b, "plots");
 	for (size_t i = 0; i < p.count; i++) {
 		const char *component = tw_component_name(p.at[i].component);
 
-		tw_buf_addf(&b, "%s{\"component\":\"%s\"", i > 0 ? "," : "", component);
-		tw_api_add_text(&b, "plot", p.at[i].plot->name);
-		tw_api_add_text(&b, "title", p.at[i].plot->title);
-		tw_buf_addf(&b, ",\"url\":\"%s/%s/%s\"}", q->path, component,
-			    p.at[i].plot->name);
+		tw_json_add_object(&b, NULL);
+		tw_json_add_text(&b, "component", component);
+		tw_json_add_text(&b, "plot", p.at[i].plot->name);
+		tw_json_add_text(&b, "title", p.at[i].plot->title);
+		tw_json_add_key(&b, "url");
+		tw_buf_addf(&b, "\"%s/%s/%s\"", q->path, component, p.at[i].plot->name);
+		tw_json_end_object(&b);
 	}
-	tw_buf_addf(&b, "],\"total\":%zu}", p.count);
+	tw_json_end_array(&b);
+	tw_json_add_uint(&b, "total", p.count);
+	tw_json_end_object(&b);
 	tw_plots_release(&p);
 	tw_http_reply_buf(r, &b);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
 #include "lib/http/server/accept.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
 #include "model-db/model.h"
@@ -32,11 +32,10 @@ static int show_model(struct tw_index *x, const struct tw_index_entry *e,
 	(void)q;
 	if (tw_index_read_model(e, &m, err) < 0)
 		return -1;
-	tw_buf_adds(&b, "{");
+	tw_json_add_object(&b, NULL);
 	tw_api_add_model(&b, e);
-	tw_buf_adds(&b, ",\"metadata\":");
-	tw_buf_add_json(&b, m.info.metadata);
-	tw_buf_adds(&b, "}");
+	tw_json_add_value(&b, "metadata", m.info.metadata);
+	tw_json_end_object(&b);
 	tw_http_reply_buf(r, &b);
 	tw_model_release(&m);
 	return 0;
@@ -92,15 +91,9 @@ out:
 static int write_card(const struct tw_index_entry *e, const struct tw_model *m,
 		      bool as_json, struct tw_buf *b, struct tw_err *err)
 {
-	json_t *card;
-
 	if (!as_json)
 		return write_markdown(e, m, b, err);
-	card = tw_card_json(m);
-	if (card == NULL)
-		return tw_fail(err, TW_NOMEM, "model card");
-	tw_buf_add_json(b, card);
-	json_decref(card);
+	tw_card_json(m, b);
 	return 0;
 }
 
@@ -220,14 +213,14 @@ static void get_pipeline(void *app, const struct tw_http_request *q,
 			tw_http_param(q, "pipeline"));
 		tw_http_reply_error(r, &err);
 	} else {
-		tw_buf_adds(&b, "{");
+		tw_json_add_object(&b, NULL);
 		tw_api_add_pipeline(&b, x, p);
-		tw_buf_adds(&b, ",\"metadata\":");
+		tw_json_add_key(&b, "metadata");
 		if (p->metadata != NULL)
 			tw_buf_add(&b, p->metadata, p->metadata_len);
 		else
 			tw_buf_adds(&b, "null");
-		tw_buf_adds(&b, "}");
+		tw_json_end_object(&b);
 		tw_http_reply_buf(r, &b);
 	}
 	tw_index_unref(x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/filter.h"
 #include "model-db/index/index.h"
@@ -10,7 +10,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 static bool any_model_has(const struct tw_index *x, const char *attribute)
 {
@@ -34,8 +33,6 @@ static int check_filter(const struct tw_index *x, const struct tw_filter *f,
 static void add_groups(const struct tw_index *x, const struct tw_query *s,
 		       enum tw_output o, struct tw_buf *b)
 {
-	const char *separator = "";
-
 	for (size_t g = 0; g < tw_feature_group_count(); g++) {
 		const struct tw_feature_group *group = tw_feature_group_at(g);
 		const struct tw_index_entry *e;
@@ -43,33 +40,27 @@ static void add_groups(const struct tw_index *x, const struct tw_query *s,
 		if (s->group != NULL && s->group != group)
 			continue;
 		e = tw_choose_best(x, s->source, o, group, s->node_type, &s->filter);
-		if (e == NULL)
-			continue;
-		tw_buf_addf(b, "%s\"%s\":", separator, group->name);
-		tw_buf_add_json_text(b, e->name, strlen(e->name));
-		separator = ",";
+		if (e != NULL)
+			tw_json_add_text(b, group->name, e->name);
 	}
 }
 
 static int answer(const struct tw_index *x, const struct tw_query *s,
 		  struct tw_http_reply *r, struct tw_err *err)
 {
-	const char *separator = "";
 	struct tw_buf b = { 0 };
 
 	if (check_filter(x, &s->filter, err) < 0)
 		return -1;
-	tw_buf_adds(&b, "{");
+	tw_json_add_object(&b, NULL);
 	for (int o = 0; o < TW_OUTPUT_COUNT; o++) {
 		if (!s->output[o])
 			continue;
-		tw_buf_addf(&b, "%s\"%s\":{", separator,
-			    tw_output_name((enum tw_output)o));
+		tw_json_add_object(&b, tw_output_name((enum tw_output)o));
 		add_groups(x, s, (enum tw_output)o, &b);
-		tw_buf_adds(&b, "}");
-		separator = ",";
+		tw_json_end_object(&b);
 	}
-	tw_buf_adds(&b, "}");
+	tw_json_end_object(&b);
 	tw_http_reply_buf(r, &b);
 	return 0;
 }

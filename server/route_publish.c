@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/program/log.h"
 #include "server/routes.h"
 #include "server/service.h"
 #include "server/uploads.h"
 
 #include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Limit of the zip; lib/zip/zip.h has the limits of its contents. */
@@ -34,12 +33,12 @@ static void answer(struct tw_http_reply *r, const char *name, const char *what,
 {
 	struct tw_buf b = { 0 };
 
-	tw_buf_adds(&b, "{\"pipeline\":");
-	tw_buf_add_json_text(&b, name, strlen(name));
-	tw_buf_addf(&b, ",\"status\":\"%s\"", what);
+	tw_json_add_object(&b, NULL);
+	tw_json_add_text(&b, "pipeline", name);
+	tw_json_add_text(&b, "status", what);
 	if (models > 0)
-		tw_buf_addf(&b, ",\"models\":%zu", models);
-	tw_buf_adds(&b, "}");
+		tw_json_add_uint(&b, "models", models);
+	tw_json_end_object(&b);
 	tw_http_reply_buf(r, &b);
 }
 

@@ -2,13 +2,11 @@
 #include "trainer/train_result.h"
 
 #include "lib/core/buf.h"
-#include "lib/core/num.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void tw_train_result_release(struct tw_train_result *r)
 {
@@ -65,40 +63,27 @@ void tw_train_result_report(const struct tw_train_result *r,
 	tw_buf_adds(out, "\n");
 }
 
-static void add_member(const char *name, const char *text, struct tw_buf *out)
-{
-	tw_buf_addf(out, ",\"%s\":", name);
-	tw_buf_add_json_text(out, text, strlen(text));
-}
-
-static void add_figure(const char *name, double value, struct tw_buf *out)
-{
-	if (!isfinite(value))
-		return;
-	tw_buf_addf(out, ",\"%s\":", name);
-	tw_buf_add_double(out, value);
-}
-
 /* A row without a model has the member "failure" instead of errors. */
 static void add_json_row(const struct tw_train_row *row, struct tw_buf *out)
 {
-	tw_buf_addf(out, "{\"node_type\":%zu", row->node_type);
+	tw_json_add_object(out, NULL);
+	tw_json_add_uint(out, "node_type", row->node_type);
 	if (row->machine != NULL)
-		add_member("machine", row->machine, out);
-	add_member("source", row->source, out);
-	add_member("output", row->output, out);
-	add_member("group", row->group, out);
-	add_member("trainer", row->trainer, out);
-	tw_buf_addf(out, ",\"rows\":%zu", row->rows);
-	if (row->failure[0] != '\0') {
-		add_member("failure", row->failure, out);
-	} else {
-		add_figure("mae_watts", row->mae_w, out);
-		add_figure("mape_percent", row->mape_percent, out);
-	}
+		tw_json_add_text(out, "machine", row->machine);
+	tw_json_add_text(out, "source", row->source);
+	tw_json_add_text(out, "output", row->output);
+	tw_json_add_text(out, "group", row->group);
+	tw_json_add_text(out, "trainer", row->trainer);
+	tw_json_add_uint(out, "rows", row->rows);
+	if (row->failure[0] != '\0')
+		tw_json_add_text(out, "failure", row->failure);
+	else if (isfinite(row->mae_w))
+		tw_json_add_number(out, "mae_watts", row->mae_w);
+	if (row->failure[0] == '\0' && isfinite(row->mape_percent))
+		tw_json_add_number(out, "mape_percent", row->mape_percent);
 	if (row->note[0] != '\0')
-		add_member("note", row->note, out);
-	tw_buf_adds(out, "}");
+		tw_json_add_text(out, "note", row->note);
+	tw_json_end_object(out);
 }
 
 void tw_train_result_json(const struct tw_train_result *r, struct tw_buf *out)

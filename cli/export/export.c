@@ -134,16 +134,12 @@ out:
 static int add_card(struct making *x, const struct tw_model *m, const char *base,
 		    const struct tw_card_plot *shown, size_t count, struct tw_err *err)
 {
-	json_t *card = tw_card_json(m);
 	struct tw_buf b = { 0 };
 	char path[PATH_TEXT];
 	int rc = -1;
 
-	if (card == NULL) {
-		tw_fail(err, TW_NOMEM, "card of '%s'", m->info.name);
-		goto out;
-	}
-	tw_buf_add_json_pretty(&b, card);
+	tw_card_json(m, &b);
+	tw_json_indent(&b);
 	snprintf(path, sizeof(path), "%s.card.json", base);
 	if (add_buf(x, path, &b, err) < 0 ||
 	    tw_card_markdown(m, shown, count, &b, err) < 0)
@@ -155,7 +151,6 @@ static int add_card(struct making *x, const struct tw_model *m, const char *base
 	rc = 0;
 out:
 	tw_buf_clear(&b);
-	json_decref(card);
 	return rc;
 }
 

@@ -4,11 +4,9 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/program/opt.h"
 #include "trainer/fit/trainer.h"
-
-#include <string.h>
 
 struct config {
 	bool json;
@@ -49,11 +47,11 @@ static void add_trainer(struct tw_buf *b, bool json, const char *name,
 		return;
 	}
 	tw_buf_adds(b, b->len > 1 ? ",\n " : "");
-	tw_buf_adds(b, "{\"name\":");
-	tw_buf_add_json_text(b, name, strlen(name));
-	tw_buf_adds(b, ",\"summary\":");
-	tw_buf_add_json_text(b, summary, strlen(summary));
-	tw_buf_addf(b, ",\"built\":%s}", built ? "true" : "false");
+	tw_json_add_object(b, NULL);
+	tw_json_add_text(b, "name", name);
+	tw_json_add_text(b, "summary", summary);
+	tw_json_add_bool(b, "built", built);
+	tw_json_end_object(b);
 }
 
 static int list(void *config, struct tw_err *err)

@@ -10,6 +10,7 @@
 #include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "trainer/train_job.h"
 
 #include <stdio.h>
@@ -85,23 +86,6 @@ int tw_train_remote_check(const struct tw_train_flags *f, struct tw_err *err)
 
 /* ---- the request ---- */
 
-static void add_text(struct tw_buf *b, const char *key, const char *text)
-{
-	tw_buf_addf(b, "\"%s\":", key);
-	tw_buf_add_json_text(b, text, strlen(text));
-}
-
-static void add_list(struct tw_buf *b, const char *key, const struct tw_strs *l)
-{
-	tw_buf_addf(b, "\"%s\":[", key);
-	for (size_t i = 0; i < l->count; i++) {
-		if (i > 0)
-			tw_buf_adds(b, ",");
-		tw_buf_add_json_text(b, l->at[i], strlen(l->at[i]));
-	}
-	tw_buf_adds(b, "]");
-}
-
 static int add_file(struct tw_buf *b, const char *key, const char *path,
 		    struct tw_err *err)
 {
@@ -110,7 +94,7 @@ static int add_file(struct tw_buf *b, const char *key, const char *path,
 
 	if (tw_file_read(path, INPUT_MAX, &text, &len, err) < 0)
 		return -1;
-	tw_buf_addf(b, ",\"%s\":", key);
+	tw_json_add_key(b, key);
 	tw_buf_add(b, text, len);
 	free(text);
 	return 0;
@@ -125,47 +109,40 @@ static void add_isolator_args(struct tw_buf *b, const struct tw_isolation_texts 
 		{ "bg_hints", t->bg_hints },
 		{ "abs_pipeline_name", t->abs_pipeline },
 	};
-	const char *comma = "";
 
-	tw_buf_adds(b, ",\"isolator_args\":{");
-	for (size_t i = 0; i < TW_COUNT(arg); i++) {
-		if (arg[i].text == NULL)
-			continue;
-		tw_buf_adds(b, comma);
-		add_text(b, arg[i].key, arg[i].text);
-		comma = ",";
-	}
-	tw_buf_adds(b, "}");
+	tw_json_add_object(b, "isolator_args");
+	for (size_t i = 0; i < TW_COUNT(arg); i++)
+		if (arg[i].text != NULL)
+			tw_json_add_text(b, arg[i].key, arg[i].text);
+	tw_json_end_object(b);
 }
 
 /* The body of docs/wire.md, "Training". Third-party metrics come before the data. */
 static int make_request(const struct tw_train_flags *f, const struct tw_train_job *job,
 			struct tw_buf *b, struct tw_err *err)
 {
-	tw_buf_adds(b, "{");
-	add_text(b, "name", f->name);
-	if (f->source != NULL) {
-		tw_buf_adds(b, ",");
-		add_text(b, "energy_source", f->source);
-	}
-	tw_buf_adds(b, ",\"trainer\":{");
-	add_list(b, "abs_trainers", &job->abs_trainers);
-	tw_buf_adds(b, ",");
-	add_list(b, "dyn_trainers", &job->dyn_trainers);
-	tw_buf_adds(b, ",");
-	add_text(b, "isolator", f->isolator);
+	tw_json_add_object(b, NULL);
+	tw_json_add_text(b, "name", f->name);
+	if (f->source != NULL)
+		tw_json_add_text(b, "energy_source", f->source);
+	tw_json_add_object(b, "trainer");
+	tw_json_add_texts(b, "abs_trainers", &job->abs_trainers);
+	tw_json_add_texts(b, "dyn_trainers", &job->dyn_trainers);
+	tw_json_add_text(b, "isolator", f->isolator);
 	add_isolator_args(b, &f->isolation);
-	if (job->smooth > 0)
-		tw_buf_addf(b, ",\"extractor\":\"smooth\",\"smooth_window\":%u",
-			    job->smooth);
+	if (job->smooth > 0) {
+		tw_json_add_text(b, "extractor", "smooth");
+		tw_json_add_uint(b, "smooth_window", job->smooth);
+	}
 	if (f->isolation.idle != NULL &&
 	    add_file(b, "idle_prom_response", f->isolation.idle, err) < 0)
 		return -1;
-	tw_buf_addf(b, "},\"use_vm_metrics\":%s,", f->vm_metrics ? "true" : "false");
-	add_list(b, "thirdparty_metrics", &f->names);
+	tw_json_end_object(b);
+	tw_json_add_bool(b, "use_vm_metrics", f->vm_metrics);
+	tw_json_add_texts(b, "thirdparty_metrics", &f->names);
 	if (add_file(b, "prom_response", f->input.at[0], err) < 0)
 		return -1;
-	tw_buf_adds(b, "}");
+	tw_json_end_object(b);
 	return tw_buf_failed(b) ? tw_fail(err, TW_NOMEM, "request") : 0;
 }
 

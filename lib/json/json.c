@@ -378,32 +378,50 @@ out:
 	return rc;
 }
 
+/* Append a character that may need an escape. Return its length in s. */
+static size_t add_odd_character(struct tw_buf *b, const char *s, size_t len)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	const size_t n = tw_utf8_length(s, len);
+
+	if (n == 0)
+		tw_buf_adds(b, "\xef\xbf\xbd");
+	else if (*p == '"' || *p == '\\')
+		tw_buf_addf(b, "\\%c", *p);
+	else if (*p == '\n')
+		tw_buf_adds(b, "\\n");
+	else if (*p < 0x20 || *p == 0x7f)
+		tw_buf_addf(b, "\\u%04x", *p);
+	else if (n == 2 && *p == 0xc2 && p[1] < 0xa0)
+		/* A C1 control character, which terminals obey, too. */
+		tw_buf_addf(b, "\\u%04x", p[1]);
+	else
+		tw_buf_add(b, s, n);
+	return n > 0 ? n : 1;
+}
+
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 void tw_buf_add_json_text(struct tw_buf *b, const char *s, size_t len)
 {
 	const unsigned char *p = (const unsigned char *)s;
 
-	tw_buf_adds(b, "\"");
+	tw_buf_add(b, "\"", 1);
 	for (size_t i = 0; i < len;) {
-		size_t n = tw_utf8_length(s + i, len - i);
+		size_t n = 0;
 
-		if (n == 0) {
-			tw_buf_adds(b, "\xef\xbf\xbd");
-			n = 1;
-		} else if (p[i] == '"' || p[i] == '\\') {
-			tw_buf_addf(b, "\\%c", p[i]);
-		} else if (p[i] == '\n') {
-			tw_buf_adds(b, "\\n");
-		} else if (p[i] < 0x20 || p[i] == 0x7f) {
-			tw_buf_addf(b, "\\u%04x", p[i]);
-		} else if (n == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0) {
-			/* A C1 control character, which terminals obey, too. */
-			tw_buf_addf(b, "\\u%04x", p[i + 1]);
-		} else {
+		while (i + n < len && is_plain(p[i + n]))
+			n++;
+		if (n == 0)
+			n = add_odd_character(b, s + i, len - i);
+		else
 			tw_buf_add(b, s + i, n);
-		}
 		i += n;
 	}
-	tw_buf_adds(b, "\"");
+	tw_buf_add(b, "\"", 1);
 }
 
 static void add_value(struct tw_buf *b, const json_t *v);
@@ -502,7 +520,7 @@ static size_t token_length(const char *p, const char *end)
 	return (size_t)((*p == '"' ? end_of_string(p, end) : p + 1) - p);
 }
 
-void tw_buf_add_json_indented(struct tw_buf *b, const char *text, size_t len)
+static void add_indented(struct tw_buf *b, const char *text, size_t len)
 {
 	const char *const end = text + len;
 	unsigned depth = 0, flat = 0; /* flat: of brackets, from a plain array on */
@@ -536,12 +554,21 @@ void tw_buf_add_json_indented(struct tw_buf *b, const char *text, size_t len)
 	tw_buf_adds(b, "\n");
 }
 
+void tw_json_indent(struct tw_buf *b)
+{
+	struct tw_buf text = *b;
+
+	*b = (struct tw_buf){ .limit = text.limit, .failed = text.failed };
+	add_indented(b, text.data, text.len);
+	tw_buf_clear(&text);
+}
+
 void tw_buf_add_json_pretty(struct tw_buf *b, const json_t *v)
 {
 	struct tw_buf text = { 0 };
 
 	add_value(&text, v);
-	tw_buf_add_json_indented(b, text.data, text.len);
+	add_indented(b, text.data, text.len);
 	b->failed |= text.failed;
 	tw_buf_clear(&text);
 }

@@ -81,12 +81,12 @@ void tw_buf_add_json_text(struct tw_buf *b, const char *s, size_t len);
 void tw_buf_add_json(struct tw_buf *b, const json_t *v);
 
 /*
- * Append text[0..len), a document without white space, indented by two spaces and with a
- * final newline: for files and people. An array of plain values stays on one line.
+ * Replace a document without white space by its indented form, with two spaces a level
+ * and a final newline: for files and people. An array of plain values stays on one line.
  */
-void tw_buf_add_json_indented(struct tw_buf *b, const char *text, size_t len);
+void tw_json_indent(struct tw_buf *b);
 
-/* As tw_buf_add_json(), indented as by tw_buf_add_json_indented(). */
+/* As tw_buf_add_json(), indented as by tw_json_indent(). */
 void tw_buf_add_json_pretty(struct tw_buf *b, const json_t *v);
 
 #endif /* TW_JSON_H */

@@ -33,9 +33,8 @@ void tw_json_add_key(struct tw_buf *b, const char *key)
 		tw_buf_add(b, ",", 1);
 	if (key == NULL)
 		return;
-	tw_buf_add(b, "\"", 1);
-	tw_buf_adds(b, key);
-	tw_buf_add(b, "\":", 2);
+	tw_buf_add_json_text(b, key, strlen(key));
+	tw_buf_add(b, ":", 1);
 }
 
 static void add_plain(struct tw_buf *b, const char *key, const char *text)

@@ -13,9 +13,9 @@
  * The key is that of a member. It is NULL for an element of an array and for the document
  * itself. A comma is added where the text so far ends with a value. So the text itself is
  * the only state: other code may append to it, too, and it may be emptied after an
- * opening bracket.
+ * opening bracket. A document right after another one must begin by tw_buf_adds(b, "{").
  *
- * Keys are written as they are: plain text that needs no escapes. Running out of memory
+ * Keys and texts are escaped, and invalid UTF-8 becomes U+FFFD. Running out of memory
  * marks the buffer, as always (lib/core/buf.h).
  */
 
@@ -35,7 +35,7 @@ void tw_json_end_object(struct tw_buf *b);
 void tw_json_add_array(struct tw_buf *b, const char *key);
 void tw_json_end_array(struct tw_buf *b);
 
-/* NULL is null. Invalid UTF-8 becomes U+FFFD. */
+/* NULL is null. */
 void tw_json_add_text(struct tw_buf *b, const char *key, const char *text);
 /* The shortest text that reads back the same; null if v is not finite. */
 void tw_json_add_number(struct tw_buf *b, const char *key, double v);

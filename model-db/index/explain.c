@@ -3,8 +3,7 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/choose_prior.h"
 #include "model-db/index/index.h"
@@ -14,21 +13,6 @@
 #include "profiler/node_choice.h"
 
 #include <math.h>
-#include <string.h>
-
-static void add_text(struct tw_buf *b, const char *text)
-{
-	tw_buf_add_json_text(b, text, strlen(text));
-}
-
-/* null for a number that is not defined. */
-static void add_number(struct tw_buf *b, double v)
-{
-	if (isfinite(v))
-		tw_buf_add_double(b, v);
-	else
-		tw_buf_adds(b, "null");
-}
 
 /* Similarity as a choice counts it: less than TW_SIMILAR_ENOUGH counts as 0. */
 static double similarity_in_choice(const struct tw_matcher *m,
@@ -125,25 +109,21 @@ static void add_loss(const struct tw_matcher *m, const struct tw_index_entry *e,
 static void add_model(const struct tw_matcher *m, const struct tw_index_entry *e,
 		      struct tw_buf *b)
 {
-	tw_buf_adds(b, "\"pipeline\":");
-	add_text(b, e->pipeline);
-	tw_buf_adds(b, ",\"model_name\":");
-	add_text(b, e->name);
-	tw_buf_addf(b, ",\"feature_group\":\"%s\",\"node_type\":%lld,\"mae\":",
-		    e->group->name, e->node_type);
-	add_number(b, e->mae_w);
-	tw_buf_adds(b, ",\"mape\":");
-	add_number(b, e->mape_percent);
-	tw_buf_adds(b, ",\"certificate\":");
+	tw_json_add_text(b, "pipeline", e->pipeline);
+	tw_json_add_text(b, "model_name", e->name);
+	tw_json_add_text(b, "feature_group", e->group->name);
+	tw_json_add_int(b, "node_type", e->node_type);
+	tw_json_add_number(b, "mae", e->mae_w);
+	tw_json_add_number(b, "mape", e->mape_percent);
 	if (e->fitness == TW_FITNESS_UNKNOWN)
-		tw_buf_adds(b, "null");
+		tw_json_add_null(b, "certificate");
 	else
-		add_text(b, e->fitness == TW_FIT ? "yes" : e->unfit_why);
-	tw_buf_adds(b, ",\"similarity\":");
+		tw_json_add_text(b, "certificate",
+				 e->fitness == TW_FIT ? "yes" : e->unfit_why);
 	if (tw_machine_spec_known(&m->wanted->spec))
-		add_number(b, tw_matcher_similarity(m, e->machine));
+		tw_json_add_number(b, "similarity", tw_matcher_similarity(m, e->machine));
 	else
-		tw_buf_adds(b, "null");
+		tw_json_add_null(b, "similarity");
 }
 
 /* The certainty that the machine is of the chosen node type of its pipeline. */
@@ -156,13 +136,12 @@ static void add_certainty(const struct tw_matcher *m, const struct tw_index_entr
 	if (!tw_machine_spec_known(&m->wanted->spec) || p == NULL ||
 	    !tw_node_judge(&p->types, &m->wanted->spec, (uint32_t)e->node_type,
 			   &choice)) {
-		tw_buf_adds(b, ",\"uncertainty\":null,\"looseness\":null");
+		tw_json_add_null(b, "uncertainty");
+		tw_json_add_null(b, "looseness");
 		return;
 	}
-	tw_buf_adds(b, ",\"uncertainty\":");
-	add_number(b, choice.uncertainty);
-	tw_buf_adds(b, ",\"looseness\":");
-	add_number(b, choice.looseness);
+	tw_json_add_number(b, "uncertainty", choice.uncertainty);
+	tw_json_add_number(b, "looseness", choice.looseness);
 }
 
 static void add_candidate(const struct tw_matcher *m, const struct tw_index_entry *e,
@@ -173,14 +152,13 @@ static void add_candidate(const struct tw_matcher *m, const struct tw_index_entr
 	/* best is NULL if another request just found the last candidate broken. */
 	if (e != best && !add_mismatch(m, e, &why) && best != NULL)
 		add_loss(m, e, best, &why);
-	tw_buf_adds(b, "{");
+	tw_json_add_object(b, NULL);
 	add_model(m, e, b);
-	tw_buf_adds(b, ",\"lost\":");
 	if (e == best)
-		tw_buf_adds(b, "null");
+		tw_json_add_null(b, "lost");
 	else
-		tw_buf_add_json_text(b, why.data != NULL ? why.data : "", why.len);
-	tw_buf_adds(b, "}");
+		tw_json_add_text(b, "lost", why.data != NULL ? why.data : "");
+	tw_json_end_object(b);
 	b->failed |= tw_buf_failed(&why);
 	tw_buf_clear(&why);
 }
@@ -190,7 +168,7 @@ static void add_candidates(const struct tw_matcher *m, const struct tw_index_ent
 {
 	size_t listed = 0, left_out = 0;
 
-	tw_buf_adds(b, ",\"candidates\":[");
+	tw_json_add_array(b, "candidates");
 	for (size_t i = 0; i < m->index->count; i++) {
 		const struct tw_index_entry *e = m->index->by_rank[i];
 
@@ -200,25 +178,25 @@ static void add_candidates(const struct tw_matcher *m, const struct tw_index_ent
 			left_out++;
 			continue;
 		}
-		tw_buf_adds(b, listed++ > 0 ? "," : "");
+		listed++;
 		add_candidate(m, e, best, b);
 	}
-	tw_buf_addf(b, "],\"left_out\":%zu}", left_out);
+	tw_json_end_array(b);
+	tw_json_add_uint(b, "left_out", left_out);
 }
 
 /* The prior's model of the machine, with its intervals and expected errors. */
 static void add_prior(const struct tw_model *m, struct tw_buf *b)
 {
-	tw_buf_adds(b, "{\"chosen\":{\"pipeline\":\"" TW_PRIOR_DIRECTORY
-		       "\",\"model_name\":");
-	add_text(b, m->info.name);
-	tw_buf_addf(b, ",\"feature_group\":\"%s\",\"mae\":", m->info.group->name);
-	add_number(b, m->info.mae_w);
-	tw_buf_adds(b, ",\"mape\":");
-	add_number(b, m->info.mape_percent);
-	tw_buf_adds(b, ",\"match\":\"prior\",\"prior\":");
-	tw_buf_add_json(b, m->info.metadata);
-	tw_buf_adds(b, "}");
+	tw_json_add_object(b, "chosen");
+	tw_json_add_text(b, "pipeline", TW_PRIOR_DIRECTORY);
+	tw_json_add_text(b, "model_name", m->info.name);
+	tw_json_add_text(b, "feature_group", m->info.group->name);
+	tw_json_add_number(b, "mae", m->info.mae_w);
+	tw_json_add_number(b, "mape", m->info.mape_percent);
+	tw_json_add_text(b, "match", "prior");
+	tw_json_add_value(b, "prior", m->info.metadata);
+	tw_json_end_object(b);
 }
 
 /* A calibrated prior is of the machine, and its curve is mostly of others. */
@@ -241,6 +219,7 @@ int tw_explain(const struct tw_index *x, const struct tw_wanted *w, struct tw_bu
 	if (tw_matcher_begin(&m, x, w, err) < 0)
 		goto out;
 	tw_choose_matching(&m, &choice);
+	tw_json_add_object(out, NULL);
 	if (tw_choose_prior(x, w, choice.entry != NULL ? &choice : NULL, &prior,
 			    &no_prior) == 0) {
 		add_prior(&prior, out);
@@ -248,16 +227,17 @@ int tw_explain(const struct tw_index *x, const struct tw_wanted *w, struct tw_bu
 		choice.entry = NULL;
 	} else if (choice.entry == NULL) {
 		tw_choose_not_found(&m, &why);
-		tw_buf_adds(out, "{\"chosen\":null,\"error\":");
-		add_text(out, why.text);
+		tw_json_add_null(out, "chosen");
+		tw_json_add_text(out, "error", why.text);
 	} else {
-		tw_buf_adds(out, "{\"chosen\":{");
+		tw_json_add_object(out, "chosen");
 		add_model(&m, choice.entry, out);
-		tw_buf_addf(out, ",\"match\":\"%s\"", match_of(&choice));
+		tw_json_add_text(out, "match", match_of(&choice));
 		add_certainty(&m, choice.entry, out);
-		tw_buf_adds(out, "}");
+		tw_json_end_object(out);
 	}
 	add_candidates(&m, choice.entry, out);
+	tw_json_end_object(out);
 	rc = 0;
 out:
 	tw_matcher_release(&m);

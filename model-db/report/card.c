@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "model-db/fitness.h"
 #include "model-db/model.h"
 
@@ -62,90 +63,72 @@ static bool has_scheme(const struct tw_model *m, size_t scheme)
 
 /* ---- JSON ---- */
 
-static json_t *errors_json(const struct tw_model *m, enum tw_component c)
+static void add_json_errors(const struct tw_model *m, enum tw_component c,
+			    struct tw_buf *b)
 {
-	json_t *all = json_object();
-
+	tw_json_add_object(b, "errors");
 	for (size_t s = 0; s < TW_COUNT(schemes); s++) {
-		json_t *one;
-
 		if (!has_scheme(m, s))
 			continue;
-		one = json_object();
+		tw_json_add_object(b, schemes[s].name);
 		for (size_t f = 0; f < TW_COUNT(figures); f++) {
 			const json_t *v = figure(&m->info, c, s, f);
 
-			if (v != NULL && json_object_set_new(one, figures[f].key,
-							     json_deep_copy(v)) < 0) {
-				json_decref(one);
-				one = NULL;
-			}
+			if (v != NULL)
+				tw_json_add_value(b, figures[f].key, v);
 		}
-		if (json_object_set_new(all, schemes[s].name, one) < 0) {
-			json_decref(all);
-			return NULL;
-		}
+		tw_json_end_object(b);
 	}
-	return all;
+	tw_json_end_object(b);
 }
 
-static json_t *features_json(const struct tw_model_part *p)
+static void add_json_features(const struct tw_model_part *p, struct tw_buf *b)
 {
-	json_t *list = json_array();
-
+	tw_json_add_array(b, "features");
 	for (size_t i = 0; i < p->features.count; i++) {
 		const struct tw_feature *f = tw_feature_find(p->features.at[i]);
-		json_t *one = json_pack("{s:s, s:s?}", "name", p->features.at[i], "unit",
-					f != NULL ? f->unit : NULL);
 
-		if (p->feature_min != NULL &&
-		    (json_object_set_new(one, "min", json_real(p->feature_min[i])) < 0 ||
-		     json_object_set_new(one, "max", json_real(p->feature_max[i])) < 0)) {
-			json_decref(one);
-			one = NULL;
+		tw_json_add_object(b, NULL);
+		tw_json_add_text(b, "name", p->features.at[i]);
+		tw_json_add_text(b, "unit", f != NULL ? f->unit : NULL);
+		if (p->feature_min != NULL) {
+			tw_json_add_number(b, "min", p->feature_min[i]);
+			tw_json_add_number(b, "max", p->feature_max[i]);
 		}
-		if (json_array_append_new(list, one) < 0) {
-			json_decref(list);
-			return NULL;
-		}
+		tw_json_end_object(b);
 	}
-	return list;
+	tw_json_end_array(b);
 }
 
-static json_t *components_json(const struct tw_model *m)
-{
-	json_t *all = json_object();
-
-	for (size_t p = 0; p < m->parts; p++) {
-		const enum tw_component c = m->part[p].component;
-		json_t *one =
-			json_pack("{s:o, s:o}", "features", features_json(&m->part[p]),
-				  "errors", errors_json(m, c));
-
-		if (json_object_set_new(all, tw_component_name(c), one) < 0) {
-			json_decref(all);
-			return NULL;
-		}
-	}
-	return all;
-}
-
-json_t *tw_card_json(const struct tw_model *m)
+void tw_card_json(const struct tw_model *m, struct tw_buf *b)
 {
 	const struct tw_model_info *i = &m->info;
-	json_t *metadata = json_deep_copy(i->metadata);
 
+	tw_json_add_object(b, NULL);
+	tw_json_add_text(b, "model_name", i->name);
+	tw_json_add_text(b, "trainer", i->trainer);
+	tw_json_add_text(b, "model_class", i->predictor);
+	tw_json_add_text(b, "energy_source", i->source->name);
+	tw_json_add_text(b, "output_type", tw_output_name(i->output));
+	tw_json_add_text(b, "feature_group", i->group->name);
+	tw_json_add_int(b, "node_type", i->node_type);
+	tw_json_add_texts(b, "features", &i->features);
+	tw_json_add_value_take(b, "machine_spec", tw_machine_spec_to_json(&i->spec));
+	tw_json_add_object(b, "components");
+	for (size_t p = 0; p < m->parts; p++) {
+		tw_json_add_object(b, tw_component_name(m->part[p].component));
+		add_json_features(&m->part[p], b);
+		add_json_errors(m, m->part[p].component, b);
+		tw_json_end_object(b);
+	}
+	tw_json_end_object(b);
+	tw_json_add_key(b, "metadata");
 	/* A model that was never written has no metadata. */
-	if (i->metadata == NULL)
-		metadata = json_object();
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}",
-			 "model_name", i->name, "trainer", i->trainer, "model_class",
-			 i->predictor, "energy_source", i->source->name, "output_type",
-			 tw_output_name(i->output), "feature_group", i->group->name,
-			 "node_type", (json_int_t)i->node_type, "features",
-			 tw_json_texts(&i->features), "machine_spec",
-			 tw_machine_spec_to_json(&i->spec), "components",
-			 components_json(m), "metadata", metadata);
+	if (i->metadata != NULL)
+		tw_buf_add_json(b, i->metadata);
+	else
+		tw_buf_adds(b, "{}");
+	tw_json_end_object(b);
 }
 
 /* ---- Markdown ---- */

@@ -7,15 +7,15 @@
  * was not trained on, and the range of its features. All of it is in the model's files.
  */
 
-#include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct tw_buf;
 struct tw_err;
 struct tw_model;
 
-/* The card as JSON (docs/model-db.md, "Model cards"), the caller's; NULL: no memory. */
-json_t *tw_card_json(const struct tw_model *m);
+/* Append the card as JSON (docs/model-db.md, "Model cards"). */
+void tw_card_json(const struct tw_model *m, struct tw_buf *out);
 
 /* A test of a certificate (docs/accuracy.md), as reports name it. */
 struct tw_card_test {

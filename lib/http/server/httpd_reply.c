@@ -5,7 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/http/server/accept.h"
 #include "lib/http/server/httpd_growing.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -99,11 +99,11 @@ void tw_http_reply_problem(struct tw_http_reply *r, unsigned status, const char 
 	char *body;
 	size_t len;
 
-	tw_buf_adds(&b, "{\"title\":");
-	tw_buf_add_json_text(&b, title, strlen(title));
-	tw_buf_addf(&b, ",\"status\":%u,\"detail\":", status);
-	tw_buf_add_json_text(&b, detail, strlen(detail));
-	tw_buf_adds(&b, "}");
+	tw_json_add_object(&b, NULL);
+	tw_json_add_text(&b, "title", title);
+	tw_json_add_uint(&b, "status", status);
+	tw_json_add_text(&b, "detail", detail);
+	tw_json_end_object(&b);
 	body = tw_buf_detach(&b, &len);
 
 	free(r->attachment);

@@ -118,6 +118,8 @@ static void texts_are_escaped(void **state)
 	assert_text(&b, "[null,\"\\\"\\\\\\u0001\\u007f\",\"a\xef\xbf\xbd\",[],"
 			"[\"p\\\"\",\"\"]]");
 	tw_strs_clear(&l);
+	tw_json_add_text(&b, "\"\n\xc2\x85", "\xc3\xa4");
+	assert_text(&b, "\"\\\"\\n\\u0085\":\"\xc3\xa4\"");
 }
 
 static void documents_of_jansson_are_values(void **state)
@@ -140,7 +142,8 @@ static void assert_indented(const char *text, const char *want)
 {
 	struct tw_buf b = { 0 };
 
-	tw_buf_add_json_indented(&b, text, strlen(text));
+	tw_buf_adds(&b, text);
+	tw_json_indent(&b);
 	assert_text(&b, want);
 }
 
@@ -169,14 +172,11 @@ static void cut_documents_are_indented_somehow(void **state)
 	(void)state;
 	for (size_t n = 0; n < sizeof(text); n++) {
 		struct tw_buf b = { 0 };
-		char *copy = malloc(n + 1);
 
-		assert_non_null(copy);
-		memcpy(copy, text, n);
-		tw_buf_add_json_indented(&b, copy, n);
+		tw_buf_add(&b, text, n);
+		tw_json_indent(&b);
 		assert_false(tw_buf_failed(&b));
 		tw_buf_clear(&b);
-		free(copy);
 	}
 }
 
