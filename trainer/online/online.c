@@ -21,9 +21,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Limit of matching metrics. */
-#define METRICS_MAX 10000
-
 /* Limit of machines; others are not trained on. */
 #define MACHINES_MAX 256
 
@@ -105,37 +102,22 @@ static void release_polled(struct polled *p)
 	*p = (struct polled){ 0 };
 }
 
-/* A name may come twice, if an answer was cut short. */
-static int take_name(void *arg, const char *name, size_t len, struct tw_err *err)
-{
-	struct tw_strs *names = arg;
-
-	if (!tw_schema_has_metric(name, len))
-		return 0;
-	for (size_t i = 0; i < names->count; i++)
-		if (strlen(names->at[i]) == len && memcmp(names->at[i], name, len) == 0)
-			return 0;
-	if (names->count == METRICS_MAX)
-		return tw_fail(err, TW_INVALID, "more than %d metrics", METRICS_MAX);
-	return tw_strs_add(names, name, len, err);
-}
-
 static int read_samples(struct tw_online *o, int64_t from_ms, int64_t to_ms,
 			struct tw_spool *spool, struct tw_err *err)
 {
-	const struct tw_prom_range range = { from_ms, to_ms, 1000 };
+	const struct tw_prom_range samples = { from_ms, to_ms, 0 };
+	const struct tw_metric_choice choice = { 0 };
 	const struct tw_strs *match = o->config.match;
 	struct tw_strs names = { 0 };
 	struct tw_prom_count count = { 0 };
 	int rc = -1;
 
-	if (tw_prom_client_names(o->prometheus, match, &range, take_name, &names, err) <
+	if (tw_prom_client_names(o->prometheus, match, &samples, &choice, &names, err) <
 	    0)
 		goto out;
-	tw_strs_sort(&names);
 	for (size_t i = 0; i < names.count; i++)
-		if (tw_prom_client_samples(o->prometheus, names.at[i], match, from_ms,
-					   to_ms, spool, &count, err) < 0 ||
+		if (tw_prom_client_range(o->prometheus, names.at[i], match, &samples,
+					 spool, &count, err) < 0 ||
 		    tw_spool_settle(spool, err) < 0) {
 			tw_err_wrap(err, "%s", names.at[i]);
 			goto out;

@@ -10,6 +10,7 @@
 #include "lib/json/json.h"
 #include "trainer/record/series_reader.h"
 #include "trainer/record/stop.h"
+#include "trainer/response/schema.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,6 +21,9 @@
 #define WAIT_MIN_MS 250
 #define WAIT_MAX_MS 15000
 #define STALL_MS 60000
+
+/* Limit of matching metrics. */
+#define METRICS_MAX 10000
 
 /* Limit of times, in seconds since the epoch: the year 5138. */
 #define TIME_MAX_S 1e11
@@ -161,11 +165,13 @@ static int pause_for(struct tw_prom_client *c, uint64_t wait_ms, const struct tw
 
 /* Repeat a request until it succeeds, fails for good, or the client gives up.
  * restart(arg) is called before each repetition. */
-static int ask(struct tw_prom_client *c, const char *url, bool nested, tw_jsax_fn *fn,
-	       void *arg, void (*restart)(void *arg), struct tw_err *err)
+static int ask(struct tw_prom_client *c, const struct tw_buf *url, bool nested,
+	       tw_jsax_fn *fn, void *arg, void (*restart)(void *arg), struct tw_err *err)
 {
 	uint64_t backoff_ms = WAIT_MIN_MS;
 
+	if (tw_buf_failed(url))
+		return tw_fail(err, TW_NOMEM, "request to Prometheus");
 	for (;;) {
 		struct tw_prom_answer answer = { .nested = nested, .fn = fn, .arg = arg };
 		uint64_t wait_ms = backoff_ms;
@@ -173,7 +179,7 @@ static int ask(struct tw_prom_client *c, const char *url, bool nested, tw_jsax_f
 		struct tw_err why = { 0 };
 
 		if (tw_prom_answer_open(&answer, &why) == 0)
-			outcome = attempt(c, url, &answer, &wait_ms, &why);
+			outcome = attempt(c, url->data, &answer, &wait_ms, &why);
 		tw_prom_answer_release(&answer);
 		if (outcome == DONE) {
 			c->answered_ms = tw_now_ms();
@@ -199,22 +205,33 @@ static void add_time(struct tw_buf *b, const char *name, int64_t ms)
 	tw_buf_addf(b, "&%s=%" PRId64 ".%03" PRId64, name, ms / 1000, ms % 1000);
 }
 
-/* {__name__="metric",..} accepts any UTF-8 name; metric{..} does not. */
-static void add_selector(struct tw_buf *b, const char *operator, const char * name,
-			 const struct tw_strs *match)
+/* Append the escaped selector of the metrics: {__name__="metric",..} accepts any UTF-8
+ * name; metric{..} does not. length_ms: of a range of samples as scraped; 0: no range. */
+static void add_selector(struct tw_buf *url, const char *operator, const char * name,
+			 const struct tw_strs *match, int64_t length_ms)
 {
-	tw_buf_addf(b, "{__name__%s", operator);
-	tw_buf_add_json_text(b, name, strlen(name));
+	struct tw_buf b = { 0 };
+
+	tw_buf_addf(&b, "{__name__%s", operator);
+	tw_buf_add_json_text(&b, name, strlen(name));
 	for (size_t i = 0; i < match->count; i++)
-		tw_buf_addf(b, ",%s", match->at[i]);
-	tw_buf_adds(b, "}");
+		tw_buf_addf(&b, ",%s", match->at[i]);
+	tw_buf_adds(&b, "}");
+	if (length_ms > 0)
+		tw_buf_addf(&b, "[%" PRId64 "ms]", length_ms);
+	if (tw_buf_failed(&b))
+		url->failed = true;
+	else
+		tw_url_escape(url, b.data);
+	tw_buf_clear(&b);
 }
 
 struct names {
-	tw_prom_name_fn *fn;
-	void *arg;
+	const struct tw_metric_choice *choice;
+	struct tw_strs *list;
 };
 
+/* A name may come twice, if an answer was cut short. */
 static int take_name(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 {
 	const struct names *n = arg;
@@ -226,40 +243,53 @@ static int take_name(void *arg, const struct tw_jsax_event *e, struct tw_err *er
 	if (e->type != TW_JSAX_TEXT)
 		return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": expected a name",
 			       e->offset);
-	return n->fn(n->arg, e->text, e->len, err);
+	if (!tw_metric_choice_has(n->choice, e->text, e->len))
+		return 0;
+	if (n->list->count == METRICS_MAX)
+		return tw_fail(err, TW_INVALID, "more than %d metrics match",
+			       METRICS_MAX);
+	return tw_strs_add(n->list, e->text, e->len, err);
 }
 
-/* Repeated names are harmless: see tw_prom_name_fn. */
 static void restart_names(void *arg)
 {
-	(void)arg;
+	tw_strs_clear(((struct names *)arg)->list);
+}
+
+/* Sort and remove duplicates. */
+static void sort_names(struct tw_strs *names)
+{
+	size_t kept = 0;
+
+	tw_strs_sort(names);
+	for (size_t i = 0; i < names->count; i++) {
+		if (kept > 0 && strcmp(names->at[kept - 1], names->at[i]) == 0)
+			free(names->at[i]);
+		else
+			names->at[kept++] = names->at[i];
+	}
+	names->count = kept;
 }
 
 int tw_prom_client_names(struct tw_prom_client *c, const struct tw_strs *match,
-			 const struct tw_prom_range *range, tw_prom_name_fn *fn,
-			 void *arg, struct tw_err *err)
+			 const struct tw_prom_range *range,
+			 const struct tw_metric_choice *choice, struct tw_strs *out,
+			 struct tw_err *err)
 {
-	struct names names = { fn, arg };
-	struct tw_buf url = { 0 }, selector = { 0 };
+	struct names names = { choice, out };
+	struct tw_buf url = { 0 };
 	int rc = -1;
 
-	add_selector(&selector, "!=", "", match);
-	tw_buf_addf(&url, "%s/label/__name__/values?", c->base);
-	tw_buf_adds(&url, "match%5B%5D=");
-	if (!tw_buf_failed(&selector))
-		tw_url_escape(&url, selector.data);
+	tw_strs_clear(out);
+	tw_buf_addf(&url, "%s/label/__name__/values?match%%5B%%5D=", c->base);
+	add_selector(&url, "!=", "", match, 0);
 	add_time(&url, "start", range->start_ms);
 	add_time(&url, "end", range->end_ms);
-	if (tw_buf_failed(&url) || tw_buf_failed(&selector)) {
-		tw_fail(err, TW_NOMEM, "request to Prometheus");
-		goto out;
+	if (ask(c, &url, false, take_name, &names, restart_names, err) == 0) {
+		sort_names(out);
+		rc = 0;
 	}
-	if (ask(c, url.data, false, take_name, &names, restart_names, err) < 0)
-		goto out;
-	rc = 0;
-out:
 	tw_buf_clear(&url);
-	tw_buf_clear(&selector);
 	return rc;
 }
 
@@ -281,34 +311,23 @@ static void restart_series(void *arg)
 	*r = fresh;
 }
 
-static int make_range_url(const struct tw_prom_client *c, const char *metric,
-			  const struct tw_strs *match, const struct tw_prom_range *range,
-			  struct tw_buf *url, struct tw_err *err)
+/* Without a step: an instant query of a range selector, which has the samples as they
+ * were scraped. */
+static void make_range_url(const struct tw_prom_client *c, const char *metric,
+			   const struct tw_strs *match, const struct tw_prom_range *range,
+			   struct tw_buf *url)
 {
-	struct tw_buf selector = { 0 };
-
-	add_selector(&selector, "=", metric, match);
+	if (range->step_ms == 0) {
+		tw_buf_addf(url, "%s/query?query=", c->base);
+		add_selector(url, "=", metric, match, range->end_ms - range->start_ms);
+		add_time(url, "time", range->end_ms);
+		return;
+	}
 	tw_buf_addf(url, "%s/query_range?query=", c->base);
-	if (!tw_buf_failed(&selector))
-		tw_url_escape(url, selector.data);
+	add_selector(url, "=", metric, match, 0);
 	add_time(url, "start", range->start_ms);
 	add_time(url, "end", range->end_ms);
 	add_time(url, "step", range->step_ms);
-	if (tw_buf_failed(url) || tw_buf_failed(&selector))
-		tw_fail(err, TW_NOMEM, "request to Prometheus");
-	tw_buf_clear(&selector);
-	return tw_buf_failed(url) ? -1 : 0;
-}
-
-static int read_series(struct tw_prom_client *c, const char *url,
-		       struct tw_series_reader *reader, struct tw_prom_count *count,
-		       struct tw_err *err)
-{
-	if (ask(c, url, true, take_series, reader, restart_series, err) < 0)
-		return -1;
-	count->samples += reader->taken;
-	count->not_finite += reader->not_finite;
-	return 0;
 }
 
 int tw_prom_client_range(struct tw_prom_client *c, const char *metric,
@@ -318,49 +337,19 @@ int tw_prom_client_range(struct tw_prom_client *c, const char *metric,
 {
 	struct tw_series_reader reader = { .spool = spool,
 					   .metric = metric,
-					   .again = c->partial };
+					   .again = c->partial,
+					   .after_ms = range->step_ms == 0
+							       ? range->start_ms
+							       : 0 };
 	struct tw_buf url = { 0 };
-	int rc = make_range_url(c, metric, match, range, &url, err);
+	int rc;
 
-	if (rc == 0)
-		rc = read_series(c, url.data, &reader, count, err);
-	tw_series_reader_release(&reader);
-	tw_buf_clear(&url);
-	return rc;
-}
-
-/* An instant query of a range selector, which has the samples as they were scraped. */
-static int make_samples_url(const struct tw_prom_client *c, const char *metric,
-			    const struct tw_strs *match, int64_t from_ms, int64_t to_ms,
-			    struct tw_buf *url, struct tw_err *err)
-{
-	struct tw_buf selector = { 0 };
-
-	add_selector(&selector, "=", metric, match);
-	tw_buf_addf(&selector, "[%" PRId64 "ms]", to_ms - from_ms);
-	tw_buf_addf(url, "%s/query?query=", c->base);
-	if (!tw_buf_failed(&selector))
-		tw_url_escape(url, selector.data);
-	add_time(url, "time", to_ms);
-	if (tw_buf_failed(url) || tw_buf_failed(&selector))
-		tw_fail(err, TW_NOMEM, "request to Prometheus");
-	tw_buf_clear(&selector);
-	return tw_buf_failed(url) ? -1 : 0;
-}
-
-int tw_prom_client_samples(struct tw_prom_client *c, const char *metric,
-			   const struct tw_strs *match, int64_t from_ms, int64_t to_ms,
-			   struct tw_spool *spool, struct tw_prom_count *count,
-			   struct tw_err *err)
-{
-	struct tw_series_reader reader = {
-		.spool = spool, .metric = metric, .again = c->partial, .after_ms = from_ms
-	};
-	struct tw_buf url = { 0 };
-	int rc = make_samples_url(c, metric, match, from_ms, to_ms, &url, err);
-
-	if (rc == 0)
-		rc = read_series(c, url.data, &reader, count, err);
+	make_range_url(c, metric, match, range, &url);
+	rc = ask(c, &url, true, take_series, &reader, restart_series, err);
+	if (rc == 0) {
+		count->samples += reader.taken;
+		count->not_finite += reader.not_finite;
+	}
 	tw_series_reader_release(&reader);
 	tw_buf_clear(&url);
 	return rc;
@@ -391,11 +380,7 @@ int tw_prom_client_time(struct tw_prom_client *c, int64_t *now_ms, struct tw_err
 	int rc = -1;
 
 	tw_buf_addf(&url, "%s/query?query=time()", c->base);
-	if (tw_buf_failed(&url)) {
-		tw_fail(err, TW_NOMEM, "request to Prometheus");
-		goto out;
-	}
-	if (ask(c, url.data, true, take_time, &now_s, restart_time, err) < 0)
+	if (ask(c, &url, true, take_time, &now_s, restart_time, err) < 0)
 		goto out;
 	if (now_s <= 0) {
 		tw_fail(err, TW_PARSE, "the server does not tell its time");

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_metric_choice;
 struct tw_prom_client;
 struct tw_spool;
 struct tw_stop;
@@ -38,19 +39,23 @@ int tw_prom_client_new(const struct tw_prom_client_config *config,
 		       struct tw_prom_client **out, struct tw_err *err);
 void tw_prom_client_free(struct tw_prom_client *c); /* NULL is fine */
 
-/* Times start, start + step, .. up to end. */
+/*
+ * Times start, start + step, .. up to end. step_ms 0: the samples of (start, end] with
+ * the times of their scrapes, so that nothing is repeated, as a range query repeats the
+ * last sample of a gap.
+ */
 struct tw_prom_range {
 	int64_t start_ms, end_ms, step_ms;
 };
 
-/* Called with each metric name, which may repeat. Not NUL-terminated. */
-typedef int tw_prom_name_fn(void *arg, const char *name, size_t len, struct tw_err *err);
-
-/* List metric names. match: label matchers of PromQL, "instance=\"a\"", "job=~\"b|c\"".
+/*
+ * Replace *out by the names of the chosen metrics, sorted and without repeats. match:
+ * label matchers of PromQL, "instance=\"a\"", "job=~\"b|c\"".
  */
 int tw_prom_client_names(struct tw_prom_client *c, const struct tw_strs *match,
-			 const struct tw_prom_range *range, tw_prom_name_fn *fn,
-			 void *arg, struct tw_err *err);
+			 const struct tw_prom_range *range,
+			 const struct tw_metric_choice *choice, struct tw_strs *out,
+			 struct tw_err *err);
 
 struct tw_prom_count {
 	uint64_t samples;    /* added to the spool */
@@ -58,23 +63,14 @@ struct tw_prom_count {
 };
 
 /*
- * Add a metric's samples to the spool and to *count. TW_UNSUPPORTED: the range exceeds a
+ * Add a metric's samples to the spool and to *count. Without a step the spool has no
+ * samples of the metric before. TW_UNSUPPORTED: the range exceeds a
  * limit of the server; ask for a shorter one.
  */
 int tw_prom_client_range(struct tw_prom_client *c, const char *metric,
 			 const struct tw_strs *match, const struct tw_prom_range *range,
 			 struct tw_spool *spool, struct tw_prom_count *count,
 			 struct tw_err *err);
-
-/*
- * Add a metric's samples of (from_ms, to_ms] with the times of their scrapes: nothing is
- * repeated, as a range query repeats the last sample of a gap. The spool has no samples
- * of the metric before.
- */
-int tw_prom_client_samples(struct tw_prom_client *c, const char *metric,
-			   const struct tw_strs *match, int64_t from_ms, int64_t to_ms,
-			   struct tw_spool *spool, struct tw_prom_count *count,
-			   struct tw_err *err);
 
 /* The server's clock. */
 int tw_prom_client_time(struct tw_prom_client *c, int64_t *now_ms, struct tw_err *err);

@@ -17,9 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of matching metrics. */
-#define METRICS_MAX 10000
-
 struct run {
 	struct tw_prom_client *client;
 	const struct tw_prom_query *q;
@@ -30,37 +27,12 @@ struct run {
 	struct tw_prom_count count;
 };
 
-static int take_name(void *arg, const char *name, size_t len, struct tw_err *err)
-{
-	struct run *r = arg;
-
-	if (!tw_metric_choice_has(&r->choice, name, len))
-		return 0;
-	if (r->names.count == METRICS_MAX)
-		return tw_fail(err, TW_INVALID, "more than %d metrics match",
-			       METRICS_MAX);
-	return tw_strs_add(&r->names, name, len, err);
-}
-
-/* List the metrics, sorted and without duplicates. */
 static int find_names(struct run *r, struct tw_err *err)
 {
-	size_t kept = 0;
-
-	if (tw_prom_client_names(r->client, r->q->match, &r->q->range, take_name, r,
-				 err) < 0)
+	if (tw_prom_client_names(r->client, r->q->match, &r->q->range, &r->choice,
+				 &r->names, err) < 0)
 		return -1;
-	tw_strs_sort(&r->names);
-	for (size_t i = 0; i < r->names.count; i++) {
-		char *name = r->names.at[i];
-
-		if (kept > 0 && strcmp(r->names.at[kept - 1], name) == 0)
-			free(name);
-		else
-			r->names.at[kept++] = name;
-	}
-	r->names.count = kept;
-	if (kept == 0)
+	if (r->names.count == 0)
 		return tw_fail(err, TW_NOTFOUND,
 			       "the server has no metric that %s, in that time and with "
 			       "those labels",

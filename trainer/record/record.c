@@ -2,6 +2,7 @@
 #include "trainer/record/record.h"
 
 #include "lib/core/buf.h"
+#include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "trainer/record/exposition.h"
 #include "trainer/record/series_reader.h"
@@ -9,18 +10,12 @@
 #include "trainer/record/stop.h"
 #include "trainer/response/schema.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
-#include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The formats that Prometheus accepts. */
@@ -105,8 +100,7 @@ struct run {
 	pthread_mutex_t lock; /* of spool, result, fatal, and calls of say() */
 	struct tw_record_result result;
 	struct tw_err fatal; /* the first error that ended a thread */
-	atomic_bool stopping;
-	int stop_fd; /* readable when stopping */
+	struct tw_stop stop; /* of the threads */
 	uint64_t began_ms;
 	int64_t began_real_ms;
 };
@@ -122,21 +116,6 @@ struct worker {
 	bool any;     /* at least one scrape succeeded */
 	uint64_t failing_since_ms;
 };
-
-static uint64_t read_clock_ms(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-static bool is_stopping(void *arg)
-{
-	struct run *run = arg;
-
-	return atomic_load(&run->stopping);
-}
 
 /* Context of take_sample(). */
 struct taking {
@@ -217,8 +196,8 @@ static int scrape(struct taking *t, struct tw_err *err)
 					   .answer_max = run->r->answer_max,
 					   .access = run->r->access,
 					   .session = t->worker->session,
-					   .stopped = is_stopping,
-					   .stopped_arg = run };
+					   .stopped = tw_stop_requested,
+					   .stopped_arg = &run->stop };
 	struct tw_http_answer answer = { 0 };
 	int rc = -1;
 
@@ -228,15 +207,6 @@ static int scrape(struct taking *t, struct tw_err *err)
 out:
 	tw_http_answer_release(&answer);
 	return rc;
-}
-
-static void stop_all(struct run *run)
-{
-	const uint64_t one = 1;
-
-	atomic_store(&run->stopping, true);
-	while (write(run->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
 }
 
 static void say(struct run *run, const struct tw_target *t, const char *text)
@@ -293,7 +263,7 @@ static void scrape_once(struct worker *w, uint64_t now_ms)
 	struct tw_err why = { 0 };
 	const bool good = scrape(&t, &why) == 0;
 
-	if (!good && is_stopping(w->run))
+	if (!good && tw_stop_requested(&w->run->stop))
 		return;
 	pthread_mutex_lock(&w->run->lock);
 	w->run->result.scrapes++;
@@ -306,7 +276,7 @@ static void scrape_once(struct worker *w, uint64_t now_ms)
 	if (good)
 		note_success(w, &t, now_ms);
 	else if (is_fatal(&why))
-		stop_all(w->run);
+		tw_stop_request(&w->run->stop);
 	else
 		note_failure(w, &why, now_ms);
 }
@@ -314,17 +284,12 @@ static void scrape_once(struct worker *w, uint64_t now_ms)
 /* Wait until then_ms or until the recording stops. Returns whether it stops. */
 static bool wait_until(struct run *run, uint64_t then_ms)
 {
-	struct pollfd p = { .fd = run->stop_fd, .events = POLLIN };
+	uint64_t now_ms;
 
-	while (!is_stopping(run)) {
-		uint64_t now_ms = read_clock_ms(CLOCK_MONOTONIC);
-
-		if (now_ms >= then_ms)
-			return false;
-		poll(&p, 1,
-		     then_ms - now_ms < INT_MAX ? (int)(then_ms - now_ms) : INT_MAX);
-	}
-	return true;
+	while ((now_ms = tw_now_ms()) < then_ms)
+		if (tw_stop_wait(&run->stop, then_ms - now_ms))
+			return true;
+	return tw_stop_requested(&run->stop);
 }
 
 static void *work(void *arg)
@@ -333,11 +298,11 @@ static void *work(void *arg)
 	uint64_t interval_ms = w->run->r->interval_ms, next_ms = w->run->began_ms;
 
 	while (!wait_until(w->run, next_ms)) {
-		const uint64_t start_ms = read_clock_ms(CLOCK_MONOTONIC);
+		const uint64_t start_ms = tw_now_ms();
 		uint64_t now_ms, late;
 
 		scrape_once(w, start_ms);
-		now_ms = read_clock_ms(CLOCK_MONOTONIC);
+		now_ms = tw_now_ms();
 		next_ms += interval_ms;
 		/* A series has one sample a millisecond. */
 		if (now_ms > next_ms || next_ms <= start_ms) {
@@ -375,9 +340,8 @@ static int settle(struct run *run, struct tw_err *err)
 
 static void check_clock(struct run *run, bool *said)
 {
-	int64_t even_ms = run->began_real_ms +
-			  (int64_t)(read_clock_ms(CLOCK_MONOTONIC) - run->began_ms);
-	int64_t bend_ms = (int64_t)read_clock_ms(CLOCK_REALTIME) - even_ms;
+	int64_t even_ms = run->began_real_ms + (int64_t)(tw_now_ms() - run->began_ms);
+	int64_t bend_ms = tw_wall_ms() - even_ms;
 	char text[128];
 
 	if (*said || llabs(bend_ms) < CLOCK_BEND_MS || run->r->say == NULL)
@@ -393,9 +357,9 @@ static void check_clock(struct run *run, bool *said)
 
 static bool is_over(struct run *run)
 {
-	uint64_t ran_ms = read_clock_ms(CLOCK_MONOTONIC) - run->began_ms;
+	uint64_t ran_ms = tw_now_ms() - run->began_ms;
 
-	return atomic_load(&run->stopping) || tw_stop_requested(run->r->stop) ||
+	return tw_stop_requested(&run->stop) || tw_stop_requested(run->r->stop) ||
 	       (run->r->for_ms != 0 && ran_ms >= run->r->for_ms);
 }
 
@@ -409,7 +373,7 @@ static int watch(struct run *run, struct tw_err *err)
 	bool clock_said = false;
 
 	while (!is_over(run)) {
-		uint64_t now_ms = read_clock_ms(CLOCK_MONOTONIC);
+		uint64_t now_ms = tw_now_ms();
 		struct tw_err why = { 0 };
 
 		/* A growing series has a sample in three intervals, even with a delay. */
@@ -449,7 +413,7 @@ static int start_workers(struct run *run, struct worker *worker, struct tw_err *
 
 static void end_workers(struct run *run, struct worker *worker)
 {
-	stop_all(run);
+	tw_stop_request(&run->stop);
 	for (size_t i = 0; i < run->r->targets; i++) {
 		if (worker[i].started)
 			pthread_join(worker[i].thread, NULL);
@@ -464,8 +428,8 @@ static int record_all(struct run *run, struct tw_err *err)
 
 	if (worker == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu targets", run->r->targets);
-	run->began_ms = read_clock_ms(CLOCK_MONOTONIC);
-	run->began_real_ms = (int64_t)read_clock_ms(CLOCK_REALTIME);
+	run->began_ms = tw_now_ms();
+	run->began_real_ms = tw_wall_ms();
 	if (start_workers(run, worker, err) == 0 && watch(run, err) == 0)
 		rc = 0;
 	end_workers(run, worker);
@@ -493,17 +457,13 @@ static int finish(struct run *run, struct tw_err *err)
 int tw_record_run(const struct tw_record *r, struct tw_record_result *out,
 		  struct tw_err *err)
 {
-	struct run run = { .r = r, .stop_fd = -1 };
+	struct run run = { .r = r, .stop.fd = -1 };
 	struct tw_err later = { 0 };
 	int rc = -1;
 
 	pthread_mutex_init(&run.lock, NULL);
-	run.stop_fd = eventfd(0, EFD_CLOEXEC);
-	if (run.stop_fd < 0) {
-		tw_fail_errno(err, errno, "cannot open an eventfd");
-		goto out;
-	}
-	if (tw_spool_new(r->output, &run.spool, err) < 0)
+	if (tw_stop_open_by_call(&run.stop, err) < 0 ||
+	    tw_spool_new(r->output, &run.spool, err) < 0)
 		goto out;
 	if (r->append && access(r->output, F_OK) == 0 &&
 	    tw_series_read_file(run.spool, r->output, err) < 0)
@@ -518,8 +478,8 @@ int tw_record_run(const struct tw_record *r, struct tw_record_result *out,
 	rc = 0;
 out:
 	tw_spool_free(run.spool);
-	if (run.stop_fd >= 0)
-		close(run.stop_fd);
+	if (run.stop.fd >= 0)
+		tw_stop_close(&run.stop);
 	pthread_mutex_destroy(&run.lock);
 	return rc;
 }

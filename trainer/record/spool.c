@@ -342,43 +342,7 @@ int tw_spool_settle(struct tw_spool *s, struct tw_err *err)
 	return 0;
 }
 
-/* ---- the response file ---- */
-
-/* A response that is being written. */
-struct writer {
-	struct tw_replace file;
-	struct tw_buf text;
-	bool first; /* the next sample is its series' first */
-};
-
-static int flush(struct writer *w, size_t at_least, struct tw_err *err)
-{
-	if (tw_buf_failed(&w->text))
-		return tw_fail(err, TW_NOMEM, "'%s'", w->file.path);
-	if (w->text.len < at_least)
-		return 0;
-	if (tw_replace_write(&w->file, w->text.data, w->text.len, err) < 0)
-		return -1;
-	w->text.len = 0;
-	return 0;
-}
-
-static int write_samples(struct writer *w, const struct block *b, struct tw_err *err)
-{
-	for (uint32_t i = 0; i < b->count; i++) {
-		char value[TW_DOUBLE_TEXT];
-		int64_t ms = b->time_ms[i] % 1000;
-
-		tw_format_double(value, b->value[i]);
-		tw_buf_addf(&w->text, "%s[%" PRId64, w->first ? "" : ",",
-			    b->time_ms[i] / 1000);
-		if (ms != 0)
-			tw_buf_addf(&w->text, ".%03" PRId64, ms);
-		tw_buf_addf(&w->text, ",\"%s\"]", value);
-		w->first = false;
-	}
-	return flush(w, PIECE, err);
-}
+/* ---- reading the series ---- */
 
 static int read_block(const struct tw_spool *s, uint64_t place, struct block *out,
 		      struct tw_err *err)
@@ -401,23 +365,6 @@ static int read_block(const struct tw_spool *s, uint64_t place, struct block *ou
 		left -= (size_t)n;
 	}
 	return 0;
-}
-
-static int write_series(struct writer *w, const struct tw_spool *s,
-			const struct series *x, struct tw_err *err)
-{
-	struct block block;
-
-	w->first = true;
-	tw_buf_addf(&w->text, "{\"metric\":%s,\"values\":[", x->labels);
-	for (uint64_t place = x->first; place != x->place; place = block.next)
-		if (read_block(s, place, &block, err) < 0 ||
-		    write_samples(w, &block, err) < 0)
-			return -1;
-	if (x->held != NULL && write_samples(w, x->held, err) < 0)
-		return -1;
-	tw_buf_adds(&w->text, "]}");
-	return flush(w, PIECE, err);
 }
 
 static int by_metric_and_labels(const void *a, const void *b)
@@ -444,45 +391,6 @@ static int list_series(const struct tw_spool *s, const struct series ***out,
 	*out = list;
 	*count = n;
 	return 0;
-}
-
-static int write_all(struct writer *w, const struct tw_spool *s,
-		     const struct series *const *list, size_t count, struct tw_err *err)
-{
-	tw_buf_adds(&w->text, "{\n");
-	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || list[i]->metric != list[i - 1]->metric) {
-			tw_buf_adds(&w->text, i > 0 ? "],\n" : "");
-			tw_buf_add_json_text(&w->text, list[i]->metric,
-					     strlen(list[i]->metric));
-			tw_buf_adds(&w->text, ":[\n");
-		} else {
-			tw_buf_adds(&w->text, ",\n");
-		}
-		if (write_series(w, s, list[i], err) < 0)
-			return -1;
-	}
-	tw_buf_adds(&w->text, count > 0 ? "]}\n" : "}\n");
-	return flush(w, 0, err);
-}
-
-int tw_spool_write(struct tw_spool *s, const char *path, struct tw_err *err)
-{
-	const struct series **list = NULL;
-	struct writer w = { 0 };
-	size_t count = 0;
-	int rc = -1;
-
-	if (list_series(s, &list, &count, err) < 0 ||
-	    tw_replace_open(&w.file, path, err) < 0 ||
-	    write_all(&w, s, list, count, err) < 0 || tw_replace_commit(&w.file, err) < 0)
-		goto out;
-	rc = 0;
-out:
-	tw_replace_abort(&w.file);
-	tw_buf_clear(&w.text);
-	free(list);
-	return rc;
 }
 
 static int visit_block(const struct block *b, const struct tw_spool_visitor *v, void *arg,
@@ -519,6 +427,82 @@ int tw_spool_visit(const struct tw_spool *s, const struct tw_spool_visitor *v, v
 			rc = visit_samples(s, list[i], v, arg, err);
 	}
 	free(list);
+	return rc;
+}
+
+/* ---- the response file ---- */
+
+/* A response that is being written. */
+struct writer {
+	struct tw_replace file;
+	struct tw_buf text;
+	const char *metric; /* of the last series; NULL: none yet */
+	bool first;         /* the next sample is its series' first */
+};
+
+static int flush(struct writer *w, size_t at_least, struct tw_err *err)
+{
+	if (tw_buf_failed(&w->text))
+		return tw_fail(err, TW_NOMEM, "'%s'", w->file.path);
+	if (w->text.len < at_least)
+		return 0;
+	if (tw_replace_write(&w->file, w->text.data, w->text.len, err) < 0)
+		return -1;
+	w->text.len = 0;
+	return 0;
+}
+
+/* End the series before, and begin one. */
+static int write_series(void *arg, const char *metric, const char *labels,
+			struct tw_err *err)
+{
+	struct writer *w = arg;
+
+	if (metric == w->metric) {
+		tw_buf_adds(&w->text, "]},\n");
+	} else {
+		tw_buf_adds(&w->text, w->metric != NULL ? "]}],\n" : "");
+		tw_buf_add_json_text(&w->text, metric, strlen(metric));
+		tw_buf_adds(&w->text, ":[\n");
+	}
+	tw_buf_addf(&w->text, "{\"metric\":%s,\"values\":[", labels);
+	w->metric = metric;
+	w->first = true;
+	return flush(w, PIECE, err);
+}
+
+static int write_sample(void *arg, int64_t time_ms, double v, struct tw_err *err)
+{
+	struct writer *w = arg;
+	char value[TW_DOUBLE_TEXT];
+
+	tw_format_double(value, v);
+	tw_buf_addf(&w->text, "%s[%" PRId64, w->first ? "" : ",", time_ms / 1000);
+	if (time_ms % 1000 != 0)
+		tw_buf_addf(&w->text, ".%03" PRId64, time_ms % 1000);
+	tw_buf_addf(&w->text, ",\"%s\"]", value);
+	w->first = false;
+	return flush(w, PIECE, err);
+}
+
+int tw_spool_write(struct tw_spool *s, const char *path, struct tw_err *err)
+{
+	static const struct tw_spool_visitor visitor = { .series = write_series,
+							 .sample = write_sample };
+	struct writer w = { 0 };
+	int rc = -1;
+
+	tw_buf_adds(&w.text, "{\n");
+	if (tw_replace_open(&w.file, path, err) < 0 ||
+	    tw_spool_visit(s, &visitor, &w, err) < 0)
+		goto out;
+	tw_buf_adds(&w.text, w.metric != NULL ? "]}]}\n" : "}\n");
+	if (flush(&w, 0, err) < 0 || tw_replace_commit(&w.file, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_replace_abort(&w.file);
+	tw_buf_clear(&w.text);
 	return rc;
 }
 

@@ -52,9 +52,10 @@ bool tw_stop_requested(void *arg)
 {
 	struct tw_stop *s = arg;
 
+	if (s->by_call)
+		return is_called(s->fd);
 	if (!s->requested)
-		s->requested = s->by_call ? is_called(s->fd)
-					  : tw_signals_next(s->fd) != TW_SIGNAL_NONE;
+		s->requested = tw_signals_next(s->fd) != TW_SIGNAL_NONE;
 	return s->requested;
 }
 

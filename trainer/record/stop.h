@@ -4,7 +4,7 @@
 
 /*
  * A request to stop: signals (SIGINT, SIGTERM, SIGHUP) of a long-running command, or a
- * call by another thread of a daemon. One thread waits.
+ * call by another thread. One thread waits for signals, any number for a call.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ struct tw_err;
 struct tw_stop {
 	int fd; /* a signalfd, or an eventfd */
 	bool by_call;
-	bool requested;
+	bool requested; /* by a signal, which comes once */
 };
 
 /* Block these signals and receive them here. tw_stop_close() when done. */
