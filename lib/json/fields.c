@@ -379,24 +379,17 @@ static void write_text(struct tw_buf *out, const char *text)
 
 static void write_double(const struct tw_field *f, double v, struct tw_buf *out)
 {
-	char text[TW_DOUBLE_TEXT];
-	double rounded = v;
-
-	if (!isfinite(v)) {
+	if (!isfinite(v))
 		tw_buf_adds(out, "null");
-	} else if (f->decimals > 0) {
+	else if (f->decimals > 0)
 		tw_buf_addf(out, "%.*f", f->decimals, v);
-	} else {
-		/* In a locale with another decimal point, the number keeps all digits. */
-		if (f->digits > 0) {
-			snprintf(text, sizeof(text), "%.*g", f->digits, v);
-			if (!tw_parse_double(text, strlen(text), &rounded))
-				rounded = v;
-		}
-		tw_buf_add_double(out, rounded);
-		/* Readers take "-0" as the integer 0. */
-		tw_buf_adds(out, rounded == 0 && signbit(rounded) ? ".0" : "");
-	}
+	else if (f->digits > 0)
+		tw_buf_add_digits(out, v, f->digits);
+	else
+		tw_buf_add_double(out, v);
+	/* Readers take "-0" as the integer 0. */
+	if (v == 0 && signbit(v) && f->decimals == 0)
+		tw_buf_adds(out, ".0");
 }
 
 static void write_strs(const struct tw_strs *l, struct tw_buf *out)
@@ -478,7 +471,8 @@ static void write_member(const struct tw_field *f, const char *in, struct tw_buf
 	const size_t before = out->len;
 	size_t value;
 
-	tw_buf_addf(out, "%s\"%s\":", out->data[before - 1] == '{' ? "" : ",", f->key);
+	tw_buf_addf(out, "%s%s\"%s\":", out->data[before - 1] == '{' ? "" : ",",
+		    f->new_line ? "\n" : "", f->key);
 	value = out->len;
 	if (f->shape == TW_FIELD_ONE)
 		write_value(f, in + f->offset, out);

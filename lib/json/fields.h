@@ -78,7 +78,8 @@ struct tw_field {
 	const struct tw_field_own *own;
 	bool optional;   /* absent or null: the member keeps its value */
 	bool omit_empty; /* not written if it would be 0, "", null, false, [] or {} */
-	bool lines;      /* write each entry on a line of its own */
+	bool new_line;   /* write the key on a new line */
+	bool lines;      /* write each entry on a new line */
 	bool unread;     /* only written */
 	/* Write only if this is true of the struct; NULL: always. */
 	bool (*when)(const void *record);

@@ -88,6 +88,7 @@ struct tw_prior_target {
 	double mean;
 	struct tw_prior_kernel kernel;
 	double *weight; /* of each row; 0: the row is not used */
+	size_t weights; /* the number of rows */
 };
 
 struct tw_prior_member {

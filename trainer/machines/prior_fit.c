@@ -82,6 +82,7 @@ static int add_view(struct tw_prior *p, const struct kind *k, struct tw_err *err
 			if (w == NULL)
 				return tw_fail(err, TW_NOMEM, "weights of the prior");
 			v->member[m].target[t].weight = w;
+			v->member[m].target[t].weights = p->rows;
 		}
 	return 0;
 }

@@ -5,12 +5,14 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "lib/field/energy.h"
 #include "lib/json/json.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "lib/zip/zip_store.h"
 #include "model-db/model.h"
+#include "model-db/prior/prior.h"
 #include "model-db/prior/prior_file.h"
 #include "model-db/prior/prior_model.h"
 #include "model-db/weights.h"
@@ -211,16 +213,38 @@ static void a_file_gives_the_same_answers(void **state)
 	tw_buf_clear(&text);
 }
 
+static void the_file_that_ships_is_written_as_it_is(void **state)
+{
+	struct tw_prior p = { 0 };
+	struct tw_buf again = { 0 };
+	struct tw_err err = { 0 };
+	char *text;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(tw_file_read("model-db/models/machines/prior.json",
+				      TW_PRIOR_BYTES_MAX, &text, &len, &err),
+			 0);
+	assert_int_equal(tw_prior_read(text, len, &p, &err), 0);
+	tw_prior_write(&p, &again);
+	assert_int_equal(again.len, len);
+	assert_memory_equal(again.data, text, len);
+	tw_prior_release(&p);
+	tw_buf_clear(&again);
+	free(text);
+}
+
 static void broken_files_are_refused(void **state)
 {
 	static const struct {
 		const char *text, *why;
 	} bad[] = {
-		{ "[]", "want an object" },
+		{ "[]", "expected an object, got a list" },
 		{ "{\"prior\":1}", "prior" },
-		{ "{\"prior\":2,\"categories\":[]}", "0 lists" },
+		{ "{\"prior\":2,\"categories\":[]}",
+		  "categories: 0 entries, want at least 8" },
 		{ "{\"prior\":2,\"categories\":[[],[],[],[],[],[],[],[1]]}",
-		  "want a text" },
+		  "categories[7][0]: expected a string, got a number" },
 		{ "{\"prior\":2,\"categories\":[[],[],[],[],[],[],[],[]],"
 		  "\"machines\":[[1,1,1,1,1,1,1,1,0,0,0,0,0,0,0,0,"
 		  "1,2,3,4,5,6,7,8,9,10,11]],\"views\":[]}",
@@ -486,6 +510,7 @@ int main(void)
 		cmocka_unit_test(the_newest_machine_of_a_table_is_last),
 		cmocka_unit_test(a_view_needs_no_more_than_is_known),
 		cmocka_unit_test(a_file_gives_the_same_answers),
+		cmocka_unit_test(the_file_that_ships_is_written_as_it_is),
 		cmocka_unit_test(broken_files_are_refused),
 		cmocka_unit_test(a_singular_view_is_refused_when_it_is_asked),
 		cmocka_unit_test(broken_tables_are_refused),
