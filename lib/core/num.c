@@ -447,15 +447,14 @@ void tw_buf_add_double(struct tw_buf *b, double v)
 	tw_buf_add(b, text, tw_format_double(text, v));
 }
 
-void tw_buf_add_digits(struct tw_buf *b, double v, int digits)
+double tw_round_digits(double v, int digits)
 {
 	char text[TW_DOUBLE_TEXT];
 	double rounded;
 
 	snprintf(text, sizeof(text), "%.*g", digits, v);
-	if (!tw_parse_double(text, strlen(text), &rounded))
-		rounded = v; /* another locale's decimal point */
-	tw_buf_add_double(b, rounded);
+	/* With another decimal point, of a locale, the number keeps its digits. */
+	return tw_parse_double(text, strlen(text), &rounded) ? rounded : v;
 }
 
 int tw_compare_doubles(const void *a, const void *b)

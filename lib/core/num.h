@@ -67,8 +67,8 @@ size_t tw_format_double(char out[TW_DOUBLE_TEXT], double v);
 /* Append the text of tw_format_double(). */
 void tw_buf_add_double(struct tw_buf *b, double v);
 
-/* The same of v rounded to that many significant digits. */
-void tw_buf_add_digits(struct tw_buf *b, double v, int digits);
+/* Round a finite number to that many significant digits, at most 17. */
+double tw_round_digits(double v, int digits);
 
 /* Compare two doubles for qsort(), ascending. Neither may be NaN. */
 int tw_compare_doubles(const void *a, const void *b);

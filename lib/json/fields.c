@@ -9,6 +9,7 @@
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -360,75 +361,56 @@ static const char *first_entry(const struct tw_field *f, const char *in)
 	return f->shape == TW_FIELD_LIST ? *(const char *const *)(const void *)at : at;
 }
 
-static const char *text_of(const struct tw_field *f, const void *from)
-{
-	if (f->type == TW_FIELD_STRING || f->type == TW_FIELD_BORROWED)
-		return *(const char *const *)from;
-	return from;
-}
-
 /* ---- writing ---- */
-
-static void write_text(struct tw_buf *out, const char *text)
-{
-	if (text != NULL)
-		tw_buf_add_json_text(out, text, strlen(text));
-	else
-		tw_buf_adds(out, "null");
-}
 
 static void write_double(const struct tw_field *f, double v, struct tw_buf *out)
 {
-	if (!isfinite(v))
-		tw_buf_adds(out, "null");
-	else if (f->decimals > 0)
-		tw_buf_addf(out, "%.*f", f->decimals, v);
-	else if (f->digits > 0)
-		tw_buf_add_digits(out, v, f->digits);
+	if (f->decimals > 0)
+		tw_json_add_fixed(out, NULL, v, (unsigned)f->decimals);
+	else if (f->digits > 0 && isfinite(v))
+		tw_json_add_number(out, NULL, tw_round_digits(v, f->digits));
 	else
-		tw_buf_add_double(out, v);
-	/* Readers take "-0" as the integer 0. */
-	if (v == 0 && signbit(v) && f->decimals == 0)
-		tw_buf_adds(out, ".0");
+		tw_json_add_number(out, NULL, v);
 }
 
-static void write_strs(const struct tw_strs *l, struct tw_buf *out)
+static void write_date(int64_t ms, struct tw_buf *out)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		tw_buf_adds(out, i > 0 ? "," : "[");
-		write_text(out, l->at[i]);
-	}
-	tw_buf_adds(out, l->count > 0 ? "]" : "[]");
+	char text[TW_DATE_TEXT];
+
+	if (ms > 0 && tw_format_date_ms(ms, text))
+		tw_json_add_text(out, NULL, text);
+	else
+		tw_json_add_null(out, NULL);
 }
 
 static void write_value(const struct tw_field *f, const void *from, struct tw_buf *out)
 {
-	char date[TW_DATE_TEXT];
-	int64_t ms;
-
 	switch (f->type) {
+	case TW_FIELD_STRING:
+	case TW_FIELD_BORROWED:
+		tw_json_add_text(out, NULL, *(const char *const *)from);
+		break;
 	case TW_FIELD_STRS:
-		write_strs(from, out);
+		tw_json_add_texts(out, NULL, from);
 		break;
 	case TW_FIELD_BOOL:
-		tw_buf_adds(out, *(const bool *)from ? "true" : "false");
+		tw_json_add_bool(out, NULL, *(const bool *)from);
 		break;
 	case TW_FIELD_INT:
 	case TW_FIELD_UINT:
-		tw_buf_addf(out, "%lld", load_int(f, from));
+		tw_json_add_int(out, NULL, load_int(f, from));
 		break;
 	case TW_FIELD_ENUM:
-		write_text(out, f->names[load_int(f, from)]);
+		tw_json_add_text(out, NULL, f->names[load_int(f, from)]);
 		break;
 	case TW_FIELD_DOUBLE:
 		write_double(f, *(const double *)from, out);
 		break;
 	case TW_FIELD_DATE:
-		memcpy(&ms, from, sizeof(ms));
-		write_text(out, ms > 0 && tw_format_date_ms(ms, date) ? date : NULL);
+		write_date(*(const int64_t *)from, out);
 		break;
 	case TW_FIELD_FORMAT:
-		tw_buf_addf(out, "%lld", f->max);
+		tw_json_add_int(out, NULL, f->max);
 		break;
 	case TW_FIELD_RECORD:
 		tw_fields_write(f->record, from, out);
@@ -437,8 +419,14 @@ static void write_value(const struct tw_field *f, const void *from, struct tw_bu
 		f->own->write(from, out);
 		break;
 	default:
-		write_text(out, text_of(f, from));
+		tw_json_add_text(out, NULL, from);
 	}
+}
+
+static void start_line(struct tw_buf *out)
+{
+	tw_json_add_key(out, NULL); /* the comma */
+	tw_buf_adds(out, "\n");
 }
 
 static void write_list(const struct tw_field *f, const char *in, struct tw_buf *out)
@@ -446,13 +434,13 @@ static void write_list(const struct tw_field *f, const char *in, struct tw_buf *
 	const size_t n = count_entries(f, in);
 	const char *at = first_entry(f, in);
 
-	tw_buf_adds(out, "[");
+	tw_json_add_array(out, NULL);
 	for (size_t i = 0; i < n; i++) {
-		tw_buf_adds(out, i > 0 ? "," : "");
-		tw_buf_adds(out, f->lines ? "\n" : "");
+		if (f->lines)
+			start_line(out);
 		write_value(f, at + i * f->size, out);
 	}
-	tw_buf_adds(out, "]");
+	tw_json_end_array(out);
 }
 
 static bool is_empty(const char *text)
@@ -471,14 +459,15 @@ static void write_member(const struct tw_field *f, const char *in, struct tw_buf
 	const size_t before = out->len;
 	size_t value;
 
-	tw_buf_addf(out, "%s%s\"%s\":", out->data[before - 1] == '{' ? "" : ",",
-		    f->new_line ? "\n" : "", f->key);
+	if (f->new_line)
+		start_line(out);
+	tw_json_add_key(out, f->key);
 	value = out->len;
 	if (f->shape == TW_FIELD_ONE)
 		write_value(f, in + f->offset, out);
 	else
 		write_list(f, in, out);
-	if (!tw_buf_failed(out) && f->omit_empty && is_empty(out->data + value)) {
+	if (f->omit_empty && !tw_buf_failed(out) && is_empty(out->data + value)) {
 		out->len = before;
 		out->data[before] = '\0';
 	}
@@ -486,11 +475,11 @@ static void write_member(const struct tw_field *f, const char *in, struct tw_buf
 
 void tw_fields_write(const struct tw_fields *r, const void *in, struct tw_buf *out)
 {
-	tw_buf_adds(out, "{");
-	for (size_t i = 0; i < r->count && !tw_buf_failed(out); i++)
+	tw_json_add_object(out, NULL);
+	for (size_t i = 0; i < r->count; i++)
 		if (r->field[i].when == NULL || r->field[i].when(in))
 			write_member(&r->field[i], in, out);
-	tw_buf_adds(out, "}");
+	tw_json_end_object(out);
 }
 
 json_t *tw_fields_to_json(const struct tw_fields *r, const void *in)

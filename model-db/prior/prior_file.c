@@ -6,7 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/core/num.h"
 #include "lib/json/fields.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "model-db/prior/prior.h"
 #include "model-db/prior/prior_variance.h"
 
@@ -31,38 +31,26 @@
 
 static void add_number(struct tw_buf *b, double v)
 {
-	if (isnan(v))
-		tw_buf_adds(b, "null");
-	else
-		tw_buf_add_digits(b, v, DIGITS);
-}
-
-static void add_row(struct tw_buf *b, const struct tw_prior_row *r, const double *w)
-{
-	tw_buf_adds(b, "[");
-	for (size_t n = 0; n < TW_PRIOR_FACTS; n++) {
-		tw_buf_adds(b, n > 0 ? "," : "");
-		add_number(b, r->number[n]);
-	}
-	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
-		tw_buf_addf(b, ",%d", r->category[c]);
-	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
-		tw_buf_adds(b, ",");
-		add_number(b, w[l]);
-	}
-	tw_buf_adds(b, "]");
+	tw_json_add_number(b, NULL, isnan(v) ? v : tw_round_digits(v, DIGITS));
 }
 
 static void write_machines(const void *prior, struct tw_buf *out)
 {
 	const struct tw_prior *p = prior;
 
-	tw_buf_adds(out, "[");
+	tw_json_add_array(out, NULL);
 	for (size_t i = 0; i < p->rows; i++) {
 		tw_buf_adds(out, i > 0 ? ",\n" : "\n");
-		add_row(out, &p->row[i], p->row_w[i]);
+		tw_json_add_array(out, NULL);
+		for (size_t n = 0; n < TW_PRIOR_FACTS; n++)
+			add_number(out, p->row[i].number[n]);
+		for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
+			tw_json_add_int(out, NULL, p->row[i].category[c]);
+		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+			add_number(out, p->row_w[i][l]);
+		tw_json_end_array(out);
 	}
-	tw_buf_adds(out, "]");
+	tw_json_end_array(out);
 }
 
 /* Power over load, the last entries of a row. */
