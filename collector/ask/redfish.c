@@ -64,8 +64,9 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-static int read_root(const json_t *doc, struct tw_redfish_root *out, struct tw_err *err)
+static int read_root(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
+	struct tw_redfish_root *out = &to->root;
 	const json_t *links = NULL;
 
 	if (read_link(doc, "root", "Chassis", out->chassis, err) < 0 ||
@@ -77,24 +78,6 @@ static int read_root(const json_t *doc, struct tw_redfish_root *out, struct tw_e
 	if (out->chassis[0] == '\0')
 		return tw_fail(err, TW_NOTFOUND, "root.Chassis: missing");
 	return 0;
-}
-
-int tw_redfish_parse_root(const char *data, size_t len, struct tw_redfish_root *out,
-			  struct tw_err *err)
-{
-	struct tw_redfish_root root = { .chassis = "" };
-	json_t *doc = NULL;
-	int rc = -1;
-
-	if (tw_json_parse_loose(data, len, "root", &doc, err) < 0 ||
-	    read_root(doc, &root, err) < 0)
-		goto out;
-
-	*out = root;
-	rc = 0;
-out:
-	json_decref(doc);
-	return rc;
 }
 
 static int add_member(const json_t *member, size_t i, struct tw_strs *out,
@@ -169,9 +152,9 @@ static const char *text_or_empty(const json_t *obj, const char *key)
 	return text != NULL ? text : "";
 }
 
-static int read_chassis(const json_t *doc, struct tw_redfish_chassis *out,
-			struct tw_err *err)
+static int read_chassis(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
+	struct tw_redfish_chassis *out = &to->chassis;
 	const json_t *links = json_object_get(doc, "Links");
 	const char *id = text_or_empty(doc, "Id");
 	const char *type = text_or_empty(doc, "ChassisType");
@@ -191,46 +174,16 @@ static int read_chassis(const json_t *doc, struct tw_redfish_chassis *out,
 	return 0;
 }
 
-int tw_redfish_parse_chassis(const char *data, size_t len, struct tw_redfish_chassis *out,
-			     struct tw_err *err)
-{
-	struct tw_redfish_chassis chassis = { .id = "" };
-	json_t *doc = NULL;
-	int rc = -1;
-
-	if (tw_json_parse_loose(data, len, "chassis", &doc, err) < 0 ||
-	    read_chassis(doc, &chassis, err) < 0)
-		goto out;
-
-	*out = chassis;
-	rc = 0;
-out:
-	json_decref(doc);
-	return rc;
-}
-
 /* ---- power supplies ---- */
 
-int tw_redfish_parse_subsystem(const char *data, size_t len,
-			       char supplies[TW_REDFISH_PATH], struct tw_err *err)
+static int read_subsystem(const json_t *doc, union tw_redfish_doc *out,
+			  struct tw_err *err)
 {
-	char path[TW_REDFISH_PATH];
-	json_t *doc = NULL;
-	int rc = -1;
-
-	if (tw_json_parse_loose(data, len, "subsystem", &doc, err) < 0 ||
-	    read_link(doc, "subsystem", "PowerSupplies", path, err) < 0)
-		goto out;
-	if (path[0] == '\0') {
-		tw_fail(err, TW_NOTFOUND, "subsystem.PowerSupplies: missing");
-		goto out;
-	}
-
-	memcpy(supplies, path, sizeof(path));
-	rc = 0;
-out:
-	json_decref(doc);
-	return rc;
+	if (read_link(doc, "subsystem", "PowerSupplies", out->supplies, err) < 0)
+		return -1;
+	return out->supplies[0] != '\0'
+		       ? 0
+		       : tw_fail(err, TW_NOTFOUND, "subsystem.PowerSupplies: missing");
 }
 
 enum supply_state {
@@ -267,9 +220,9 @@ static int read_supply_state(const json_t *doc, const char *where, enum supply_s
 	return 0;
 }
 
-static int read_supply(const json_t *doc, struct tw_redfish_supply *out,
-		       struct tw_err *err)
+static int read_supply(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
+	struct tw_redfish_supply *out = &to->supply;
 	enum supply_state state;
 
 	if (read_supply_state(doc, "supply", &state, err) < 0 ||
@@ -281,24 +234,6 @@ static int read_supply(const json_t *doc, struct tw_redfish_supply *out,
 	else if (out->metrics[0] == '\0' && !out->off)
 		return tw_fail(err, TW_NOTFOUND, "supply.Metrics: missing");
 	return 0;
-}
-
-int tw_redfish_parse_supply(const char *data, size_t len, struct tw_redfish_supply *out,
-			    struct tw_err *err)
-{
-	struct tw_redfish_supply supply = { .metrics = "" };
-	json_t *doc = NULL;
-	int rc = -1;
-
-	if (tw_json_parse_loose(data, len, "supply", &doc, err) < 0 ||
-	    read_supply(doc, &supply, err) < 0)
-		goto out;
-
-	*out = supply;
-	rc = 0;
-out:
-	json_decref(doc);
-	return rc;
 }
 
 /* {"error":{"message":..,"@Message.ExtendedInfo":[{"Message":..}]}} */
@@ -440,8 +375,9 @@ static int read_inputs(const json_t *doc, double *sum_w, struct tw_err *err)
 	return any ? 0 : tw_fail(err, TW_NOTFOUND, "PowerControl: no PowerConsumedWatts");
 }
 
-static int read_power(const json_t *doc, struct tw_redfish_power *out, struct tw_err *err)
+static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
+	struct tw_redfish_power *out = &to->power;
 	const json_t *controls = NULL;
 	struct tw_err why = { 0 };
 	double sum_w;
@@ -466,33 +402,6 @@ static int read_power(const json_t *doc, struct tw_redfish_power *out, struct tw
 	return isnan(out->power_w) ? tw_fail(err, why.code, "%s", why.text) : 0;
 }
 
-/* Parse a document with one of the readers. */
-static int parse(const char *data, size_t len, const char *what,
-		 int (*read)(const json_t *doc, struct tw_redfish_power *out,
-			     struct tw_err *err),
-		 struct tw_redfish_power *out, struct tw_err *err)
-{
-	struct tw_redfish_power power = { .power_w = NAN, .energy_j = NAN };
-	json_t *doc = NULL;
-	int rc = -1;
-
-	if (tw_json_parse_loose(data, len, what, &doc, err) < 0 ||
-	    read(doc, &power, err) < 0)
-		goto out;
-
-	*out = power;
-	rc = 0;
-out:
-	json_decref(doc);
-	return rc;
-}
-
-int tw_redfish_parse_power(const char *data, size_t len, struct tw_redfish_power *out,
-			   struct tw_err *err)
-{
-	return parse(data, len, "power", read_power, out, err);
-}
-
 /* A sensor excerpt: {"Reading": 374.5, ..}. A sensor without a value reports null. */
 static int read_sensor(const json_t *doc, const char *key, double *out,
 		       struct tw_err *err)
@@ -507,9 +416,9 @@ static int read_sensor(const json_t *doc, const char *key, double *out,
 			      : tw_json_number(sensor, where, "Reading", true, out, err);
 }
 
-static int read_metrics(const json_t *doc, struct tw_redfish_power *out,
-			struct tw_err *err)
+static int read_metrics(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
+	struct tw_redfish_power *out = &to->power;
 	double kwh = NAN;
 
 	if (read_sensor(doc, "PowerWatts", &out->power_w, err) < 0 ||
@@ -523,15 +432,10 @@ static int read_metrics(const json_t *doc, struct tw_redfish_power *out,
 	return 0;
 }
 
-int tw_redfish_parse_metrics(const char *data, size_t len, struct tw_redfish_power *out,
+static int read_whole_sensor(const json_t *doc, union tw_redfish_doc *to,
 			     struct tw_err *err)
 {
-	return parse(data, len, "metrics", read_metrics, out, err);
-}
-
-static int read_whole_sensor(const json_t *doc, struct tw_redfish_power *out,
-			     struct tw_err *err)
-{
+	struct tw_redfish_power *out = &to->power;
 	if (tw_json_number(doc, "sensor", "Reading", true, &out->power_w, err) < 0)
 		return -1;
 	if (isnan(out->power_w) ||
@@ -540,15 +444,10 @@ static int read_whole_sensor(const json_t *doc, struct tw_redfish_power *out,
 	return 0;
 }
 
-int tw_redfish_parse_sensor(const char *data, size_t len, struct tw_redfish_power *out,
-			    struct tw_err *err)
-{
-	return parse(data, len, "sensor", read_whole_sensor, out, err);
-}
-
-static int read_supply_metrics(const json_t *doc, struct tw_redfish_power *out,
+static int read_supply_metrics(const json_t *doc, union tw_redfish_doc *to,
 			       struct tw_err *err)
 {
+	struct tw_redfish_power *out = &to->power;
 	double kwh = NAN;
 
 	if (read_sensor(doc, "InputPowerWatts", &out->power_w, err) < 0 ||
@@ -561,8 +460,39 @@ static int read_supply_metrics(const json_t *doc, struct tw_redfish_power *out,
 	return 0;
 }
 
-int tw_redfish_parse_supply_metrics(const char *data, size_t len,
-				    struct tw_redfish_power *out, struct tw_err *err)
+/* ---- all of them ---- */
+
+static const struct {
+	const char *name; /* for errors */
+	int (*read)(const json_t *doc, union tw_redfish_doc *out, struct tw_err *err);
+	bool power; /* of a struct tw_redfish_power: a value that is missing is NaN */
+} types[TW_REDFISH_TYPES] = {
+	[TW_REDFISH_ROOT] = { "root", read_root, false },
+	[TW_REDFISH_CHASSIS] = { "chassis", read_chassis, false },
+	[TW_REDFISH_SUBSYSTEM] = { "subsystem", read_subsystem, false },
+	[TW_REDFISH_SUPPLY] = { "supply", read_supply, false },
+	[TW_REDFISH_SUPPLY_METRICS] = { "metrics", read_supply_metrics, true },
+	[TW_REDFISH_METRICS] = { "metrics", read_metrics, true },
+	[TW_REDFISH_POWER] = { "power", read_power, true },
+	[TW_REDFISH_SENSOR] = { "sensor", read_whole_sensor, true },
+};
+
+int tw_redfish_parse(enum tw_redfish_type type, const char *data, size_t len,
+		     union tw_redfish_doc *out, struct tw_err *err)
 {
-	return parse(data, len, "metrics", read_supply_metrics, out, err);
+	union tw_redfish_doc read = { .chassis = { .id = "" } };
+	json_t *doc = NULL;
+	int rc = -1;
+
+	if (types[type].power)
+		read.power = (struct tw_redfish_power){ .power_w = NAN, .energy_j = NAN };
+	if (tw_json_parse_loose(data, len, types[type].name, &doc, err) < 0 ||
+	    types[type].read(doc, &read, err) < 0)
+		goto out;
+
+	*out = read;
+	rc = 0;
+out:
+	json_decref(doc);
+	return rc;
 }

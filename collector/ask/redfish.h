@@ -63,38 +63,11 @@ struct tw_redfish_power {
 /* False for values that no machine has: placeholders of 0 W, of -1, of 2^32 - 1. */
 bool tw_redfish_is_plausible(const struct tw_redfish_power *p);
 
-int tw_redfish_parse_root(const char *data, size_t len, struct tw_redfish_root *out,
-			  struct tw_err *err);
-
 /*
  * A page of a collection: appends the links of its members; next is "" on the last page.
  */
 int tw_redfish_parse_members(const char *data, size_t len, struct tw_strs *out,
 			     char next[TW_REDFISH_PATH], struct tw_err *err);
-
-int tw_redfish_parse_chassis(const char *data, size_t len, struct tw_redfish_chassis *out,
-			     struct tw_err *err);
-
-/*
- * Power: the first entry of PowerControl above 0 W that is present and covers the whole
- * chassis. Without a current value, its average counts. Without such an entry, the sum of
- * the inputs of PowerSupplies counts, then an entry of 0 W. Without these, it fails.
- */
-int tw_redfish_parse_power(const char *data, size_t len, struct tw_redfish_power *out,
-			   struct tw_err *err);
-
-/*
- * EnvironmentMetrics: PowerWatts, and EnergyJoules or EnergykWh. Fails if all are
- * missing.
- */
-int tw_redfish_parse_metrics(const char *data, size_t len, struct tw_redfish_power *out,
-			     struct tw_err *err);
-
-/*
- * PowerSubsystem: the link to the collection of power supplies; TW_NOTFOUND if missing.
- */
-int tw_redfish_parse_subsystem(const char *data, size_t len,
-			       char supplies[TW_REDFISH_PATH], struct tw_err *err);
 
 struct tw_redfish_supply {
 	char metrics[TW_REDFISH_PATH]; /* link; "": the slot is empty, or it is disabled
@@ -103,22 +76,49 @@ struct tw_redfish_supply {
 };
 
 /*
- * PowerSupply. Fails for a supply without metrics that should have some: the sum would be
- * incomplete.
+ * Types of resources. Those that report the power of a chassis come first, the most
+ * trusted first.
  */
-int tw_redfish_parse_supply(const char *data, size_t len, struct tw_redfish_supply *out,
-			    struct tw_err *err);
+enum tw_redfish_type {
+	/* EnvironmentMetrics: PowerWatts, and EnergyJoules or EnergykWh. Fails if all are
+	   missing. */
+	TW_REDFISH_METRICS,
+	/*
+	 * Power: the first entry of PowerControl above 0 W that is present and covers the
+	 * whole chassis. Without a current value, its average counts. Without such an
+	 * entry, the sum of the inputs of PowerSupplies counts, then an entry of 0 W.
+	 * Without these, it fails.
+	 */
+	TW_REDFISH_POWER,
+	/* PowerSubsystem: the link to the collection of supplies; TW_NOTFOUND if missing.
+	 */
+	TW_REDFISH_SUBSYSTEM,
+	/* Sensor: the reading of a sensor of power. TW_NOTFOUND for other sensors. */
+	TW_REDFISH_SENSOR,
+	TW_REDFISH_POWER_TYPES,
 
-/*
- * PowerSupplyMetrics: the input, InputPowerWatts and EnergykWh. Fails if both are
- * missing: the output is less by the losses.
- */
-int tw_redfish_parse_supply_metrics(const char *data, size_t len,
-				    struct tw_redfish_power *out, struct tw_err *err);
+	TW_REDFISH_ROOT = TW_REDFISH_POWER_TYPES,
+	TW_REDFISH_CHASSIS,
+	/* PowerSupply. Fails for a supply without metrics that should have some: the sum
+	   would be incomplete. */
+	TW_REDFISH_SUPPLY,
+	/* PowerSupplyMetrics: the input, InputPowerWatts and EnergykWh. Fails if both are
+	   missing: the output is less by the losses. */
+	TW_REDFISH_SUPPLY_METRICS,
+	TW_REDFISH_TYPES
+};
 
-/* Sensor: the reading of a sensor of power. TW_NOTFOUND for other sensors. */
-int tw_redfish_parse_sensor(const char *data, size_t len, struct tw_redfish_power *out,
-			    struct tw_err *err);
+/* What is read of a resource. */
+union tw_redfish_doc {
+	struct tw_redfish_root root;
+	struct tw_redfish_chassis chassis;
+	struct tw_redfish_supply supply;
+	struct tw_redfish_power power;
+	char supplies[TW_REDFISH_PATH]; /* of TW_REDFISH_SUBSYSTEM */
+};
+
+int tw_redfish_parse(enum tw_redfish_type type, const char *data, size_t len,
+		     union tw_redfish_doc *out, struct tw_err *err);
 
 /* The message of an error answer; "" if it has none. */
 void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size);

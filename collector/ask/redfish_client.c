@@ -185,6 +185,22 @@ static int get(struct tw_redfish *r, const char *path, struct tw_http_answer *ou
 	}
 }
 
+static int read_doc(struct tw_redfish *r, const char *path, enum tw_redfish_type type,
+		    union tw_redfish_doc *out, struct tw_err *err)
+{
+	struct tw_http_answer answer = { 0 };
+	int rc;
+
+	if (get(r, path, &answer, err) < 0)
+		return -1;
+	rc = tw_redfish_parse(type, answer.body, answer.len, out, err);
+	tw_http_answer_release(&answer);
+	/* A source has its chassis for its name. */
+	return rc < 0 && (type >= TW_REDFISH_POWER_TYPES || type == TW_REDFISH_SUBSYSTEM)
+		       ? tw_err_wrap(err, "%.96s", path)
+		       : rc;
+}
+
 static int read_members(struct tw_redfish *r, const char *path, struct tw_strs *out,
 			struct tw_err *err)
 {
@@ -208,63 +224,7 @@ static int read_members(struct tw_redfish *r, const char *path, struct tw_strs *
 	return 0;
 }
 
-static int read_root(struct tw_redfish *r, struct tw_redfish_root *root,
-		     struct tw_err *err)
-{
-	struct tw_http_answer answer = { 0 };
-	int rc = -1;
-
-	if (get(r, ROOT, &answer, err) < 0)
-		return -1;
-	if (tw_redfish_parse_root(answer.body, answer.len, root, err) < 0)
-		tw_err_wrap(err, "%s", ROOT);
-	else
-		rc = 0;
-	tw_http_answer_release(&answer);
-	return rc;
-}
-
 /* ---- power supplies ---- */
-
-/* Read the link to the collection of supplies. */
-static int read_subsystem(struct tw_redfish *r, const char *path,
-			  char supplies[TW_REDFISH_PATH], struct tw_err *err)
-{
-	struct tw_http_answer answer = { 0 };
-	int rc;
-
-	if (get(r, path, &answer, err) < 0)
-		return -1;
-	rc = tw_redfish_parse_subsystem(answer.body, answer.len, supplies, err);
-	tw_http_answer_release(&answer);
-	return rc < 0 ? tw_err_wrap(err, "%.96s", path) : 0;
-}
-
-static int read_supply(struct tw_redfish *r, const char *path,
-		       struct tw_redfish_supply *out, struct tw_err *err)
-{
-	struct tw_http_answer answer = { 0 };
-	int rc;
-
-	if (get(r, path, &answer, err) < 0)
-		return -1;
-	rc = tw_redfish_parse_supply(answer.body, answer.len, out, err);
-	tw_http_answer_release(&answer);
-	return rc < 0 ? tw_err_wrap(err, "%.96s", path) : 0;
-}
-
-static int read_metrics(struct tw_redfish *r, const char *path,
-			struct tw_redfish_power *out, struct tw_err *err)
-{
-	struct tw_http_answer answer = { 0 };
-	int rc;
-
-	if (get(r, path, &answer, err) < 0)
-		return -1;
-	rc = tw_redfish_parse_supply_metrics(answer.body, answer.len, out, err);
-	tw_http_answer_release(&answer);
-	return rc < 0 ? tw_err_wrap(err, "%.96s", path) : 0;
-}
 
 /* Errors of the connection, after which other requests fail, too. */
 static bool is_fatal(const struct tw_err *err)
@@ -276,15 +236,15 @@ static bool is_fatal(const struct tw_err *err)
 static int read_use(struct tw_redfish *r, const struct tw_redfish_supply *supply,
 		    struct tw_redfish_power *out, struct tw_err *err)
 {
+	union tw_redfish_doc doc = { .power = { .power_w = 0, .energy_j = NAN } };
 	struct tw_err why = { 0 };
 
-	if (!supply->off)
-		return read_metrics(r, supply->metrics, out, err);
-	*out = (struct tw_redfish_power){ .power_w = 0, .energy_j = NAN };
 	if (supply->metrics[0] != '\0' &&
-	    read_metrics(r, supply->metrics, out, &why) < 0 && is_fatal(&why))
+	    read_doc(r, supply->metrics, TW_REDFISH_SUPPLY_METRICS, &doc, &why) < 0 &&
+	    (!supply->off || is_fatal(&why)))
 		return tw_fail(err, why.code, "%s", why.text);
-	if (isnan(out->power_w))
+	*out = doc.power;
+	if (supply->off && isnan(out->power_w))
 		out->power_w = 0;
 	return 0;
 }
@@ -296,14 +256,14 @@ static int add_up(struct tw_redfish *r, const struct tw_strs *supplies, const ch
 	bool any = false;
 
 	for (size_t i = 0; i < supplies->count; i++) {
-		struct tw_redfish_supply supply;
+		union tw_redfish_doc doc;
 		struct tw_redfish_power one;
 
-		if (read_supply(r, supplies->at[i], &supply, err) < 0)
+		if (read_doc(r, supplies->at[i], TW_REDFISH_SUPPLY, &doc, err) < 0)
 			return -1;
-		if (supply.metrics[0] == '\0' && !supply.off)
+		if (doc.supply.metrics[0] == '\0' && !doc.supply.off)
 			continue;
-		if (read_use(r, &supply, &one, err) < 0)
+		if (read_use(r, &doc.supply, &one, err) < 0)
 			return -1;
 		sum->power_w += one.power_w;
 		sum->energy_j += one.energy_j;
@@ -323,11 +283,11 @@ static int read_supplies(struct tw_redfish *r, const char *path,
 {
 	struct tw_redfish_power sum = { .power_w = 0, .energy_j = 0 };
 	struct tw_strs supplies = { 0 };
-	char collection[TW_REDFISH_PATH];
+	union tw_redfish_doc doc;
 	int rc = -1;
 
-	if (read_subsystem(r, path, collection, err) < 0 ||
-	    read_members(r, collection, &supplies, err) < 0)
+	if (read_doc(r, path, TW_REDFISH_SUBSYSTEM, &doc, err) < 0 ||
+	    read_members(r, doc.supplies, &supplies, err) < 0)
 		goto out;
 	if (supplies.count > TW_REDFISH_SUPPLIES_MAX) {
 		tw_fail(err, TW_INVALID, "%.96s: more than %d supplies", path,
@@ -347,23 +307,14 @@ out:
 int tw_redfish_read(struct tw_redfish *r, const struct tw_redfish_source *s,
 		    struct tw_redfish_power *out, struct tw_err *err)
 {
-	static int (*const parse[TW_REDFISH_KINDS])(const char *data, size_t len,
-						    struct tw_redfish_power *out,
-						    struct tw_err *err) = {
-		[TW_REDFISH_METRICS] = tw_redfish_parse_metrics,
-		[TW_REDFISH_POWER] = tw_redfish_parse_power,
-		[TW_REDFISH_SENSOR] = tw_redfish_parse_sensor,
-	};
-	struct tw_http_answer answer = { 0 };
-	int rc;
+	union tw_redfish_doc doc;
 
-	if (s->kind == TW_REDFISH_SUPPLIES)
+	if (s->type == TW_REDFISH_SUBSYSTEM)
 		return read_supplies(r, s->path, out, err);
-	if (get(r, s->path, &answer, err) < 0)
+	if (read_doc(r, s->path, s->type, &doc, err) < 0)
 		return -1;
-	rc = parse[s->kind](answer.body, answer.len, out, err);
-	tw_http_answer_release(&answer);
-	return rc;
+	*out = doc.power;
+	return 0;
 }
 
 /* ---- sensors ---- */
@@ -450,18 +401,16 @@ static int choose_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 static int read_chassis(struct tw_redfish *r, const char *path,
 			struct tw_redfish_chassis *out, struct tw_err *err)
 {
-	struct tw_http_answer answer = { 0 };
-	int rc;
+	union tw_redfish_doc doc;
 
-	if (get(r, path, &answer, err) < 0)
+	if (read_doc(r, path, TW_REDFISH_CHASSIS, &doc, err) < 0)
 		return -1;
-	rc = tw_redfish_parse_chassis(answer.body, answer.len, out, err);
-	tw_http_answer_release(&answer);
+	*out = doc.chassis;
 	/* The standard wants the last part of the path to be the id. */
-	if (rc == 0 && out->id[0] == '\0')
+	if (out->id[0] == '\0')
 		snprintf(out->id, sizeof(out->id), "%.*s", TW_REDFISH_ID - 1,
 			 last_segment(path));
-	return rc < 0 ? tw_err_wrap(err, "%.96s", path) : 0;
+	return 0;
 }
 
 /* Machines with many GPUs have a hundred chassis. */
@@ -491,16 +440,16 @@ static bool is_same_path(const char *a, const char *b)
 }
 
 /* What the resource reports now; fills *s. */
-static enum report try_kind(struct tw_redfish *r, const struct tw_redfish_chassis *c,
-			    enum tw_redfish_kind kind, const char *path,
+static enum report try_type(struct tw_redfish *r, const struct tw_redfish_chassis *c,
+			    enum tw_redfish_type type, const char *path,
 			    struct tw_redfish_source *s, struct tw_err *err)
 {
 	struct tw_redfish_power power;
 
-	*s = (struct tw_redfish_source){ .kind = kind };
+	*s = (struct tw_redfish_source){ .type = type };
 	snprintf(s->id, sizeof(s->id), "%s", c->id);
 	snprintf(s->path, sizeof(s->path), "%s", path);
-	if ((kind == TW_REDFISH_SENSOR && choose_sensor(r, s, err) < 0) ||
+	if ((type == TW_REDFISH_SENSOR && choose_sensor(r, s, err) < 0) ||
 	    tw_redfish_read(r, s, &power, err) < 0)
 		return SILENT;
 	return tw_redfish_is_plausible(&power) ? POWER : ZERO;
@@ -514,21 +463,21 @@ static int try_source(struct tw_redfish *r, struct found *f, size_t i, struct tw
 		      struct tw_err *err)
 {
 	const struct tw_redfish_chassis *c = &f->chassis[i];
-	const char *const paths[TW_REDFISH_KINDS] = {
+	const char *const paths[TW_REDFISH_POWER_TYPES] = {
 		[TW_REDFISH_METRICS] = c->metrics,
 		[TW_REDFISH_POWER] = c->power,
-		[TW_REDFISH_SUPPLIES] = c->subsystem,
+		[TW_REDFISH_SUBSYSTEM] = c->subsystem,
 		[TW_REDFISH_SENSOR] = c->sensors,
 	};
 
-	for (int k = 0; k < TW_REDFISH_KINDS && f->reports[i] < POWER; k++) {
+	for (int k = 0; k < TW_REDFISH_POWER_TYPES && f->reports[i] < POWER; k++) {
 		struct tw_redfish_source source;
 		struct tw_err one = { 0 };
 		enum report report;
 
 		if (paths[k][0] == '\0')
 			continue;
-		report = try_kind(r, c, (enum tw_redfish_kind)k, paths[k], &source, &one);
+		report = try_type(r, c, (enum tw_redfish_type)k, paths[k], &source, &one);
 		if (report > f->reports[i]) {
 			f->reports[i] = report;
 			f->source[i] = source;
@@ -695,16 +644,16 @@ out:
 
 int tw_redfish_connect(struct tw_redfish *r, struct tw_err *err)
 {
-	struct tw_redfish_root root;
+	union tw_redfish_doc doc;
 
 	/* The root needs no login, and names the session service. */
 	r->token[0] = '\0';
 	r->basic = false;
-	if (read_root(r, &root, err) < 0)
+	if (read_doc(r, ROOT, TW_REDFISH_ROOT, &doc, err) < 0)
 		return -1;
 	snprintf(r->sessions, sizeof(r->sessions), "%s",
-		 root.sessions[0] != '\0' ? root.sessions : SESSIONS);
+		 doc.root.sessions[0] != '\0' ? doc.root.sessions : SESSIONS);
 	if (login(r, err) < 0)
 		return -1;
-	return find_sources(r, root.chassis, err);
+	return find_sources(r, doc.root.chassis, err);
 }

@@ -33,21 +33,13 @@ struct tw_redfish_config {
 	void *stopped_arg;
 };
 
-/* Kinds of sources, most trusted first. */
-enum tw_redfish_kind {
-	TW_REDFISH_METRICS,  /* EnvironmentMetrics of a chassis */
-	TW_REDFISH_POWER,    /* Power */
-	TW_REDFISH_SUPPLIES, /* the sum of the metrics of its power supplies */
-	TW_REDFISH_SENSOR,   /* the only one of its sensors that measures the chassis */
-	TW_REDFISH_KINDS
-};
-
 /* A chassis that reports power. */
 struct tw_redfish_source {
-	enum tw_redfish_kind kind;
+	enum tw_redfish_type type; /* below TW_REDFISH_POWER_TYPES; TW_REDFISH_SUBSYSTEM:
+				      the sum of its supplies; TW_REDFISH_SENSOR: the
+				      only one of its sensors that measures the chassis */
 	char id[TW_REDFISH_ID];
-	char path[TW_REDFISH_PATH]; /* the resource to read; for supplies, their
-				       PowerSubsystem */
+	char path[TW_REDFISH_PATH]; /* the resource to read */
 };
 
 /* All zero bytes except the config: not connected. */

@@ -29,90 +29,85 @@ static void show_number(char *out, size_t size, double value)
 		snprintf(out, size, "%.17g", value);
 }
 
-static int show_power(int (*parse)(const char *data, size_t len,
-				   struct tw_redfish_power *out, struct tw_err *err),
-		      const char *data, size_t len, char *out, struct tw_err *err)
+static int show_power(enum tw_redfish_type type, const char *data, size_t len, char *out,
+		      struct tw_err *err)
 {
-	struct tw_redfish_power p;
+	union tw_redfish_doc doc;
 	char watts[32], joules[32];
 
-	if (parse(data, len, &p, err) < 0)
+	if (tw_redfish_parse(type, data, len, &doc, err) < 0)
 		return -1;
-	show_number(watts, sizeof(watts), p.power_w);
-	show_number(joules, sizeof(joules), p.energy_j);
+	show_number(watts, sizeof(watts), doc.power.power_w);
+	show_number(joules, sizeof(joules), doc.power.energy_j);
 	snprintf(out, SHOWN, "%s %s %llu", watts, joules,
-		 (unsigned long long)p.window_ms);
+		 (unsigned long long)doc.power.window_ms);
 	return 0;
 }
 
 static int power(const char *data, size_t len, char *out, struct tw_err *err)
 {
-	return show_power(tw_redfish_parse_power, data, len, out, err);
+	return show_power(TW_REDFISH_POWER, data, len, out, err);
 }
 
 static int metrics(const char *data, size_t len, char *out, struct tw_err *err)
 {
-	return show_power(tw_redfish_parse_metrics, data, len, out, err);
+	return show_power(TW_REDFISH_METRICS, data, len, out, err);
 }
 
 static int given(const char *data, size_t len, char *out, struct tw_err *err)
 {
-	return show_power(tw_redfish_parse_supply_metrics, data, len, out, err);
-}
-
-static int show_path(int (*parse)(const char *data, size_t len,
-				  char path[TW_REDFISH_PATH], struct tw_err *err),
-		     const char *data, size_t len, char *out, struct tw_err *err)
-{
-	char path[TW_REDFISH_PATH];
-
-	if (parse(data, len, path, err) < 0)
-		return -1;
-	snprintf(out, SHOWN, "%s", or_dash(path));
-	return 0;
+	return show_power(TW_REDFISH_SUPPLY_METRICS, data, len, out, err);
 }
 
 static int supply(const char *data, size_t len, char *out, struct tw_err *err)
 {
-	struct tw_redfish_supply s;
+	union tw_redfish_doc doc;
 
-	if (tw_redfish_parse_supply(data, len, &s, err) < 0)
+	if (tw_redfish_parse(TW_REDFISH_SUPPLY, data, len, &doc, err) < 0)
 		return -1;
-	snprintf(out, SHOWN, "%s%s", or_dash(s.metrics), s.off ? " off" : "");
+	snprintf(out, SHOWN, "%s%s", or_dash(doc.supply.metrics),
+		 doc.supply.off ? " off" : "");
 	return 0;
 }
 
 static int sensor(const char *data, size_t len, char *out, struct tw_err *err)
 {
-	return show_power(tw_redfish_parse_sensor, data, len, out, err);
+	return show_power(TW_REDFISH_SENSOR, data, len, out, err);
 }
 
 static int subsystem(const char *data, size_t len, char *out, struct tw_err *err)
 {
-	return show_path(tw_redfish_parse_subsystem, data, len, out, err);
+	union tw_redfish_doc doc;
+
+	if (tw_redfish_parse(TW_REDFISH_SUBSYSTEM, data, len, &doc, err) < 0)
+		return -1;
+	snprintf(out, SHOWN, "%s", or_dash(doc.supplies));
+	return 0;
 }
 
 static int chassis(const char *data, size_t len, char *out, struct tw_err *err)
 {
-	struct tw_redfish_chassis c;
+	union tw_redfish_doc doc;
 
-	if (tw_redfish_parse_chassis(data, len, &c, err) < 0)
+	if (tw_redfish_parse(TW_REDFISH_CHASSIS, data, len, &doc, err) < 0)
 		return -1;
-	snprintf(out, SHOWN, "%s %s %s %s %s", or_dash(c.id), or_dash(c.power),
-		 or_dash(c.metrics), or_dash(c.contained_by),
-		 c.part    ? "part"
-		 : c.other ? "other"
-			   : "whole");
+	snprintf(out, SHOWN, "%s %s %s %s %s", or_dash(doc.chassis.id),
+		 or_dash(doc.chassis.power), or_dash(doc.chassis.metrics),
+		 or_dash(doc.chassis.contained_by),
+		 doc.chassis.part    ? "part"
+		 : doc.chassis.other ? "other"
+				     : "whole");
 	return 0;
 }
 
 static int root(const char *data, size_t len, char *out, struct tw_err *err)
 {
-	struct tw_redfish_root r;
+	union tw_redfish_doc doc;
 
-	if (tw_redfish_parse_root(data, len, &r, err) < 0)
+	if (tw_redfish_parse(TW_REDFISH_ROOT, data, len, &doc, err) < 0)
 		return -1;
-	snprintf(out, SHOWN, "%s %s", or_dash(r.chassis), or_dash(r.sessions));
+	snprintf(out, SHOWN, "%s %s", or_dash(doc.root.chassis),
+		 or_dash(doc.root.sessions));
 	return 0;
 }
 

@@ -289,11 +289,11 @@ static void a_placeholder_of_0_w_hides_no_other_source(void **state)
 									    "/1/E") "}");
 		bmc_add(&b, CHASSIS "/1/E", 200, zero);
 		assert_one(&r, "1", 100);
-		assert_int_equal(r.source[0].kind, TW_REDFISH_POWER);
+		assert_int_equal(r.source[0].type, TW_REDFISH_POWER);
 		/* Where all are, the most trusted one is read. */
 		bmc_add(&b, CHASSIS "/1/Power", 200, WATTS("0"));
 		assert_one(&r, "1", strtod(zeros[i], NULL));
-		assert_int_equal(r.source[0].kind, TW_REDFISH_METRICS);
+		assert_int_equal(r.source[0].type, TW_REDFISH_METRICS);
 	}
 }
 

@@ -56,7 +56,7 @@ static void supplies_add_up_where_nothing_else_reports_power(void **state)
 	add_supplies(&b);
 	assert_int_equal(tw_redfish_connect(&r, &err), 0);
 	assert_int_equal(r.sources, 1);
-	assert_int_equal(r.source[0].kind, TW_REDFISH_SUPPLIES);
+	assert_int_equal(r.source[0].type, TW_REDFISH_SUBSYSTEM);
 	assert_string_equal(r.source[0].path, PSU);
 	assert_reads(&r, 150.5);
 	/* One that is put in counts at once, one that does not tell makes a gap. */
@@ -113,11 +113,11 @@ static void a_chassis_s_own_power_is_believed_before_its_supplies(void **state)
 			"/1/Power") ",\"EnvironmentMetrics\":" LINK(CHASSIS
 								    "/1/Env") "}");
 	assert_int_equal(tw_redfish_connect(&r, &err), 0);
-	assert_int_equal(r.source[0].kind, TW_REDFISH_POWER);
+	assert_int_equal(r.source[0].type, TW_REDFISH_POWER);
 	assert_reads(&r, 100);
 	bmc_add(&b, CHASSIS "/1/Env", 200, "{\"PowerWatts\":{\"Reading\":99}}");
 	assert_int_equal(tw_redfish_connect(&r, &err), 0);
-	assert_int_equal(r.source[0].kind, TW_REDFISH_METRICS);
+	assert_int_equal(r.source[0].type, TW_REDFISH_METRICS);
 	assert_reads(&r, 99);
 }
 
