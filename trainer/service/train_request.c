@@ -17,125 +17,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Members of a training request (docs/wire.md). */
-enum member {
-	MEMBER_UNKNOWN, /* its value is skipped */
-	MEMBER_NAME,
-	MEMBER_SOURCE,
-	MEMBER_VM_METRICS,
-	MEMBER_THIRDPARTY,
-	MEMBER_GAUGES,
-	MEMBER_RESPONSE,
-	MEMBER_TRAINER,
-	MEMBER_ABS_TRAINERS,
-	MEMBER_DYN_TRAINERS,
-	MEMBER_ISOLATOR,
-	MEMBER_ISOLATOR_ARGS,
-	MEMBER_TARGET_HINTS,
-	MEMBER_BG_HINTS,
-	MEMBER_ABS_PIPELINE,
-	MEMBER_EXTRACTOR,
-	MEMBER_WINDOW,
-	MEMBER_IDLE,
-	MEMBER_COUNT
-};
-
 struct tw_train_reader {
 	struct tw_jsax *parser;
 	struct tw_train_request q;
 	struct tw_prom_builder *builder; /* builds the response that is being read */
-	enum member member;              /* the member whose value is being read */
-	enum member argument; /* the member of isolator_args that is being read */
-	unsigned depth;       /* depth of that value */
+	const struct member *member;     /* whose value is being read; NULL: skip it */
+	unsigned depth;                  /* depth of that value */
 	bool in_value;
-	bool seen[MEMBER_COUNT];
+	uint32_t seen;        /* bits: the members that were read */
 	struct tw_strs names; /* names of third-party metrics */
 	struct tw_strs gauges;
 	bool smooth;     /* the smooth extractor is chosen */
 	uint32_t window; /* rows of the smooth extractor; 0: not given */
 };
 
-/* A key of the request and its depth in the document. */
-struct key {
+/* A member of the request (docs/wire.md). */
+struct member {
 	const char *name;
-	unsigned depth;
-	enum member member;
+	unsigned depth;   /* of the key in the document */
 	const char *path; /* names the member in errors */
+	/* Take an event of the value. NULL: an object with further members. */
+	int (*take)(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		    struct tw_err *err);
+	size_t offset; /* of the result in the reader, if `take` serves several members */
 };
 
-static const struct key keys[] = {
-	{ "name", 1, MEMBER_NAME, "name" },
-	{ "energy_source", 1, MEMBER_SOURCE, "energy_source" },
-	{ "use_vm_metrics", 1, MEMBER_VM_METRICS, "use_vm_metrics" },
-	{ "thirdparty_metrics", 1, MEMBER_THIRDPARTY, "thirdparty_metrics" },
-	{ "gauges", 1, MEMBER_GAUGES, "gauges" },
-	{ "prom_response", 1, MEMBER_RESPONSE, "prom_response" },
-	{ "prome_response", 1, MEMBER_RESPONSE, "prome_response" }, /* older clients */
-	{ "trainer", 1, MEMBER_TRAINER, "trainer" },
-	{ "abs_trainers", 2, MEMBER_ABS_TRAINERS, "trainer.abs_trainers" },
-	{ "dyn_trainers", 2, MEMBER_DYN_TRAINERS, "trainer.dyn_trainers" },
-	{ "extractor", 2, MEMBER_EXTRACTOR, "trainer.extractor" },
-	{ "smooth_window", 2, MEMBER_WINDOW, "trainer.smooth_window" },
-	{ "isolator", 2, MEMBER_ISOLATOR, "trainer.isolator" },
-	{ "isolator_args", 2, MEMBER_ISOLATOR_ARGS, "trainer.isolator_args" },
-	{ "target_hints", 3, MEMBER_TARGET_HINTS, "trainer.isolator_args.target_hints" },
-	{ "bg_hints", 3, MEMBER_BG_HINTS, "trainer.isolator_args.bg_hints" },
-	{ "abs_pipeline_name", 3, MEMBER_ABS_PIPELINE,
-	  "trainer.isolator_args.abs_pipeline_name" },
-	{ "idle_prom_response", 2, MEMBER_IDLE, "trainer.idle_prom_response" },
-};
-
-static const char *member_path(enum member m)
+static void *result_of(struct tw_train_reader *r)
 {
-	for (size_t i = 0; i < TW_COUNT(keys); i++)
-		if (keys[i].member == m)
-			return keys[i].path;
-	return "";
+	return (char *)r + r->member->offset;
 }
 
-static int fail_member(enum member m, const char *want, struct tw_err *err)
+static int fail_member(const struct tw_train_reader *r, const char *want,
+		       struct tw_err *err)
 {
-	return tw_fail(err, TW_INVALID, "%s: expected %s", member_path(m), want);
-}
-
-/*
- * Find the member that the key of the event names. *out is MEMBER_UNKNOWN for an
- * unknown key. TW_INVALID if the request has the member already.
- */
-static int find_member(struct tw_train_reader *r, const struct tw_jsax_event *e,
-		       enum member *out, struct tw_err *err)
-{
-	*out = MEMBER_UNKNOWN;
-	for (size_t i = 0; i < TW_COUNT(keys); i++) {
-		const struct key *k = &keys[i];
-
-		if (k->depth != e->depth || strlen(k->name) != e->len ||
-		    memcmp(k->name, e->text, e->len) != 0)
-			continue;
-		if (r->seen[k->member])
-			return tw_fail(err, TW_INVALID, "%s: given twice", k->path);
-		r->seen[k->member] = true;
-		*out = k->member;
-	}
-	return 0;
+	return tw_fail(err, TW_INVALID, "%s: expected %s", r->member->path, want);
 }
 
 /* ---- small members ---- */
 
 /* Copy the text of the event to a C string that the caller frees. */
-static int dup_text(const struct tw_jsax_event *e, enum member m, char **out,
-		    struct tw_err *err)
+static int dup_text(const struct tw_train_reader *r, const struct tw_jsax_event *e,
+		    char **out, struct tw_err *err)
 {
 	char *copy;
 
 	if (e->type != TW_JSAX_TEXT)
-		return fail_member(m, "a string", err);
+		return fail_member(r, "a string", err);
 	if (memchr(e->text, '\0', e->len) != NULL)
 		return tw_fail(err, TW_INVALID, "%s: the text contains a NUL byte",
-			       member_path(m));
+			       r->member->path);
 	copy = malloc(e->len + 1);
 	if (copy == NULL)
-		return tw_fail(err, TW_NOMEM, "%s", member_path(m));
+		return tw_fail(err, TW_NOMEM, "%s", r->member->path);
 	memcpy(copy, e->text, e->len);
 	copy[e->len] = '\0';
 	*out = copy;
@@ -146,40 +79,28 @@ static int take_name(struct tw_train_reader *r, const struct tw_jsax_event *e,
 		     struct tw_err *err)
 {
 	if (e->type != TW_JSAX_TEXT)
-		return fail_member(MEMBER_NAME, "a string", err);
+		return fail_member(r, "a string", err);
 	if (tw_pipeline_name_check(e->text, e->len, err) < 0)
 		return -1;
-	return dup_text(e, MEMBER_NAME, &r->q.name, err);
+	return dup_text(r, e, &r->q.name, err);
 }
 
-static int take_source(struct tw_train_reader *r, const struct tw_jsax_event *e,
-		       struct tw_err *err)
+/* Take the name of a source or of an isolator. */
+static int take_known(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		      struct tw_err *err)
 {
 	char *text = NULL;
 	int status;
 
 	if (e->type == TW_JSAX_NULL)
 		return 0;
-	if (dup_text(e, MEMBER_SOURCE, &text, err) < 0)
+	if (dup_text(r, e, &text, err) < 0)
 		return -1;
-	status = tw_names_source(text, &r->q.source, err);
+	status = result_of(r) == &r->q.source
+			 ? tw_names_source(text, &r->q.source, err)
+			 : tw_names_isolator(text, &r->q.isolator, err);
 	free(text);
-	return status < 0 ? tw_err_wrap(err, "%s", member_path(MEMBER_SOURCE)) : 0;
-}
-
-static int take_isolator(struct tw_train_reader *r, const struct tw_jsax_event *e,
-			 struct tw_err *err)
-{
-	char *text = NULL;
-	int status;
-
-	if (e->type == TW_JSAX_NULL)
-		return 0;
-	if (dup_text(e, MEMBER_ISOLATOR, &text, err) < 0)
-		return -1;
-	status = tw_names_isolator(text, &r->q.isolator, err);
-	free(text);
-	return status < 0 ? tw_err_wrap(err, "%s", member_path(MEMBER_ISOLATOR)) : 0;
+	return status < 0 ? tw_err_wrap(err, "%s", r->member->path) : 0;
 }
 
 static int take_extractor(struct tw_train_reader *r, const struct tw_jsax_event *e,
@@ -193,7 +114,7 @@ static int take_extractor(struct tw_train_reader *r, const struct tw_jsax_event 
 			r->smooth = i > 0;
 			return 0;
 		}
-	return fail_member(MEMBER_EXTRACTOR, "\"default\" or \"smooth\"", err);
+	return fail_member(r, "\"default\" or \"smooth\"", err);
 }
 
 static int take_window(struct tw_train_reader *r, const struct tw_jsax_event *e,
@@ -207,7 +128,7 @@ static int take_window(struct tw_train_reader *r, const struct tw_jsax_event *e,
 	    v != (uint32_t)v)
 		return tw_fail(err, TW_INVALID,
 			       "%s: expected a whole number from 1 to %d",
-			       member_path(MEMBER_WINDOW), TW_SMOOTH_WINDOW_MAX);
+			       r->member->path, TW_SMOOTH_WINDOW_MAX);
 	r->window = (uint32_t)v;
 	return 0;
 }
@@ -217,62 +138,67 @@ static int take_flag(struct tw_train_reader *r, const struct tw_jsax_event *e,
 {
 	if (e->type != TW_JSAX_TRUE && e->type != TW_JSAX_FALSE &&
 	    e->type != TW_JSAX_NULL)
-		return fail_member(MEMBER_VM_METRICS, "true or false", err);
+		return fail_member(r, "true or false", err);
 	r->q.vm_metrics = e->type == TW_JSAX_TRUE;
 	return 0;
 }
 
-/* Take an event of a list of strings. *end is true at the end of the list. */
-static int take_list(struct tw_train_reader *r, const struct tw_jsax_event *e,
-		     struct tw_strs *list, bool *end, struct tw_err *err)
+/* Whether the event ends the list that is being read. */
+static bool ends_list(const struct tw_train_reader *r, const struct tw_jsax_event *e)
 {
-	*end = e->depth == r->depth && e->type == TW_JSAX_ARRAY_END;
+	return e->depth == r->depth && e->type == TW_JSAX_ARRAY_END;
+}
+
+static int take_list(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		     struct tw_err *err)
+{
+	struct tw_strs *list = result_of(r);
+
 	if (e->depth == r->depth) {
-		if (*end || e->type == TW_JSAX_NULL || e->type == TW_JSAX_ARRAY)
+		if (e->type == TW_JSAX_ARRAY_END || e->type == TW_JSAX_NULL ||
+		    e->type == TW_JSAX_ARRAY)
 			return 0;
-		return fail_member(r->member, "a list", err);
+		return fail_member(r, "a list", err);
 	}
 	if (e->type != TW_JSAX_TEXT)
 		return tw_fail(err, TW_INVALID, "%s[%zu]: expected a string",
-			       member_path(r->member), list->count);
+			       r->member->path, list->count);
 	if (list->count == TW_TRAIN_REQUEST_TRAINERS_MAX)
-		return tw_fail(err, TW_INVALID, "%s: more than %d names",
-			       member_path(r->member), TW_TRAIN_REQUEST_TRAINERS_MAX);
+		return tw_fail(err, TW_INVALID, "%s: more than %d names", r->member->path,
+			       TW_TRAIN_REQUEST_TRAINERS_MAX);
 	if (tw_strs_add(list, e->text, e->len, err) < 0)
-		return tw_err_wrap(err, "%s[%zu]", member_path(r->member), list->count);
+		return tw_err_wrap(err, "%s[%zu]", r->member->path, list->count);
 	return 0;
 }
 
 static int take_trainers(struct tw_train_reader *r, const struct tw_jsax_event *e,
 			 struct tw_err *err)
 {
-	struct tw_strs *list = r->member == MEMBER_ABS_TRAINERS ? &r->q.abs_trainers
-								: &r->q.dyn_trainers;
-	bool end;
-
-	if (take_list(r, e, list, &end, err) < 0)
+	if (take_list(r, e, err) < 0)
 		return -1;
-	return end ? tw_names_trainers(list, member_path(r->member), err) : 0;
+	return ends_list(r, e) ? tw_names_trainers(result_of(r), r->member->path, err)
+			       : 0;
 }
 
 /* The builder of the response needs these names, so they must precede the response. */
 static int take_thirdparty(struct tw_train_reader *r, const struct tw_jsax_event *e,
 			   struct tw_err *err)
 {
-	bool end;
-
-	if (e->type != TW_JSAX_NULL && r->seen[MEMBER_RESPONSE])
-		return tw_fail(err, TW_INVALID, "%s: must come before %s",
-			       member_path(MEMBER_THIRDPARTY),
-			       member_path(MEMBER_RESPONSE));
-	if (take_list(r, e, &r->names, &end, err) < 0)
+	if (e->type != TW_JSAX_NULL && r->q.response != NULL)
+		return tw_fail(err, TW_INVALID, "%s: must come before prom_response",
+			       r->member->path);
+	if (take_list(r, e, err) < 0)
 		return -1;
-	if (end && tw_thirdparty_init(&r->q.thirdparty, &r->names, err) < 0)
-		return tw_err_wrap(err, "%s", member_path(MEMBER_THIRDPARTY));
+	if (ends_list(r, e) && tw_thirdparty_init(&r->q.thirdparty, &r->names, err) < 0)
+		return tw_err_wrap(err, "%s", r->member->path);
 	return 0;
 }
 
-/* ---- arguments of the isolator ---- */
+static int take_hints(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		      struct tw_err *err)
+{
+	return tw_hints_event(e, r->depth, r->member->path, result_of(r), err);
+}
 
 static int take_pipeline(struct tw_train_reader *r, const struct tw_jsax_event *e,
 			 struct tw_err *err)
@@ -280,38 +206,10 @@ static int take_pipeline(struct tw_train_reader *r, const struct tw_jsax_event *
 	if (e->type == TW_JSAX_NULL)
 		return 0;
 	if (e->type != TW_JSAX_TEXT)
-		return fail_member(MEMBER_ABS_PIPELINE, "a string", err);
-	if (tw_name_check(member_path(MEMBER_ABS_PIPELINE), e->text, e->len, err) < 0)
+		return fail_member(r, "a string", err);
+	if (tw_name_check(r->member->path, e->text, e->len, err) < 0)
 		return -1;
-	return dup_text(e, MEMBER_ABS_PIPELINE, &r->q.abs_pipeline, err);
-}
-
-/* Skip other arguments. */
-static int take_isolator_args(struct tw_train_reader *r, const struct tw_jsax_event *e,
-			      struct tw_err *err)
-{
-	const unsigned depth = r->depth + 1;
-
-	if (e->depth == r->depth) {
-		if (e->type != TW_JSAX_NULL && e->type != TW_JSAX_OBJECT &&
-		    e->type != TW_JSAX_OBJECT_END)
-			return fail_member(MEMBER_ISOLATOR_ARGS, "an object", err);
-		return 0;
-	}
-	if (e->type == TW_JSAX_KEY && e->depth == depth)
-		return find_member(r, e, &r->argument, err);
-	switch (r->argument) {
-	case MEMBER_TARGET_HINTS:
-		return tw_hints_event(e, depth, member_path(MEMBER_TARGET_HINTS),
-				      &r->q.target_hints, err);
-	case MEMBER_BG_HINTS:
-		return tw_hints_event(e, depth, member_path(MEMBER_BG_HINTS),
-				      &r->q.bg_hints, err);
-	case MEMBER_ABS_PIPELINE:
-		return take_pipeline(r, e, err);
-	default:
-		return 0;
-	}
+	return dup_text(r, e, &r->q.abs_pipeline, err);
 }
 
 /* ---- responses ---- */
@@ -319,18 +217,18 @@ static int take_isolator_args(struct tw_train_reader *r, const struct tw_jsax_ev
 static int take_response(struct tw_train_reader *r, const struct tw_jsax_event *e,
 			 struct tw_err *err)
 {
-	struct tw_prom **out = r->member == MEMBER_IDLE ? &r->q.idle : &r->q.response;
+	struct tw_prom **out = result_of(r);
 
 	if (e->depth == r->depth && e->type == TW_JSAX_NULL)
 		return 0;
 	if (r->builder == NULL) {
 		if (tw_prom_builder_new(&r->builder, err) < 0)
 			return -1;
-		if (r->member == MEMBER_RESPONSE)
+		if (out == &r->q.response)
 			tw_prom_builder_add(r->builder, &r->names);
 	}
 	if (tw_prom_builder_event(r->builder, e, err) < 0)
-		return tw_err_wrap(err, "%s", member_path(r->member));
+		return tw_err_wrap(err, "%s", r->member->path);
 	if (!tw_prom_builder_done(r->builder))
 		return 0;
 	*out = tw_prom_builder_detach(r->builder);
@@ -339,39 +237,69 @@ static int take_response(struct tw_train_reader *r, const struct tw_jsax_event *
 	return 0;
 }
 
-static int take_member(struct tw_train_reader *r, const struct tw_jsax_event *e,
+/* ---- the table of members ---- */
+
+#define AT(field) offsetof(struct tw_train_reader, field)
+#define ARGS "trainer.isolator_args"
+
+static const struct member members[] = {
+	{ "name", 1, "name", take_name, 0 },
+	{ "energy_source", 1, "energy_source", take_known, AT(q.source) },
+	{ "use_vm_metrics", 1, "use_vm_metrics", take_flag, 0 },
+	{ "thirdparty_metrics", 1, "thirdparty_metrics", take_thirdparty, AT(names) },
+	{ "gauges", 1, "gauges", take_list, AT(gauges) },
+	{ "prom_response", 1, "prom_response", take_response, AT(q.response) },
+	/* Of older clients. */
+	{ "prome_response", 1, "prom_response", take_response, AT(q.response) },
+	{ "trainer", 1, "trainer", NULL, 0 },
+	{ "abs_trainers", 2, "trainer.abs_trainers", take_trainers, AT(q.abs_trainers) },
+	{ "dyn_trainers", 2, "trainer.dyn_trainers", take_trainers, AT(q.dyn_trainers) },
+	{ "extractor", 2, "trainer.extractor", take_extractor, 0 },
+	{ "smooth_window", 2, "trainer.smooth_window", take_window, 0 },
+	{ "isolator", 2, "trainer.isolator", take_known, AT(q.isolator) },
+	{ "isolator_args", 2, ARGS, NULL, 0 },
+	{ "target_hints", 3, ARGS ".target_hints", take_hints, AT(q.target_hints) },
+	{ "bg_hints", 3, ARGS ".bg_hints", take_hints, AT(q.bg_hints) },
+	{ "abs_pipeline_name", 3, ARGS ".abs_pipeline_name", take_pipeline, 0 },
+	{ "idle_prom_response", 2, "trainer.idle_prom_response", take_response,
+	  AT(q.idle) },
+};
+
+_Static_assert(TW_COUNT(members) <= 32, "struct tw_train_reader has a bit for each");
+
+/* Whether the request has the member already, by this or by another key. */
+static bool is_seen(const struct tw_train_reader *r, const struct member *m)
+{
+	for (size_t i = 0; i < TW_COUNT(members); i++)
+		if ((r->seen & UINT32_C(1) << i) != 0 &&
+		    strcmp(members[i].path, m->path) == 0)
+			return true;
+	return false;
+}
+
+/* Find the member that the key names. TW_INVALID if the request has it already. */
+static int find_member(struct tw_train_reader *r, const struct tw_jsax_event *e,
 		       struct tw_err *err)
 {
-	bool end;
+	r->member = NULL;
+	for (size_t i = 0; i < TW_COUNT(members); i++) {
+		const struct member *m = &members[i];
 
-	switch (r->member) {
-	case MEMBER_NAME:
-		return take_name(r, e, err);
-	case MEMBER_SOURCE:
-		return take_source(r, e, err);
-	case MEMBER_VM_METRICS:
-		return take_flag(r, e, err);
-	case MEMBER_THIRDPARTY:
-		return take_thirdparty(r, e, err);
-	case MEMBER_GAUGES:
-		return take_list(r, e, &r->gauges, &end, err);
-	case MEMBER_ABS_TRAINERS:
-	case MEMBER_DYN_TRAINERS:
-		return take_trainers(r, e, err);
-	case MEMBER_ISOLATOR:
-		return take_isolator(r, e, err);
-	case MEMBER_EXTRACTOR:
-		return take_extractor(r, e, err);
-	case MEMBER_WINDOW:
-		return take_window(r, e, err);
-	case MEMBER_ISOLATOR_ARGS:
-		return take_isolator_args(r, e, err);
-	case MEMBER_RESPONSE:
-	case MEMBER_IDLE:
-		return take_response(r, e, err);
-	default:
-		return 0;
+		if (m->depth != e->depth || strlen(m->name) != e->len ||
+		    memcmp(m->name, e->text, e->len) != 0)
+			continue;
+		if (is_seen(r, m))
+			return tw_fail(err, TW_INVALID, "%s: given twice", m->path);
+		r->seen |= UINT32_C(1) << i;
+		r->member = m;
 	}
+	return 0;
+}
+
+static int take_value(struct tw_train_reader *r, const struct tw_jsax_event *e,
+		      struct tw_err *err)
+{
+	return r->member != NULL ? r->member->take(r, e, err) : 0;
 }
 
 /* ---- the reader ---- */
@@ -389,29 +317,30 @@ static int take_event(void *arg, const struct tw_jsax_event *e, struct tw_err *e
 	struct tw_train_reader *r = arg;
 
 	if (r->in_value) {
-		if (take_member(r, e, err) < 0)
+		if (take_value(r, e, err) < 0)
 			return -1;
 		r->in_value = e->depth > r->depth;
 		return 0;
 	}
 	if (e->type == TW_JSAX_KEY)
-		return find_member(r, e, &r->member, err);
+		return find_member(r, e, err);
 	if (e->depth == 0) {
 		if (e->type != TW_JSAX_OBJECT && e->type != TW_JSAX_OBJECT_END)
 			return tw_fail(err, TW_PARSE, "expected an object");
 		return 0;
 	}
-	if (e->type == TW_JSAX_OBJECT_END) /* end of the trainer's object */
-		return 0;
 	/* Members of the trainer's object are read as members of the request. */
-	if (r->member == MEMBER_TRAINER && e->depth == 1) {
-		if (e->type != TW_JSAX_OBJECT)
-			return fail_member(MEMBER_TRAINER, "an object", err);
+	if (e->type == TW_JSAX_OBJECT_END)
+		return 0;
+	if (r->member != NULL && r->member->take == NULL) {
+		if (e->type != TW_JSAX_OBJECT &&
+		    (e->type != TW_JSAX_NULL || r->member->depth == 1))
+			return fail_member(r, "an object", err);
 		return 0;
 	}
 	r->depth = e->depth;
 	r->in_value = opens(e->type);
-	return take_member(r, e, err);
+	return take_value(r, e, err);
 }
 
 int tw_train_reader_new(struct tw_train_reader **out, struct tw_err *err)
@@ -446,10 +375,9 @@ int tw_train_reader_feed(struct tw_train_reader *r, const char *data, size_t len
 static int check_whole(struct tw_train_request *q, struct tw_err *err)
 {
 	if (q->name == NULL)
-		return tw_fail(err, TW_INVALID, "%s: missing", member_path(MEMBER_NAME));
+		return tw_fail(err, TW_INVALID, "name: missing");
 	if (q->response == NULL)
-		return tw_fail(err, TW_INVALID, "%s: missing",
-			       member_path(MEMBER_RESPONSE));
+		return tw_fail(err, TW_INVALID, "prom_response: missing");
 	if (q->abs_trainers.count == 0 && q->dyn_trainers.count == 0)
 		return tw_fail(err, TW_INVALID,
 			       "trainer: no abs_trainers and no dyn_trainers");
@@ -470,7 +398,7 @@ int tw_train_reader_end(struct tw_train_reader *r, struct tw_train_request *out,
 	if (tw_jsax_end(r->parser, err) < 0 || check_whole(&r->q, err) < 0)
 		return -1;
 	if (tw_thirdparty_declare(&r->q.thirdparty, &r->gauges, err) < 0)
-		return tw_err_wrap(err, "%s", member_path(MEMBER_GAUGES));
+		return tw_err_wrap(err, "gauges");
 	tw_prom_declare_gauges(r->q.response, &r->gauges);
 	if (r->smooth)
 		r->q.smooth = r->window > 0 ? r->window : TW_SMOOTH_WINDOW_DEFAULT;
