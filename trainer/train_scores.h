@@ -3,13 +3,18 @@
 #define TW_TRAINER_TRAIN_SCORES_H
 
 /*
- * Predictions of held-out rows by the models of one trainer on one tw_train_data, and
- * their scores.
+ * Predictions of held-out rows by the models of one trainer on one tw_train_data, their
+ * scores, and the model's metadata (docs/model-format.md).
  */
 
+#include "trainer/fit/calibrate.h"
 #include "trainer/fit/score.h"
 #include "trainer/train_data.h"
-#include "trainer/train_errors.h"
+
+#include <jansson.h>
+
+struct tw_model_part;
+struct tw_train_job;
 
 struct tw_train_scores {
 	const struct tw_train_data *data;
@@ -20,10 +25,13 @@ struct tw_train_scores {
 	double *predicted;
 	/* The same of rows as a series; NULL if the predictor ignores earlier rows. */
 	double *predicted_series;
-	struct tw_score score[TW_COMPONENT_COUNT], score_series[TW_COMPONENT_COUNT];
-	struct tw_train_errors errors[TW_COMPONENT_COUNT];
-	struct tw_score alt[TW_TRAIN_ALT_FOLDS_MAX][TW_COMPONENT_COUNT];
+	/* Of the blocks of time, then of each alternative folds. */
+	struct tw_score score[1 + TW_TRAIN_ALT_FOLDS_MAX][TW_COMPONENT_COUNT];
 	struct tw_err alt_err[TW_TRAIN_ALT_FOLDS_MAX]; /* why scores are missing */
+	struct tw_score score_series[TW_COMPONENT_COUNT];
+	/* Intervals and expected errors; a series without rows has no keys. */
+	struct tw_calibrated alone[TW_COMPONENT_COUNT], series[TW_COMPONENT_COUNT];
+	double step_ms[TW_COMPONENT_COUNT];
 };
 
 /* *s must be all zero. series: the predictor uses earlier rows. data is borrowed. */
@@ -42,6 +50,18 @@ double *tw_train_scores_series(const struct tw_train_scores *s, size_t c);
  */
 int tw_train_scores_compute(struct tw_train_scores *s, const struct tw_err *step_err,
 			    uint64_t seed, struct tw_err *err);
+
+/* Set the part's file of expected errors, if there is one. */
+int tw_train_scores_set_errors(const struct tw_train_scores *s, size_t c,
+			       struct tw_model_part *part, struct tw_err *err);
+
+/*
+ * The model's metadata. It has no nested objects but in lists: the estimator of
+ * kepler-model-server treats each object in metadata.json as a model. NULL without
+ * memory.
+ */
+json_t *tw_train_metadata(const struct tw_train_scores *s,
+			  const struct tw_train_job *job);
 
 /* Free the predictions. */
 void tw_train_scores_drop(struct tw_train_scores *s);

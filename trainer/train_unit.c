@@ -15,7 +15,7 @@
 #include "trainer/fit/validate.h"
 #include "trainer/train_job.h"
 #include "trainer/train_machines.h"
-#include "trainer/train_metadata.h"
+#include "trainer/train_scores.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -195,7 +195,7 @@ static const struct tw_err *find_failure(const struct tw_train_unit *u)
 static double error_percent(const struct tw_train_unit *u, size_t c)
 {
 	const struct tw_train_data *d = u->data;
-	const struct tw_score *s = &u->scores.score[c];
+	const struct tw_score *s = &u->scores.score[0][c];
 	const struct tw_profile_power *idle = tw_profile_find(
 		&d->profile, d->source, d->component[c], (uint32_t)d->machine->node_type);
 
@@ -358,7 +358,7 @@ static void set_errors(struct tw_model_info *info, const struct tw_train_unit *u
 	info->mae_w = 0.0;
 	info->mape_percent = NAN;
 	for (size_t c = 0; c < u->data->components; c++) {
-		const struct tw_score *score = &u->scores.score[c];
+		const struct tw_score *score = &u->scores.score[0][c];
 
 		info->mae_w = fmax(info->mae_w, round4(score->mae));
 		info->mape_percent = fmax(info->mape_percent, round4(score->mape));
@@ -422,7 +422,7 @@ static int set_part(struct tw_model_part *p, struct tw_train_unit *u, size_t c,
 				fmax(p->feature_max[i], d->x[r * d->cols + i]);
 		}
 	}
-	if (tw_train_errors_set(&u->scores.errors[c], p, err) < 0)
+	if (tw_train_scores_set_errors(&u->scores, c, p, err) < 0)
 		return -1;
 	return add_features(&p->features, d, err);
 }
