@@ -22,7 +22,7 @@ static void find_library(void)
 
 	assert_true(len > 0);
 	library[len] = '\0';
-	strcpy(strrchr(library, '/'), "/../fake/libnvidia-ml.so.1");
+	strcpy(strrchr(library, '/'), "/../../fake/libnvidia-ml.so.1");
 	if (access(library, R_OK) != 0)
 		fail_msg("no '%s': make build-tests", library);
 }
