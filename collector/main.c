@@ -198,16 +198,17 @@ log_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 
 int main(int argc, char **argv)
 {
+	struct tw_opts opts = tw_collector_opts;
 	struct tw_collector_settings config = { 0 };
 	enum tw_opts_action action = TW_OPTS_RUN;
 	struct tw_err err = { 0 };
 	int rest, status = TW_EXIT_OK;
 
+	opts.list_metrics = tw_collector_list_metrics;
 	if (!tw_std_files_open())
 		return TW_EXIT_FAILED;
 	if (tw_collector_settings_kepler(&err) < 0 ||
-	    tw_opts_parse(&tw_collector_opts, argc, argv, &config, &action, &rest, &err) <
-		    0 ||
+	    tw_opts_parse(&opts, argc, argv, &config, &action, &rest, &err) < 0 ||
 	    (action == TW_OPTS_RUN && tw_collector_settings_check(&config, &err) < 0)) {
 		fprintf(stderr, "tw-collector: %s\n", err.text);
 		status = TW_EXIT_USAGE;
@@ -221,6 +222,6 @@ int main(int argc, char **argv)
 			status = TW_EXIT_FAILED;
 		}
 	}
-	tw_opts_release(&tw_collector_opts, &config);
+	tw_opts_release(&opts, &config);
 	return status;
 }

@@ -49,7 +49,7 @@ void tw_models_release(struct tw_models *m, struct tw_served *s);
 
 /* Totals since the start, except serving and failing. */
 struct tw_models_counts {
-	struct {
+	struct tw_origin_counts {
 		uint64_t lookups, failed, loaded;
 		/* Keys with a model of the origin; keys whose last lookup failed. */
 		size_t serving, failing;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/scrapes.h"
 
-#include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/http/server/httpd.h"
+#include "lib/http/server/httpd_stats.h"
 #include "lib/http/web/web_log.h"
 
 #include <stdlib.h>
@@ -25,15 +25,8 @@ static void get_metrics(void *app, const struct tw_http_request *q,
 			struct tw_http_reply *r)
 {
 	const struct tw_scrapes *s = app;
-	struct tw_buf b = { 0 };
-	struct tw_expo e = { .out = &b,
-			     .format = tw_expo_wanted(tw_http_header(q, "Accept")) };
 
-	s->write(s->arg, &e);
-	tw_expo_end(&e);
-	tw_http_reply_buf(r, &b);
-	r->content_type = tw_expo_content_type(e.format);
-	tw_http_reply_header(r, "Vary", "Accept");
+	tw_http_reply_metrics(q, r, s->write, s->arg);
 }
 
 static const struct tw_http_route metrics = {

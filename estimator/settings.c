@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/settings.h"
 
+#include "estimator/stats.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/program/log.h"
@@ -69,6 +70,7 @@ const struct tw_opts tw_settings_opts = {
 	.summary = "estimate power from feature rows, over a Unix socket",
 	.opt = options,
 	.count = TW_COUNT(options),
+	.list_metrics = tw_stats_list,
 };
 
 static int parse_mode(const char *text, mode_t *out, struct tw_err *err)

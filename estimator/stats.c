@@ -21,69 +21,81 @@ static const char *const reasons[TW_REFUSED_COUNT] = {
 	[TW_REFUSED_LATE] = "late",
 };
 
-static const struct tw_expo_family accepted = { "tallywatt_estimator_connections_total",
-						TW_EXPO_COUNTER, NULL,
-						"Accepted connections." };
-static const struct tw_expo_family denied = {
-	"tallywatt_estimator_denied_total", TW_EXPO_COUNTER, NULL,
-	"Connections refused because --allow-users does not list the user."
+enum { REFUSED, ANSWER, MODEL, MODEL_AGE };
+
+static const struct tw_expo_family families[] = {
+	[REFUSED] = { "tallywatt_estimator_refused_total", TW_EXPO_COUNTER, NULL,
+		      "Requests answered without watts, by reason." },
+	[ANSWER] = { "tallywatt_estimator_answer_seconds", TW_EXPO_HISTOGRAM, "seconds",
+		     "Time from the last byte of a request to the last byte of its "
+		     "answer." },
+	[MODEL] = { "tallywatt_estimator_model_info", TW_EXPO_INFO, NULL,
+		    "A model that answers requests." },
+	[MODEL_AGE] = { "tallywatt_estimator_model_age_seconds", TW_EXPO_GAUGE, "seconds",
+			"Time since the origin last confirmed the model." },
 };
-static const struct tw_expo_family crowded_out = {
-	"tallywatt_estimator_crowded_out_total", TW_EXPO_COUNTER, NULL,
-	"Idle connections closed because --connections was reached."
+
+/* All counts without labels. */
+struct counts {
+	struct tw_stats s;
+	struct tw_models_counts models;
+	uint64_t open, series, dropped, nodes;
 };
-static const struct tw_expo_family open_now = { "tallywatt_estimator_connections",
-						TW_EXPO_GAUGE, NULL,
-						"Open connections." };
-static const struct tw_expo_family answers = { "tallywatt_estimator_answers_total",
-					       TW_EXPO_COUNTER, NULL,
-					       "Answered requests." };
-static const struct tw_expo_family rows = { "tallywatt_estimator_rows_total",
-					    TW_EXPO_COUNTER, NULL,
-					    "Rows of answered requests." };
-static const struct tw_expo_family refused = {
-	"tallywatt_estimator_refused_total", TW_EXPO_COUNTER, NULL,
-	"Requests answered without watts, by reason."
+
+#define ROW(type, name, help, object, member)                                        \
+	TW_EXPO_ROW("tallywatt_estimator_" name, TW_EXPO_##type, NULL, help, object, \
+		    member, 1)
+#define COUNT(type, name, help, member) ROW(type, name, help, struct counts, member)
+
+static const struct tw_expo_row of_requests[] = {
+	COUNT(COUNTER, "connections_total", "Accepted connections.", s.connections),
+	COUNT(GAUGE, "connections", "Open connections.", open),
+	COUNT(COUNTER, "denied_total",
+	      "Connections refused because --allow-users does not list the user.",
+	      s.denied),
+	COUNT(COUNTER, "crowded_out_total",
+	      "Idle connections closed because --connections was reached.",
+	      s.crowded_out),
+	COUNT(COUNTER, "answers_total", "Answered requests.", s.answers),
+	COUNT(COUNTER, "rows_total", "Rows of answered requests.", s.rows),
 };
-static const struct tw_expo_family took = {
-	"tallywatt_estimator_answer_seconds", TW_EXPO_HISTOGRAM, "seconds",
-	"Time from the last byte of a request to the last byte of its answer."
+
+static const struct tw_expo_row of_series[] = {
+	COUNT(GAUGE, "series", "Series with remembered rows.", series),
+	COUNT(COUNTER, "series_forgotten_total",
+	      "Series dropped because --series-memory was full.", dropped),
+	COUNT(GAUGE, "node_series",
+	      "Clients of version 1 whose rows of their node are remembered.", nodes),
 };
-static const struct tw_expo_family lookups = { "tallywatt_estimator_model_lookups_total",
-					       TW_EXPO_COUNTER, NULL,
-					       "Lookups of models, by origin." };
-static const struct tw_expo_family failed = {
-	"tallywatt_estimator_model_failures_total", TW_EXPO_COUNTER, NULL,
-	"Lookups that found no usable model, by origin."
+
+#define ORIGIN(type, name, help, member) \
+	ROW(type, name, help, struct tw_origin_counts, member)
+
+static const struct tw_expo_row of_origin[] = {
+	ORIGIN(COUNTER, "model_lookups_total", "Lookups of models, by origin.", lookups),
+	ORIGIN(COUNTER, "model_failures_total",
+	       "Lookups that found no usable model, by origin.", failed),
+	ORIGIN(COUNTER, "model_loads_total", "Models loaded, by origin.", loaded),
+	ORIGIN(GAUGE, "models_failing",
+	       "Keys of the model table whose last lookup failed, by origin.", failing),
 };
-static const struct tw_expo_family loaded = { "tallywatt_estimator_model_loads_total",
-					      TW_EXPO_COUNTER, NULL,
-					      "Models loaded, by origin." };
-static const struct tw_expo_family failing = {
-	"tallywatt_estimator_models_failing", TW_EXPO_GAUGE, NULL,
-	"Keys of the model table whose last lookup failed, by origin."
+
+static const struct tw_expo_row of_keep[] = {
+	COUNT(COUNTER, "keep_failures_total",
+	      "Models that could not be written to the directory of --keep.",
+	      models.keep_failures),
 };
-static const struct tw_expo_family series = { "tallywatt_estimator_series", TW_EXPO_GAUGE,
-					      NULL, "Series with remembered rows." };
-static const struct tw_expo_family dropped = {
-	"tallywatt_estimator_series_forgotten_total", TW_EXPO_COUNTER, NULL,
-	"Series dropped because --series-memory was full."
-};
-static const struct tw_expo_family node_series = {
-	"tallywatt_estimator_node_series", TW_EXPO_GAUGE, NULL,
-	"Clients of version 1 whose rows of their node are remembered."
-};
-static const struct tw_expo_family keep_failures = {
-	"tallywatt_estimator_keep_failures_total", TW_EXPO_COUNTER, NULL,
-	"Models that could not be written to the directory of --keep."
-};
-static const struct tw_expo_family model_info = { "tallywatt_estimator_model_info",
-						  TW_EXPO_INFO, NULL,
-						  "A model that answers requests." };
-static const struct tw_expo_family model_age = {
-	"tallywatt_estimator_model_age_seconds", TW_EXPO_GAUGE, "seconds",
-	"Time since the origin last confirmed the model."
-};
+
+void tw_stats_list(struct tw_buf *out)
+{
+	static const struct tw_expo_table all[] = {
+		TW_EXPO_TABLE(families),  TW_EXPO_TABLE(of_requests),
+		TW_EXPO_TABLE(of_series), TW_EXPO_TABLE(of_origin),
+		TW_EXPO_TABLE(of_keep),   { .first = NULL },
+	};
+
+	tw_expo_list(out, all);
+}
 
 void tw_stats_took(struct tw_stats *s, uint64_t ns)
 {
@@ -96,15 +108,9 @@ void tw_stats_took(struct tw_stats *s, uint64_t ns)
 	s->took_s += seconds;
 }
 
-static void write_count(struct tw_expo *e, const struct tw_expo_family *f, uint64_t n)
-{
-	tw_expo_family(e, f);
-	tw_expo_count(e, NULL, 0, n);
-}
-
 static void write_refused(struct tw_expo *e, const struct tw_stats *s)
 {
-	tw_expo_family(e, &refused);
+	tw_expo_family(e, &families[REFUSED]);
 	for (int i = 0; i < TW_REFUSED_COUNT; i++) {
 		const struct tw_expo_label label = { "reason", reasons[i] };
 
@@ -114,24 +120,15 @@ static void write_refused(struct tw_expo *e, const struct tw_stats *s)
 
 static void write_origins(struct tw_expo *e, const struct tw_models_counts *c)
 {
-	const struct tw_expo_family *const families[] = { &lookups, &failed, &loaded,
-							  &failing };
-
-	for (size_t f = 0; f < TW_COUNT(families); f++) {
-		tw_expo_family(e, families[f]);
+	for (size_t f = 0; f < TW_COUNT(of_origin); f++) {
+		tw_expo_family(e, &of_origin[f].family);
 		for (int o = 0; o < TW_ORIGIN_COUNT; o++) {
-			const struct tw_expo_label label = {
-				"origin", tw_origin_name((enum tw_origin)o)
-			};
-			const uint64_t values[TW_COUNT(families)] = { c->of[o].lookups,
-								      c->of[o].failed,
-								      c->of[o].loaded,
-								      c->of[o].failing };
+			struct tw_labels l = { .count = 0 };
 
-			tw_expo_count(e, &label, 1, values[f]);
+			tw_labels_add(&l, "origin", tw_origin_name((enum tw_origin)o));
+			tw_expo_number(e, &of_origin[f], &l, &c->of[o]);
 		}
 	}
-	write_count(e, &keep_failures, c->keep_failures);
 }
 
 static void write_model(struct tw_expo *e, const struct tw_served *s, double value)
@@ -184,10 +181,10 @@ static void write_models(struct tw_expo *e, struct tw_models *m)
 	const size_t count = drop_same(m, used, tw_models_in_use(m, used));
 	const double now_s = (double)time(NULL);
 
-	tw_expo_family(e, &model_info);
+	tw_expo_family(e, &families[MODEL]);
 	for (size_t i = 0; i < count; i++)
 		write_model(e, used[i], 1.0);
-	tw_expo_family(e, &model_age);
+	tw_expo_family(e, &families[MODEL_AGE]);
 	for (size_t i = 0; i < count; i++)
 		write_model(e, used[i],
 			    now_s - (double)atomic_load(&used[i]->confirmed_s));
@@ -199,21 +196,19 @@ void tw_stats_write(const struct tw_stats *s, size_t open, const struct tw_histo
 		    const struct tw_node_series *nodes, struct tw_models *m,
 		    struct tw_expo *e)
 {
-	struct tw_models_counts counts;
+	struct counts c = { .s = *s,
+			    .open = open,
+			    .series = tw_history_count(h),
+			    .dropped = tw_history_dropped(h),
+			    .nodes = tw_node_series_count(nodes) };
 
-	tw_models_count(m, &counts);
-	write_count(e, &accepted, s->connections);
-	write_count(e, &open_now, open);
-	write_count(e, &denied, s->denied);
-	write_count(e, &crowded_out, s->crowded_out);
-	write_count(e, &answers, s->answers);
-	write_count(e, &rows, s->rows);
+	tw_models_count(m, &c.models);
+	tw_expo_numbers(e, of_requests, TW_COUNT(of_requests), &c);
 	write_refused(e, s);
-	tw_expo_family(e, &took);
+	tw_expo_family(e, &families[ANSWER]);
 	tw_expo_histogram(e, NULL, 0, bounds_s, TW_STATS_BOUNDS, s->took, s->took_s);
-	write_count(e, &series, tw_history_count(h));
-	write_count(e, &dropped, tw_history_dropped(h));
-	write_count(e, &node_series, tw_node_series_count(nodes));
-	write_origins(e, &counts);
+	tw_expo_numbers(e, of_series, TW_COUNT(of_series), &c);
+	write_origins(e, &c.models);
+	tw_expo_numbers(e, of_keep, TW_COUNT(of_keep), &c);
 	write_models(e, m);
 }

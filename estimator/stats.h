@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_buf;
 struct tw_expo;
 struct tw_history;
 struct tw_models;
@@ -40,5 +41,8 @@ void tw_stats_took(struct tw_stats *s, uint64_t ns);
 void tw_stats_write(const struct tw_stats *s, size_t open, const struct tw_history *h,
 		    const struct tw_node_series *nodes, struct tw_models *m,
 		    struct tw_expo *e);
+
+/* For --list-metrics. */
+void tw_stats_list(struct tw_buf *out);
 
 #endif /* TW_ESTIMATOR_STATS_H */

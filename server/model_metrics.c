@@ -12,78 +12,37 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct tw_expo_family info = {
-	.name = "tw_model_info",
-	.type = TW_EXPO_INFO,
-	.help = "A served model.",
+static const struct tw_expo_family left_out[] = {
+	{ "tw_models_without_series", TW_EXPO_GAUGE, NULL,
+	  "Models without series of their own, because there are too many models." }
 };
 
-static const struct tw_expo_family mae = {
-	.name = "tw_model_mae_watts",
-	.type = TW_EXPO_GAUGE,
-	.unit = "watts",
-	.help = "Mean absolute error of a model on data that it did not see.",
-};
-
-static const struct tw_expo_family mape = {
-	.name = "tw_model_mape_ratio",
-	.type = TW_EXPO_GAUGE,
-	.unit = "ratio",
-	.help = "Mean absolute error of a model relative to the power.",
-};
-
-static const struct tw_expo_family weight = {
-	.name = "tw_model_weight_watts",
-	.type = TW_EXPO_GAUGE,
-	.unit = "watts",
-	.help = "Power that a linear model adds for one scale of a feature; without a "
-		"feature, its bias.",
-};
-
-static const struct tw_expo_family left_out = {
-	.name = "tw_models_without_series",
-	.type = TW_EXPO_GAUGE,
-	.help = "Models without series of their own, because there are too many models.",
-};
-
-/* Labels of a model's series, and room for those of a family. */
-struct labels {
-	struct tw_expo_label at[10];
-	size_t count;
-	char node_type[24];
-};
-
-static void label(struct labels *l, const char *name, const char *value)
-{
-	l->at[l->count++] = (struct tw_expo_label){ name, value };
-}
-
-static void label_model(struct labels *l, const struct tw_index_entry *e)
+static void label_model(struct tw_labels *l, const struct tw_index_entry *e)
 {
 	l->count = 0;
-	snprintf(l->node_type, sizeof(l->node_type), "%lld", e->node_type);
-	label(l, "pipeline", e->pipeline);
-	label(l, "source", e->source->name);
-	label(l, "output", tw_output_name(e->output));
-	label(l, "feature_group", e->group->name);
-	label(l, "trainer", e->trainer);
-	label(l, "node_type", l->node_type);
+	snprintf(l->text[0], sizeof(l->text[0]), "%lld", e->node_type);
+	tw_labels_add(l, "pipeline", e->pipeline);
+	tw_labels_add(l, "source", e->source->name);
+	tw_labels_add(l, "output", tw_output_name(e->output));
+	tw_labels_add(l, "feature_group", e->group->name);
+	tw_labels_add(l, "trainer", e->trainer);
+	tw_labels_add(l, "node_type", l->text[0]);
 }
 
 typedef void write_fn(struct tw_index *x, const struct tw_index_entry *e,
-		      struct labels *l, struct tw_expo *out);
+		      struct tw_labels *l, struct tw_expo *out);
 
 static void write_info(struct tw_index *x, const struct tw_index_entry *e,
-		       struct labels *l, struct tw_expo *out)
+		       struct tw_labels *l, struct tw_expo *out)
 {
 	(void)x;
-	label(l, "predictor", e->predictor);
-	label(l, "processor", e->machine->spec.processor);
+	tw_labels_add(l, "predictor", e->predictor);
+	tw_labels_add(l, "processor", e->machine->spec.processor);
 	tw_expo_sample(out, l->at, l->count, 1);
 }
 
 static void write_mae(struct tw_index *x, const struct tw_index_entry *e,
-		      struct labels *l, struct tw_expo *out)
+		      struct tw_labels *l, struct tw_expo *out)
 {
 	(void)x;
 	if (isfinite(e->mae_w))
@@ -91,7 +50,7 @@ static void write_mae(struct tw_index *x, const struct tw_index_entry *e,
 }
 
 static void write_mape(struct tw_index *x, const struct tw_index_entry *e,
-		       struct labels *l, struct tw_expo *out)
+		       struct tw_labels *l, struct tw_expo *out)
 {
 	(void)x;
 	if (isfinite(e->mape_percent))
@@ -99,7 +58,7 @@ static void write_mape(struct tw_index *x, const struct tw_index_entry *e,
 }
 
 /* {"All_Weights":{"Bias_Weight":b,"Numerical_Variables":{"f":{"weight":w}}}} */
-static void write_component(const char *component, const json_t *v, struct labels *l,
+static void write_component(const char *component, const json_t *v, struct tw_labels *l,
 			    struct tw_expo *out)
 {
 	const json_t *all = json_object_get(v, "All_Weights");
@@ -108,8 +67,8 @@ static void write_component(const char *component, const json_t *v, struct label
 	const char *name;
 	json_t *f;
 
-	label(l, "component", component);
-	label(l, "feature", "");
+	tw_labels_add(l, "component", component);
+	tw_labels_add(l, "feature", "");
 	tw_expo_sample(out, l->at, l->count,
 		       json_number_value(json_object_get(all, "Bias_Weight")));
 	json_object_foreach(features, name, f) {
@@ -121,7 +80,7 @@ static void write_component(const char *component, const json_t *v, struct label
 }
 
 static void write_weights(struct tw_index *x, const struct tw_index_entry *e,
-			  struct labels *l, struct tw_expo *out)
+			  struct tw_labels *l, struct tw_expo *out)
 {
 	struct tw_index_text text = { 0 };
 	struct tw_err err = { 0 };
@@ -142,31 +101,48 @@ static void write_weights(struct tw_index *x, const struct tw_index_entry *e,
 	tw_index_text_release(&text);
 }
 
-static void write_family(struct tw_index *x, const struct tw_expo_family *f,
-			 write_fn *write, struct tw_expo *out)
+/* The families of each model, in this order; weights only if asked for. */
+static const struct {
+	struct tw_expo_family family;
+	write_fn *write;
+} families[] = {
+	{ { "tw_model_info", TW_EXPO_INFO, NULL, "A served model." }, write_info },
+	{ { "tw_model_mae_watts", TW_EXPO_GAUGE, "watts",
+	    "Mean absolute error of a model on data that it did not see." },
+	  write_mae },
+	{ { "tw_model_mape_ratio", TW_EXPO_GAUGE, "ratio",
+	    "Mean absolute error of a model relative to the power." },
+	  write_mape },
+	{ { "tw_model_weight_watts", TW_EXPO_GAUGE, "watts",
+	    "Power that a linear model adds for one scale of a feature; without a "
+	    "feature, its bias." },
+	  write_weights },
+};
+
+const struct tw_expo_table tw_model_families[] = { TW_EXPO_TABLE(left_out),
+						   TW_EXPO_TABLE(families),
+						   { .first = NULL } };
+
+static void write_family(struct tw_index *x, size_t f, struct tw_expo *out)
 {
-	tw_expo_family(out, f);
+	tw_expo_family(out, &families[f].family);
 	for (size_t i = 0; i < tw_index_count(x); i++) {
 		const struct tw_index_entry *e = tw_index_at(x, i);
-		struct labels l;
+		struct tw_labels l;
 
 		if (e->rank >= TW_MODEL_METRICS_MAX)
 			continue;
 		label_model(&l, e);
-		write(x, e, &l, out);
+		families[f].write(x, e, &l, out);
 	}
 }
 
 void tw_model_metrics_write(struct tw_index *x, bool weights, struct tw_expo *e)
 {
-	const size_t count = tw_index_count(x);
+	const size_t count = tw_index_count(x), max = TW_MODEL_METRICS_MAX;
 
-	tw_expo_family(e, &left_out);
-	tw_expo_count(e, NULL, 0,
-		      count > TW_MODEL_METRICS_MAX ? count - TW_MODEL_METRICS_MAX : 0);
-	write_family(x, &info, write_info, e);
-	write_family(x, &mae, write_mae, e);
-	write_family(x, &mape, write_mape, e);
-	if (weights)
-		write_family(x, &weight, write_weights, e);
+	tw_expo_single(e, left_out, count > max ? count - max : 0);
+	for (size_t f = 0; f < TW_COUNT(families); f++)
+		if (families[f].write != write_weights || weights)
+			write_family(x, f, e);
 }

@@ -8,9 +8,10 @@
  * programs has them.
  */
 
+#include "lib/http/server/expo.h"
+
 #include <stdbool.h>
 
-struct tw_expo;
 struct tw_index;
 
 /*
@@ -19,6 +20,7 @@ struct tw_index;
  */
 #define TW_MODEL_METRICS_MAX 1000
 
+extern const struct tw_expo_table tw_model_families[];
 void tw_model_metrics_write(struct tw_index *x, bool weights, struct tw_expo *e);
 
 #endif /* TW_SERVER_MODEL_METRICS_H */

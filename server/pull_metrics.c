@@ -1,114 +1,107 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/pull_metrics.h"
 
+#include "lib/core/array.h"
 #include "lib/http/server/expo.h"
 #include "server/pull.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
-static const struct tw_expo_family state = {
-	.name = "tw_pull_state",
-	.type = TW_EXPO_GAUGE,
-	.help = "1 for the current state of the pull of a pipeline.",
+enum { STATE, FAILURES };
+
+static const struct tw_expo_family families[] = {
+	[STATE] = { "tw_pull_state", TW_EXPO_GAUGE, NULL,
+		    "1 for the current state of the pull of a pipeline." },
+	[FAILURES] = { "tw_pull_failures_total", TW_EXPO_COUNTER, NULL,
+		       "How often that failed, by reason." },
 };
 
-static const struct tw_expo_family attempts = {
-	.name = "tw_pull_attempts_total",
-	.type = TW_EXPO_COUNTER,
-	.help = "Requests to the source.",
+#define ROW(name, type, unit, help, member) \
+	TW_EXPO_ROW("tw_pull_" name, type, unit, help, struct tw_pull_status, member, 1)
+
+static const struct tw_expo_row requests[] = {
+	ROW("attempts_total", TW_EXPO_COUNTER, NULL, "Requests to the source.", attempts),
 };
 
-static const struct tw_expo_family failures = {
-	.name = "tw_pull_failures_total",
-	.type = TW_EXPO_COUNTER,
-	.help = "How often that failed, by reason.",
+static const struct tw_expo_row versions[] = {
+	ROW("taken_total", TW_EXPO_COUNTER, NULL, "Versions that were published.", taken),
+	ROW("bytes_total", TW_EXPO_COUNTER, "bytes", "Bytes of complete downloads.",
+	    bytes),
 };
 
-static const struct tw_expo_family taken = {
-	.name = "tw_pull_taken_total",
-	.type = TW_EXPO_COUNTER,
-	.help = "Versions that were published.",
+/* Only once the source has confirmed a version; the first only of rollouts. */
+static const struct tw_expo_row confirmed[] = {
+	ROW("rollout_next", TW_EXPO_GAUGE, NULL,
+	    "1 if this replica took the next version of a rollout, 0 if the stable one.",
+	    next),
+	ROW("confirmed_timestamp_seconds", TW_EXPO_GAUGE, "seconds",
+	    "Time at which the source last confirmed the published version.",
+	    confirmed_s),
 };
 
-static const struct tw_expo_family bytes = {
-	.name = "tw_pull_bytes_total",
-	.type = TW_EXPO_COUNTER,
-	.unit = "bytes",
-	.help = "Bytes of complete downloads.",
+const struct tw_expo_table tw_pull_families[] = {
+	TW_EXPO_TABLE(families),  TW_EXPO_TABLE(requests), TW_EXPO_TABLE(versions),
+	TW_EXPO_TABLE(confirmed), { .first = NULL },
 };
 
-static const struct tw_expo_family next = {
-	.name = "tw_pull_rollout_next",
-	.type = TW_EXPO_GAUGE,
-	.help = "1 if this replica took the next version of a rollout, 0 if the stable "
-		"one.",
-};
-
-static const struct tw_expo_family confirmed = {
-	.name = "tw_pull_confirmed_timestamp_seconds",
-	.type = TW_EXPO_GAUGE,
-	.unit = "seconds",
-	.help = "Time at which the source last confirmed the published version.",
-};
-
-/* Labels pipeline and from, and room for a third. */
-struct labels {
-	struct tw_expo_label at[3];
-};
-
-static struct labels labels_of(const struct tw_pull_status *s, const char *name,
-			       const char *value)
+static void label_pull(struct tw_labels *l, const struct tw_pull_status *s)
 {
-	return (struct labels){
-		{ { "pipeline", s->pipeline }, { "from", s->from }, { name, value } }
-	};
+	l->count = 0;
+	tw_labels_add(l, "pipeline", s->pipeline);
+	tw_labels_add(l, "from", s->from);
 }
 
-static void write_states(const struct tw_pull_status *s, struct tw_expo *e)
+static bool shows(const struct tw_pull_status *s, const struct tw_expo_row *row)
 {
-	for (int k = 0; k < TW_PULL_STATES; k++) {
-		const enum tw_pull_state which = (enum tw_pull_state)k;
-		const struct labels l = labels_of(s, "state", tw_pull_state_name(which));
+	if (row == &confirmed[0])
+		return s->rollout && s->confirmed_s != 0;
+	return row != &confirmed[1] || s->confirmed_s != 0;
+}
 
-		tw_expo_sample(e, l.at, 3, s->state == which ? 1 : 0);
+static void write_rows(const struct tw_pull_status *s, size_t count,
+		       const struct tw_expo_row *row, size_t rows, struct tw_expo *e)
+{
+	for (size_t r = 0; r < rows; r++) {
+		tw_expo_family(e, &row[r].family);
+		for (size_t i = 0; i < count; i++) {
+			struct tw_labels l;
+
+			label_pull(&l, &s[i]);
+			if (shows(&s[i], &row[r]))
+				tw_expo_number(e, &row[r], &l, &s[i]);
+		}
 	}
 }
 
-static void write_failures(const struct tw_pull_status *s, struct tw_expo *e)
+static void write_labelled(const struct tw_pull_status *s, const char *name,
+			   const char *value, uint64_t number, struct tw_expo *e)
 {
-	const struct labels failed = labels_of(s, "reason", "failed");
-	const struct labels refused = labels_of(s, "reason", "refused");
+	struct tw_labels l;
 
-	tw_expo_count(e, failed.at, 3, s->failures);
-	tw_expo_count(e, refused.at, 3, s->refusals);
+	label_pull(&l, s);
+	tw_labels_add(&l, name, value);
+	tw_expo_count(e, l.at, l.count, number);
 }
 
 static void write_all(const struct tw_pull_status *s, size_t count, struct tw_expo *e)
 {
-	tw_expo_family(e, &state);
-	for (size_t i = 0; i < count; i++)
-		write_states(&s[i], e);
-	tw_expo_family(e, &attempts);
-	for (size_t i = 0; i < count; i++)
-		tw_expo_count(e, labels_of(&s[i], "", "").at, 2, s[i].attempts);
-	tw_expo_family(e, &failures);
-	for (size_t i = 0; i < count; i++)
-		write_failures(&s[i], e);
-	tw_expo_family(e, &taken);
-	for (size_t i = 0; i < count; i++)
-		tw_expo_count(e, labels_of(&s[i], "", "").at, 2, s[i].taken);
-	tw_expo_family(e, &bytes);
-	for (size_t i = 0; i < count; i++)
-		tw_expo_count(e, labels_of(&s[i], "", "").at, 2, s[i].bytes);
-	tw_expo_family(e, &next);
-	for (size_t i = 0; i < count; i++)
-		if (s[i].rollout && s[i].confirmed_s != 0)
-			tw_expo_sample(e, labels_of(&s[i], "", "").at, 2, s[i].next);
-	tw_expo_family(e, &confirmed);
-	for (size_t i = 0; i < count; i++)
-		if (s[i].confirmed_s != 0)
-			tw_expo_sample(e, labels_of(&s[i], "", "").at, 2,
-				       (double)s[i].confirmed_s);
+	tw_expo_family(e, &families[STATE]);
+	for (size_t i = 0; i < count * TW_PULL_STATES; i++) {
+		const struct tw_pull_status *of = &s[i / TW_PULL_STATES];
+		const enum tw_pull_state state = (enum tw_pull_state)(i % TW_PULL_STATES);
+
+		write_labelled(of, "state", tw_pull_state_name(state), of->state == state,
+			       e);
+	}
+	write_rows(s, count, requests, TW_COUNT(requests), e);
+	tw_expo_family(e, &families[FAILURES]);
+	for (size_t i = 0; i < count; i++) {
+		write_labelled(&s[i], "reason", "failed", s[i].failures, e);
+		write_labelled(&s[i], "reason", "refused", s[i].refusals, e);
+	}
+	write_rows(s, count, versions, TW_COUNT(versions), e);
+	write_rows(s, count, confirmed, TW_COUNT(confirmed), e);
 }
 
 void tw_pull_metrics_write(struct tw_pulls *p, struct tw_expo *e)

@@ -4,8 +4,11 @@
 
 /* Metrics of the pulled pipelines. */
 
-struct tw_expo;
+#include "lib/http/server/expo.h"
+
 struct tw_pulls;
+
+extern const struct tw_expo_table tw_pull_families[];
 
 /* p may be NULL: then nothing is written. */
 void tw_pull_metrics_write(struct tw_pulls *p, struct tw_expo *e);

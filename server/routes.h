@@ -6,6 +6,8 @@
 
 #include "lib/http/server/httpd.h"
 
+struct tw_buf;
+
 extern const struct tw_http_route tw_route_api_card;
 extern const struct tw_http_route tw_route_api_curve;
 extern const struct tw_http_route tw_route_api_model;
@@ -35,5 +37,8 @@ extern const struct tw_http_route tw_route_reload;
 
 /* All of them, sorted by path. */
 const struct tw_http_route *const *tw_server_routes(size_t *count);
+
+/* For --list-metrics. */
+void tw_server_list_metrics(struct tw_buf *out);
 
 #endif /* TW_SERVER_ROUTES_H */

@@ -3,6 +3,7 @@
 
 #include "lib/program/log.h"
 #include "model-db/index/index.h"
+#include "server/routes.h"
 
 #include <stddef.h>
 
@@ -83,4 +84,5 @@ const struct tw_opts tw_server_opts = {
 	.summary = "Choose and serve power models from a model database.",
 	.opt = options,
 	.count = sizeof(options) / sizeof(options[0]),
+	.list_metrics = tw_server_list_metrics,
 };

@@ -5,6 +5,7 @@
 #include "lib/core/file.h"
 #include "lib/http/client/credentials.h"
 #include "lib/http/client/http.h"
+#include "lib/http/server/expo.h"
 #include "lib/http/server/httpd.h"
 #include "lib/http/server/httpd_stats.h"
 #include "lib/http/web/web_log.h"
@@ -17,6 +18,7 @@
 #include "trainer/fit/trainer.h"
 #include "trainer/names.h"
 #include "trainer/online/online.h"
+#include "trainer/online/online_metrics.h"
 #include "trainer/response/machines.h"
 #include "trainer/service/rights.h"
 #include "trainer/service/train_service.h"
@@ -150,11 +152,19 @@ static const struct tw_opt options[] = {
 static const char *const online_keys[] = { "PROM_SERVER", "PROM_SSL_DISABLE",
 					   "PROM_HEADERS", "SAMPLING_INTERVAL", NULL };
 
+static void list_metrics(struct tw_buf *out)
+{
+	tw_expo_list(out, tw_http_families);
+	tw_expo_list(out, tw_train_service_families);
+	tw_expo_list(out, tw_online_families);
+}
+
 static const struct tw_opts opts = {
 	.program = "tw-trainer",
 	.summary = "Train power models from Prometheus responses sent to it.",
 	.opt = options,
 	.count = TW_COUNT(options),
+	.list_metrics = list_metrics,
 };
 
 /* Return on a stop signal. */

@@ -241,12 +241,6 @@ bool tw_exposure_estimates(const struct tw_exposure *x, enum tw_zone_kind kind)
 
 /* ---- labels ---- */
 
-void tw_labels_add(struct tw_labels *l, const char *name, const char *value)
-{
-	if (l->count < TW_LABELS_MAX)
-		l->at[l->count++] = (struct tw_expo_label){ name, tw_text(value) };
-}
-
 const char *tw_owner_id(const struct tw_workload *w, enum tw_level level)
 {
 	const struct tw_workload *o =
@@ -342,23 +336,6 @@ void tw_labels_of(struct tw_labels *l, const struct tw_workload *w)
 	}
 }
 
-#define SERIES_MIN 256
-
-static bool make_room(struct tw_shown *s)
-{
-	const size_t size = s->size != 0 ? s->size * 2 : SERIES_MIN;
-	struct tw_shown_one *of;
-
-	if (s->count < s->size)
-		return true;
-	of = realloc(s->of, size * sizeof(*of));
-	if (of == NULL)
-		return false;
-	s->of = of;
-	s->size = size;
-	return true;
-}
-
 void tw_shown_add(struct tw_shown *s, const struct tw_exposure *x,
 		  const struct tw_workload *w, tw_label_of *label)
 {
@@ -367,7 +344,8 @@ void tw_shown_add(struct tw_shown *s, const struct tw_exposure *x,
 
 	label(&l, w);
 	tw_expo_add_labels(&s->labels, l.at, l.count);
-	if (!make_room(s) || tw_buf_failed(&s->labels)) {
+	if (!tw_grow(&s->of, &s->size, s->count, sizeof(*s->of)) ||
+	    tw_buf_failed(&s->labels)) {
 		x->e->out->failed = true;
 		return;
 	}
@@ -386,25 +364,58 @@ void tw_shown_add_level(struct tw_shown *s, const struct tw_exposure *x,
 		tw_shown_add(s, x, w, label);
 }
 
-struct tw_expo_text tw_shown_text(const struct tw_exposure *x, struct tw_buf *b,
-				  const struct tw_expo_label *labels, size_t count)
+bool tw_figure_cpu_ns(const struct tw_figure *f, const struct tw_exposure *x,
+		      const struct tw_shown_one *one, uint64_t *out)
 {
-	tw_buf_clear(b);
-	tw_expo_add_labels(b, labels, count);
-	if (tw_buf_failed(b))
-		x->e->out->failed = true;
-	return (struct tw_expo_text){ b->data, b->len };
+	(void)f;
+	(void)x;
+	*out = tw_own_cpu_ns(one->w);
+	return true;
 }
 
-void tw_shown_sample(const struct tw_exposure *x, const struct tw_shown *s, size_t i,
-		     const struct tw_expo_text *more, uint64_t value, unsigned decimals)
+bool tw_figure_count(const struct tw_figure *f, const struct tw_exposure *x,
+		     const struct tw_shown_one *one, uint64_t *out)
 {
-	const struct tw_expo_text text[] = {
-		{ s->labels.data + s->of[i].at, s->of[i].len },
-		more != NULL ? *more : (struct tw_expo_text){ "", 0 },
-	};
+	(void)x;
+	*out = tw_own_count(one->w, f->counter);
+	return true;
+}
 
-	tw_expo_fixed(x->e, text, 2, value, decimals);
+bool tw_figure_uj(const struct tw_figure *f, const struct tw_exposure *x,
+		  const struct tw_shown_one *one, uint64_t *out)
+{
+	(void)x;
+	*out = tw_own_uj(one->w, f->kind, f->idle);
+	return true;
+}
+
+void tw_shown_samples(const struct tw_exposure *x, const struct tw_shown *s,
+		      const struct tw_labels *more, const struct tw_labels *ended,
+		      const struct tw_figure *f)
+{
+	const struct tw_labels *const of[] = { more, ended };
+	struct tw_buf b[2] = { { 0 }, { 0 } };
+
+	for (int i = 0; i < 2; i++) {
+		if (of[i] != NULL)
+			tw_expo_add_labels(&b[i], of[i]->at, of[i]->count);
+		if (tw_buf_failed(&b[i]))
+			x->e->out->failed = true;
+	}
+	for (size_t i = 0; i < s->count && !x->e->out->failed; i++) {
+		const struct tw_shown_one *one = &s->of[i];
+		const struct tw_buf *last = &b[ended != NULL && one->w->ended];
+		const struct tw_expo_text text[] = {
+			{ s->labels.data + one->at, one->len },
+			{ last->data, last->len },
+		};
+		uint64_t value;
+
+		if (f->of(f, x, one, &value))
+			tw_expo_fixed(x->e, text, 2, value, f->decimals);
+	}
+	tw_buf_clear(&b[0]);
+	tw_buf_clear(&b[1]);
 }
 
 void tw_shown_release(struct tw_shown *s)

@@ -88,17 +88,6 @@ bool tw_exposure_believes(const struct tw_exposure *x, const struct tw_power_zon
 /* True if the meter that counts for the kind has estimates, here or on the host. */
 bool tw_exposure_estimates(const struct tw_exposure *x, enum tw_zone_kind kind);
 
-#define TW_LABELS_MAX 16
-
-/* The labels that identify a workload. */
-struct tw_labels {
-	struct tw_expo_label at[TW_LABELS_MAX];
-	size_t count;
-	char text[2][24];
-};
-
-void tw_labels_add(struct tw_labels *l, const char *name, const char *value);
-
 /* The labels of our own metrics for a workload, or for "other" of a level. */
 void tw_labels_of(struct tw_labels *l, const struct tw_workload *w);
 
@@ -119,13 +108,33 @@ void tw_shown_add(struct tw_shown *s, const struct tw_exposure *x,
 void tw_shown_add_level(struct tw_shown *s, const struct tw_exposure *x,
 			enum tw_level level, bool seen, tw_label_of *label);
 
-/* Labels as text, which lives in b. */
-struct tw_expo_text tw_shown_text(const struct tw_exposure *x, struct tw_buf *b,
-				  const struct tw_expo_label *labels, size_t count);
+/* A number of workloads, in units of 1 / 10^decimals. */
+struct tw_figure {
+	/* False: the workload has no sample. */
+	bool (*of)(const struct tw_figure *f, const struct tw_exposure *x,
+		   const struct tw_shown_one *one, uint64_t *out);
+	unsigned decimals;
+	enum tw_zone_kind kind;
+	bool idle;
+	enum tw_counter counter;
+	const void *arg;
+};
 
-/* Write a sample of value / 10^decimals for s->of[i], with the labels `more` appended. */
-void tw_shown_sample(const struct tw_exposure *x, const struct tw_shown *s, size_t i,
-		     const struct tw_expo_text *more, uint64_t value, unsigned decimals);
+bool tw_figure_cpu_ns(const struct tw_figure *f, const struct tw_exposure *x,
+		      const struct tw_shown_one *one, uint64_t *out);
+bool tw_figure_count(const struct tw_figure *f, const struct tw_exposure *x,
+		     const struct tw_shown_one *one, uint64_t *out);
+/* Energy of f->kind, f->idle or dynamic, in uJ. */
+bool tw_figure_uj(const struct tw_figure *f, const struct tw_exposure *x,
+		  const struct tw_shown_one *one, uint64_t *out);
+
+/*
+ * Write a sample for each of s, with the labels appended: `more`, or `ended` for
+ * workloads that ended. Each may be NULL.
+ */
+void tw_shown_samples(const struct tw_exposure *x, const struct tw_shown *s,
+		      const struct tw_labels *more, const struct tw_labels *ended,
+		      const struct tw_figure *f);
 
 void tw_shown_release(struct tw_shown *s);
 
@@ -151,6 +160,11 @@ void tw_json_add_joules(struct tw_buf *b, const char *key, uint64_t uj);
 
 double tw_joules(uint64_t uj);
 double tw_seconds(uint64_t ns);
+
+/* The families of each module, as in tw_expo_list(). */
+extern const struct tw_expo_table tw_workload_families[], tw_node_families[],
+	tw_estimate_families[], tw_agent_families[], tw_kepler_families[],
+	tw_kepler_legacy_families[];
 
 void tw_expose_workloads(const struct tw_exposure *x);
 void tw_expose_node(const struct tw_exposure *x);

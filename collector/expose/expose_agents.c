@@ -7,33 +7,78 @@
 
 #include <string.h>
 
-#define ENERGY(level, of)                                                         \
-	{                                                                         \
-		"tallywatt_agents_" level "energy_joules_total", TW_EXPO_COUNTER, \
-			"joules",                                                 \
-			"Energy of " of " since the sums began, by zone and "     \
-			"mode. Zones overlap."                                    \
-	}
-#define POWER(level, of)                                                         \
-	{                                                                        \
-		"tallywatt_agents_" level "power_watts", TW_EXPO_GAUGE, "watts", \
-			"Power of " of ", of agents that are up."                \
-	}
-#define FAMILIES(level, of)                         \
-	{                                           \
-		ENERGY(level, of), POWER(level, of) \
-	}
+static const struct tw_expo_level levels[TW_SUM_LEVELS] = {
+	[TW_SUM_ALL] = { "", "all nodes, each once" },
+	[TW_SUM_NODE] = { "node_", "a node" },
+	[TW_SUM_NAMESPACE] = { "namespace_", "the pods of a namespace" },
+	[TW_SUM_POD] = { "pod_", "a pod" },
+	[TW_SUM_CONTAINER] = { "container_", "a container" },
+	[TW_SUM_VM] = { "vm_", "a virtual machine, on its hosts" },
+	[TW_SUM_JOB] = { "job_", "a Slurm job, on its nodes" },
+};
+
+enum { ENERGY, POWER };
+
+static const struct tw_expo_family sums[] = {
+	[ENERGY] = { "tallywatt_agents_*energy_joules_total", TW_EXPO_COUNTER, "joules",
+		     "Energy of * since the sums began, by zone and mode. Zones "
+		     "overlap." },
+	[POWER] = { "tallywatt_agents_*power_watts", TW_EXPO_GAUGE, "watts",
+		    "Power of *, of agents that are up." },
+};
+
+enum { UP, GUEST, LOOKUP, LEFT_OUT, HELPER };
+
+static const struct tw_expo_family health[] = {
+	[UP] = { "tallywatt_agent_up", TW_EXPO_GAUGE, NULL,
+		 "1 if the agent's last answer was taken; else `reason` says why not." },
+	[GUEST] = { "tallywatt_agent_guest", TW_EXPO_GAUGE, NULL,
+		    "1 if the agent's energy is its host's, and so is not in the sum "
+		    "over all agents." },
+	[LOOKUP] = { "tallywatt_agents_lookup_up", TW_EXPO_GAUGE, NULL,
+		     "1 if the last lookup of the name found addresses; else `reason` "
+		     "says why not." },
+	[LEFT_OUT] = { "tallywatt_agents_left_out_total", TW_EXPO_COUNTER, NULL,
+		       "Growth of sums that was left out because the table was full." },
+	[HELPER] = { "tallywatt_agents_helper_up", TW_EXPO_GAUGE, NULL,
+		     "1 while the helper tw-ask runs; else `reason` says why not." },
+};
+
+#define ROW(name, type, unit, help, member, per)                                      \
+	TW_EXPO_ROW("tallywatt_agent_" name, type, unit, help, struct tw_agent_state, \
+		    member, per)
 
 static const struct {
-	struct tw_expo_family energy, power;
-} families[TW_SUM_LEVELS] = {
-	[TW_SUM_ALL] = FAMILIES("", "all nodes, each once"),
-	[TW_SUM_NODE] = FAMILIES("node_", "a node"),
-	[TW_SUM_NAMESPACE] = FAMILIES("namespace_", "the pods of a namespace"),
-	[TW_SUM_POD] = FAMILIES("pod_", "a pod"),
-	[TW_SUM_CONTAINER] = FAMILIES("container_", "a container"),
-	[TW_SUM_VM] = FAMILIES("vm_", "a virtual machine, on its hosts"),
-	[TW_SUM_JOB] = FAMILIES("job_", "a Slurm job, on its nodes"),
+	struct tw_expo_row row;
+	bool of_answer; /* only with an answer that was taken */
+} measures[] = {
+	{ ROW("age_seconds", TW_EXPO_GAUGE, "seconds",
+	      "Time since the last answer that was taken.", age_ms, 1e3),
+	  true },
+	{ ROW("duration_seconds", TW_EXPO_GAUGE, "seconds", "Time of the last request.",
+	      took_ms, 1e3),
+	  false },
+	{ ROW("answer_bytes", TW_EXPO_GAUGE, "bytes", "Size of the last answer.", bytes,
+	      1),
+	  true },
+	{ ROW("rows", TW_EXPO_GAUGE, NULL, "Workloads and zones of the last answer.",
+	      rows, 1),
+	  true },
+	{ ROW("answers_total", TW_EXPO_COUNTER, NULL, "Answers taken.", answers, 1),
+	  false },
+	{ ROW("failures_total", TW_EXPO_COUNTER, NULL,
+	      "Requests without an answer, and answers refused.", failures, 1),
+	  false },
+	{ ROW("restarts_total", TW_EXPO_COUNTER, NULL,
+	      "Restarts of the agent that were seen.", restarts, 1),
+	  false },
+};
+
+const struct tw_expo_table tw_agent_families[] = {
+	TW_EXPO_TABLE_OF(sums, levels, TW_SUM_LEVELS),
+	TW_EXPO_TABLE(health),
+	TW_EXPO_TABLE(measures),
+	{ .first = NULL },
 };
 
 static void label_sum(struct tw_labels *l, const struct tw_sum *sum)
@@ -139,8 +184,7 @@ static void expose_level(struct tw_expo *e, const struct tw_sums *s,
 	for (int power = 0; power < 2; power++) {
 		const struct tw_sum *sum = NULL;
 
-		tw_expo_family(e, power != 0 ? &families[level].power
-					     : &families[level].energy);
+		tw_expo_family_of(e, &sums[power], &levels[level]);
 		while ((sum = tw_sums_next(s, level, sum)) != NULL) {
 			format_sum(&t, sum);
 			for (size_t i = 0; i < sum->parts; i++)
@@ -155,41 +199,6 @@ static void expose_level(struct tw_expo *e, const struct tw_sums *s,
 
 /* ---- health ---- */
 
-static const struct tw_expo_family up = {
-	"tallywatt_agent_up", TW_EXPO_GAUGE, NULL,
-	"1 if the agent's last answer was taken; else `reason` says why not."
-};
-static const struct tw_expo_family guest = {
-	"tallywatt_agent_guest", TW_EXPO_GAUGE, NULL,
-	"1 if the agent's energy is its host's, and so is not in the sum over all agents."
-};
-static const struct tw_expo_family measures[] = {
-	{ "tallywatt_agent_age_seconds", TW_EXPO_GAUGE, "seconds",
-	  "Time since the last answer that was taken." },
-	{ "tallywatt_agent_duration_seconds", TW_EXPO_GAUGE, "seconds",
-	  "Time of the last request." },
-	{ "tallywatt_agent_answer_bytes", TW_EXPO_GAUGE, "bytes",
-	  "Size of the last answer." },
-	{ "tallywatt_agent_rows", TW_EXPO_GAUGE, NULL,
-	  "Workloads and zones of the last answer." },
-	{ "tallywatt_agent_answers_total", TW_EXPO_COUNTER, NULL, "Answers taken." },
-	{ "tallywatt_agent_failures_total", TW_EXPO_COUNTER, NULL,
-	  "Requests without an answer, and answers refused." },
-	{ "tallywatt_agent_restarts_total", TW_EXPO_COUNTER, NULL,
-	  "Restarts of the agent that were seen." },
-};
-
-static bool measure(const struct tw_agent_state *s, size_t which, double *out)
-{
-	const double value[] = { (double)s->age_ms / 1e3, (double)s->took_ms / 1e3,
-				 (double)s->bytes,        (double)s->rows,
-				 (double)s->answers,      (double)s->failures,
-				 (double)s->restarts };
-
-	*out = value[which];
-	return s->age_ms != UINT64_MAX || which == 1 || which >= 4;
-}
-
 static void label_agent(struct tw_labels *l, const struct tw_agent_state *s)
 {
 	l->count = 0;
@@ -202,26 +211,24 @@ static void expose_health(const struct tw_agents *a, struct tw_expo *e)
 	struct tw_agent_state s;
 	struct tw_labels l;
 
-	tw_expo_family(e, &up);
+	tw_expo_family(e, &health[UP]);
 	for (size_t at = 0; tw_agents_next(a, &at, &s); at++) {
 		label_agent(&l, &s);
 		tw_labels_add(&l, "reason", s.why);
 		tw_expo_count(e, l.at, l.count, s.up);
 	}
-	tw_expo_family(e, &guest);
+	tw_expo_family(e, &health[GUEST]);
 	for (size_t at = 0; tw_agents_next(a, &at, &s); at++) {
 		label_agent(&l, &s);
 		if (s.age_ms != UINT64_MAX)
 			tw_expo_count(e, l.at, l.count, s.role == TW_AGENT_GUEST);
 	}
 	for (size_t f = 0; f < TW_COUNT(measures); f++) {
-		tw_expo_family(e, &measures[f]);
+		tw_expo_family(e, &measures[f].row.family);
 		for (size_t at = 0; tw_agents_next(a, &at, &s); at++) {
-			double value;
-
 			label_agent(&l, &s);
-			if (measure(&s, f, &value))
-				tw_expo_sample(e, l.at, l.count, value);
+			if (!measures[f].of_answer || s.age_ms != UINT64_MAX)
+				tw_expo_number(e, &measures[f].row, &l, &s);
 		}
 	}
 }
@@ -229,34 +236,20 @@ static void expose_health(const struct tw_agents *a, struct tw_expo *e)
 static void expose_rest(const struct tw_agents *a, const struct tw_sums *s,
 			struct tw_expo *e)
 {
-	static const struct tw_expo_family lookup = {
-		"tallywatt_agents_lookup_up", TW_EXPO_GAUGE, NULL,
-		"1 if the last lookup of the name found addresses; else `reason` says "
-		"why not."
-	};
-	static const struct tw_expo_family left_out = {
-		"tallywatt_agents_left_out_total", TW_EXPO_COUNTER, NULL,
-		"Growth of sums that was left out because the table was full."
-	};
-	static const struct tw_expo_family helper = {
-		"tallywatt_agents_helper_up", TW_EXPO_GAUGE, NULL,
-		"1 while the helper tw-ask runs; else `reason` says why not."
-	};
 	const struct tw_expo_label failure = { "reason", tw_agents_failure(a) };
 	size_t count;
 	const struct tw_agents_lookup *l = tw_agents_lookups(a, &count);
 
-	tw_expo_family(e, &helper);
+	tw_expo_family(e, &health[HELPER]);
 	tw_expo_count(e, &failure, 1, failure.value[0] == '\0');
-	tw_expo_family(e, &lookup);
+	tw_expo_family(e, &health[LOOKUP]);
 	for (size_t i = 0; i < count; i++) {
 		const struct tw_expo_label labels[] = { { "name", l[i].name },
 							{ "reason", l[i].why } };
 
 		tw_expo_count(e, labels, 2, l[i].why[0] == '\0');
 	}
-	tw_expo_family(e, &left_out);
-	tw_expo_count(e, NULL, 0, tw_sums_left_out(s));
+	tw_expo_single(e, &health[LEFT_OUT], tw_sums_left_out(s));
 }
 
 void tw_expose_agents(struct tw_agents *a, struct tw_expo *e)

@@ -14,78 +14,89 @@
 #include <stdio.h>
 #include <string.h>
 
-#define JOULES(name, text)                            \
-	{                                             \
-		name, TW_EXPO_COUNTER, "joules", text \
-	}
-#define WATTS(name, text)                          \
-	{                                          \
-		name, TW_EXPO_GAUGE, "watts", text \
-	}
+/* The numbers of a zone. */
+struct split {
+	double joules, active_joules, idle_joules;
+	double watts, active_watts, idle_watts;
+};
+
+#define JOULES(name, help, member)                                                  \
+	TW_EXPO_ROW("kepler_node_" name "_joules_total", TW_EXPO_COUNTER, "joules", \
+		    help, struct split, member, 1)
+#define WATTS(name, help, member)                                               \
+	TW_EXPO_ROW("kepler_node_" name "_watts", TW_EXPO_GAUGE, "watts", help, \
+		    struct split, member, 1)
+
+static const struct tw_expo_row zone_rows[] = {
+	JOULES("*", "Energy of *.", joules),
+	JOULES("*_active", "Dynamic energy of * (by load).", active_joules),
+	JOULES("*_idle", "Idle energy of *.", idle_joules),
+	WATTS("*", "Power of *.", watts),
+	WATTS("*_active", "Dynamic power of * (by load).", active_watts),
+	WATTS("*_idle", "Idle power of *.", idle_watts),
+};
+
+static const struct tw_expo_level zone_levels[] = { { "cpu", "a zone" },
+						    { "gpu", "a GPU" } };
+
+enum { USAGE, PLATFORM, CPU };
+
+static const struct tw_expo_family machine[] = {
+	[USAGE] = { "kepler_node_cpu_usage_ratio", TW_EXPO_GAUGE, "ratio",
+		    "Load of the CPUs, 0 to 1." },
+	[PLATFORM] = { "kepler_platform_watts", TW_EXPO_GAUGE, "watts",
+		       "Power of the machine." },
+	[CPU] = { "kepler_node_cpu_info", TW_EXPO_INFO, NULL,
+		  "Vendor, model and place of a CPU." },
+};
+
+static const struct tw_expo_level levels[] = { { "process", "a process" },
+					       { "container", "a container" },
+					       { "pod", "a pod" },
+					       { "vm", "a virtual machine" } };
+
+enum { ENERGY, POWER };
+
+static const struct tw_expo_family energy[] = {
+	[ENERGY] = { "kepler_*_cpu_joules_total", TW_EXPO_COUNTER, "joules",
+		     "Dynamic energy of *." },
+	[POWER] = { "kepler_*_cpu_watts", TW_EXPO_GAUGE, "watts", "Dynamic power of *." },
+};
+
+/* Of the first two levels. */
+static const struct tw_expo_family seconds[] = {
+	{ "kepler_*_cpu_seconds_total", TW_EXPO_COUNTER, "seconds", "CPU time of *." },
+};
+
+const struct tw_expo_table tw_kepler_families[] = {
+	TW_EXPO_TABLE_OF(zone_rows, zone_levels, TW_COUNT(zone_levels)),
+	TW_EXPO_TABLE(machine),
+	TW_EXPO_TABLE_OF(energy, levels, TW_COUNT(levels)),
+	TW_EXPO_TABLE_OF(seconds, levels, 2),
+	{ .first = NULL },
+};
+
 static void sample(const struct tw_exposure *x, struct tw_labels *l, double value)
 {
 	tw_labels_add(l, "node_name", x->c->show.node_name);
 	tw_expo_sample(x->e, l->at, l->count, value);
 }
 
-static double joules(const struct tw_power_zone *z)
+/* ---- the machine ---- */
+
+static struct split split_of(const struct tw_power_zone *z)
 {
-	return tw_joules(z->dynamic_uj + z->idle_uj);
+	const double idle_w = z->idle_w < z->power_w ? z->idle_w : z->power_w;
+
+	return (struct split){
+		.joules = tw_joules(z->dynamic_uj + z->idle_uj),
+		.active_joules = tw_joules(z->dynamic_uj),
+		.idle_joules = tw_joules(z->idle_uj),
+		.watts = z->power_w,
+		.active_watts = z->power_w - idle_w,
+		.idle_watts = idle_w,
+	};
 }
-
-static double active_joules(const struct tw_power_zone *z)
-{
-	return tw_joules(z->dynamic_uj);
-}
-
-static double idle_joules(const struct tw_power_zone *z)
-{
-	return tw_joules(z->idle_uj);
-}
-
-static double watts(const struct tw_power_zone *z)
-{
-	return z->power_w;
-}
-
-static double idle_watts(const struct tw_power_zone *z)
-{
-	return z->idle_w < z->power_w ? z->idle_w : z->power_w;
-}
-
-static double active_watts(const struct tw_power_zone *z)
-{
-	return z->power_w - idle_watts(z);
-}
-
-static const struct node_metric {
-	struct tw_expo_family family;
-	double (*value)(const struct tw_power_zone *z);
-} node_metrics[] = {
-	{ JOULES("kepler_node_cpu_joules_total", "Energy of a zone."), joules },
-	{ JOULES("kepler_node_cpu_active_joules_total",
-		 "Dynamic energy of a zone (by load)."),
-	  active_joules },
-	{ JOULES("kepler_node_cpu_idle_joules_total", "Idle energy of a zone."),
-	  idle_joules },
-	{ WATTS("kepler_node_cpu_watts", "Power of a zone."), watts },
-	{ WATTS("kepler_node_cpu_active_watts", "Dynamic power of a zone (by load)."),
-	  active_watts },
-	{ WATTS("kepler_node_cpu_idle_watts", "Idle power of a zone."), idle_watts },
-};
-
-static const struct node_metric gpu_metrics[] = {
-	{ JOULES("kepler_node_gpu_joules_total", "Energy of a GPU."), joules },
-	{ JOULES("kepler_node_gpu_active_joules_total",
-		 "Dynamic energy of a GPU (by load)."),
-	  active_joules },
-	{ JOULES("kepler_node_gpu_idle_joules_total", "Idle energy of a GPU."),
-	  idle_joules },
-	{ WATTS("kepler_node_gpu_watts", "Power of a GPU."), watts },
-	{ WATTS("kepler_node_gpu_active_watts", "Dynamic power of a GPU (by load)."),
-	  active_watts },
-	{ WATTS("kepler_node_gpu_idle_watts", "Idle power of a GPU."), idle_watts },
-};
 
 static bool is_cpu(enum tw_zone_kind kind)
 {
@@ -121,51 +132,58 @@ static const char *name_path(const struct tw_power_zone *z, char out[PATH_SIZE])
 	return out;
 }
 
-static void expose_node(const struct tw_exposure *x)
+static void label_cpu(struct tw_labels *l, const struct tw_power_zone *z,
+		      char path[PATH_SIZE])
+{
+	tw_labels_add(l, "zone", tw_zone_kind_name(z->zone->kind));
+	tw_labels_add(l, "path", name_path(z, path));
+}
+
+static void label_gpu(struct tw_labels *l, const struct tw_zone_gpu *gpu)
+{
+	tw_labels_add(l, "gpu", gpu->index);
+	tw_labels_add(l, "gpu_uuid", gpu->uuid);
+	tw_labels_add(l, "gpu_name", gpu->model);
+	tw_labels_add(l, "vendor", gpu->vendor);
+}
+
+static void expose_row(const struct tw_exposure *x, const struct tw_expo_row *row,
+		       bool gpus)
 {
 	size_t count;
 	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
 
-	for (size_t m = 0; m < TW_COUNT(node_metrics); m++) {
-		tw_expo_family(x->e, &node_metrics[m].family);
-		for (size_t i = 0; i < count; i++) {
-			struct tw_labels l = { .count = 0 };
-			char path[PATH_SIZE];
+	tw_expo_family_of(x->e, &row->family, &zone_levels[gpus]);
+	for (size_t i = 0; i < count; i++) {
+		const enum tw_zone_kind kind = z[i].zone->kind;
+		const struct split split = split_of(&z[i]);
+		struct tw_labels l = { .count = 0 };
+		char path[PATH_SIZE];
 
-			if (!tw_exposure_believes(x, &z[i]) || !is_cpu(z[i].zone->kind))
-				continue;
-			tw_labels_add(&l, "zone", tw_zone_kind_name(z[i].zone->kind));
-			tw_labels_add(&l, "path", name_path(&z[i], path));
-			sample(x, &l, node_metrics[m].value(&z[i]));
-		}
+		if (!tw_exposure_believes(x, &z[i]) ||
+		    !(gpus ? kind == TW_ZONE_GPU : is_cpu(kind)))
+			continue;
+		if (gpus)
+			label_gpu(&l, &z[i].zone->gpu);
+		else
+			label_cpu(&l, &z[i], path);
+		tw_labels_add(&l, "node_name", x->c->show.node_name);
+		tw_expo_number(x->e, row, &l, &split);
 	}
 }
 
 /*
- * Kepler 0.5 to 0.9 has the first name, too, with other labels. If both are exported, the
- * older one gets it.
+ * Kepler 0.5 to 0.9 has the first name of GPUs, too, with other labels. If both are
+ * exported, the older one gets it.
  */
-static void expose_gpus(const struct tw_exposure *x)
+static void expose_zones_of_node(const struct tw_exposure *x)
 {
-	size_t count;
-	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
-
-	for (size_t m = x->c->show.kepler_legacy; m < TW_COUNT(gpu_metrics); m++) {
-		tw_expo_family(x->e, &gpu_metrics[m].family);
-		for (size_t i = 0; i < count; i++) {
-			const struct tw_zone_gpu *gpu = &z[i].zone->gpu;
-			struct tw_labels l = { .count = 0 };
-
-			if (!tw_exposure_believes(x, &z[i]) ||
-			    z[i].zone->kind != TW_ZONE_GPU)
-				continue;
-			tw_labels_add(&l, "gpu", gpu->index);
-			tw_labels_add(&l, "gpu_uuid", gpu->uuid);
-			tw_labels_add(&l, "gpu_name", gpu->model);
-			tw_labels_add(&l, "vendor", gpu->vendor);
-			sample(x, &l, gpu_metrics[m].value(&z[i]));
-		}
-	}
+	for (size_t i = 0; i < TW_COUNT(zone_rows); i++)
+		expose_row(x, &zone_rows[i], false);
+	if (tw_power_meter(x->c->power, TW_ZONE_GPU) == NULL)
+		return;
+	for (size_t i = x->c->show.kepler_legacy; i < TW_COUNT(zone_rows); i++)
+		expose_row(x, &zone_rows[i], true);
 }
 
 /* The management controller of a Redfish zone: the URL without its scheme. */
@@ -193,21 +211,16 @@ static const char *chassis_id(const struct tw_power_zone *z, size_t count, size_
 
 static void expose_usage(const struct tw_exposure *x)
 {
-	static const struct tw_expo_family ratio = { "kepler_node_cpu_usage_ratio",
-						     TW_EXPO_GAUGE, "ratio",
-						     "Load of the CPUs, 0 to 1." };
-	static const struct tw_expo_family platform =
-		WATTS("kepler_platform_watts", "Power of the machine.");
 	size_t count;
 	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
 	struct tw_labels l = { .count = 0 };
 	char shown[TW_URL_SHOWN];
 
 	if (tw_node_load(&x->c->node) >= 0) {
-		tw_expo_family(x->e, &ratio);
+		tw_expo_family(x->e, &machine[USAGE]);
 		sample(x, &l, tw_node_load(&x->c->node));
 	}
-	tw_expo_family(x->e, &platform);
+	tw_expo_family(x->e, &machine[PLATFORM]);
 	for (size_t i = 0; i < count; i++) {
 		if (!z[i].told || z[i].zone->kind != TW_ZONE_PLATFORM)
 			continue;
@@ -221,14 +234,11 @@ static void expose_usage(const struct tw_exposure *x)
 
 static void expose_processors(const struct tw_exposure *x)
 {
-	static const struct tw_expo_family info = { "kepler_node_cpu_info", TW_EXPO_INFO,
-						    NULL,
-						    "Vendor, model and place of a CPU." };
 	const struct tw_processors *p = &x->c->processors;
 
 	if (p->count == 0)
 		return;
-	tw_expo_family(x->e, &info);
+	tw_expo_family(x->e, &machine[CPU]);
 	for (size_t i = 0; i < p->count; i++) {
 		struct tw_labels l = { .count = 0 };
 
@@ -241,36 +251,7 @@ static void expose_processors(const struct tw_exposure *x)
 	}
 }
 
-static void expose_machine(const struct tw_exposure *x)
-{
-	expose_node(x);
-	if (tw_power_meter(x->c->power, TW_ZONE_GPU) != NULL)
-		expose_gpus(x);
-	expose_usage(x);
-	expose_processors(x);
-}
-
-static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE, TW_ZONE_CORE, TW_ZONE_UNCORE,
-					   TW_ZONE_DRAM, TW_ZONE_PSYS };
-
-#define LEVEL(level, what)                                                          \
-	{                                                                           \
-		.joules = JOULES("kepler_" level "_cpu_joules_total",               \
-				 "Dynamic energy of " what "."),                    \
-		.watts = WATTS("kepler_" level "_cpu_watts",                        \
-			       "Dynamic power of " what "."),                       \
-		.seconds = { "kepler_" level "_cpu_seconds_total", TW_EXPO_COUNTER, \
-			     "seconds", "CPU time of " what "." },                  \
-	}
-
-static const struct {
-	struct tw_expo_family joules, watts, seconds;
-} families[TW_LEVEL_COUNT] = {
-	[TW_LEVEL_PROCESS] = LEVEL("process", "a process"),
-	[TW_LEVEL_CONTAINER] = LEVEL("container", "a container"),
-	[TW_LEVEL_POD] = LEVEL("pod", "a pod"),
-	[TW_LEVEL_VM] = LEVEL("vm", "a virtual machine"),
-};
+/* ---- workloads ---- */
 
 static void label_process(struct tw_labels *l, const struct tw_workload *w)
 {
@@ -320,120 +301,78 @@ static void label_vm(struct tw_labels *l, const struct tw_workload *w)
 	tw_labels_add(l, "hypervisor", hypervisor(w->who));
 }
 
-/* The labels of all series of a level. */
-static tw_label_of *const label_of[TW_LEVEL_COUNT] = {
-	[TW_LEVEL_PROCESS] = label_process,
-	[TW_LEVEL_CONTAINER] = label_container,
-	[TW_LEVEL_POD] = label_pod,
-	[TW_LEVEL_VM] = label_vm,
-};
-
-/* ---- workloads ---- */
-
-/*
- * The labels after those of the workload. zone NULL: no zone. state: add it, from
- * `ended`.
- */
-static struct tw_expo_text more_labels(const struct tw_exposure *x, struct tw_buf *b,
-				       const char *zone, bool state, bool ended)
+static bool uw_of(const struct tw_figure *f, const struct tw_exposure *x,
+		  const struct tw_shown_one *one, uint64_t *out)
 {
-	struct tw_labels l = { .count = 0 };
+	const struct tw_charge *c = tw_workloads_ticked(x->c->workloads, one->w);
 
-	if (state)
-		tw_labels_add(&l, "state", ended ? "terminated" : "running");
-	if (zone != NULL)
-		tw_labels_add(&l, "zone", zone);
-	tw_labels_add(&l, "node_name", x->c->show.node_name);
-	return tw_shown_text(x, b, l.at, l.count);
-}
-
-/* A value of a workload, in units of 1 / 10^decimals. */
-struct figure {
-	unsigned decimals;
-	uint64_t (*of)(const struct tw_exposure *x, const struct tw_workload *w,
-		       enum tw_zone_kind kind);
-};
-
-static uint64_t uj_of(const struct tw_exposure *x, const struct tw_workload *w,
-		      enum tw_zone_kind kind)
-{
-	(void)x;
-	return tw_own_uj(w, kind, false);
-}
-
-static uint64_t uw_of(const struct tw_exposure *x, const struct tw_workload *w,
-		      enum tw_zone_kind kind)
-{
-	const struct tw_charge *c = tw_workloads_ticked(x->c->workloads, w);
-
-	return (uint64_t)((double)c->dynamic_uj[kind] * 1e9 / (double)x->c->elapsed_ns +
+	*out = (uint64_t)((double)c->dynamic_uj[f->kind] * 1e9 /
+				  (double)x->c->elapsed_ns +
 			  0.5);
+	return true;
 }
 
-static uint64_t ns_of(const struct tw_exposure *x, const struct tw_workload *w,
-		      enum tw_zone_kind kind)
-{
-	(void)x;
-	(void)kind;
-	return tw_own_cpu_ns(w);
-}
-
-static const struct figure energy = { 6, uj_of }, power = { 6, uw_of },
-			   time_used = { 9, ns_of };
-
+/* zone NULL: no zone. state: whether the workload ended is a label. */
 static void expose_figure(const struct tw_exposure *x, const struct tw_shown *s,
-			  const struct figure *f, enum tw_zone_kind kind,
-			  const char *zone, bool state)
+			  const struct tw_figure *f, const char *zone, bool state)
 {
-	struct tw_buf b[2] = { { 0 }, { 0 } };
-	const struct tw_expo_text more[] = { more_labels(x, &b[0], zone, state, false),
-					     more_labels(x, &b[1], zone, state, true) };
+	struct tw_labels l[2] = { { .count = 0 }, { .count = 0 } };
 
-	for (size_t i = 0; i < s->count; i++) {
-		const struct tw_workload *w = s->of[i].w;
-
-		tw_shown_sample(x, s, i, &more[w->ended], f->of(x, w, kind), f->decimals);
+	for (int ended = 0; ended < 2; ended++) {
+		if (state)
+			tw_labels_add(&l[ended], "state",
+				      ended != 0 ? "terminated" : "running");
+		if (zone != NULL)
+			tw_labels_add(&l[ended], "zone", zone);
+		tw_labels_add(&l[ended], "node_name", x->c->show.node_name);
 	}
-	tw_buf_clear(&b[0]);
-	tw_buf_clear(&b[1]);
+	tw_shown_samples(x, s, &l[0], &l[1], f);
 }
 
 static void expose_zones(const struct tw_exposure *x, const struct tw_shown *s,
-			 const struct figure *f)
+			 struct tw_figure f)
 {
-	for (size_t i = 0; i < TW_COUNT(kinds); i++)
-		if (tw_exposure_source(x, kinds[i]) != NULL)
-			expose_figure(x, s, f, kinds[i], tw_zone_kind_name(kinds[i]),
-				      true);
+	static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE, TW_ZONE_CORE,
+						   TW_ZONE_UNCORE, TW_ZONE_DRAM,
+						   TW_ZONE_PSYS };
+
+	f.decimals = 6;
+	for (size_t i = 0; i < TW_COUNT(kinds); i++) {
+		f.kind = kinds[i];
+		if (tw_exposure_source(x, f.kind) != NULL)
+			expose_figure(x, s, &f, tw_zone_kind_name(f.kind), true);
+	}
 }
 
-static void expose_level(const struct tw_exposure *x, enum tw_level level)
+static void expose_level(const struct tw_exposure *x, enum tw_level level,
+			 const struct tw_expo_level *l, tw_label_of *label)
 {
+	const struct tw_figure cpu = { .of = tw_figure_cpu_ns, .decimals = 9 };
 	struct tw_shown s = { .count = 0 };
 
 	if (!x->c->show.level[level])
 		return;
-	tw_shown_add_level(&s, x, level, true, label_of[level]);
-	tw_expo_family(x->e, &families[level].joules);
-	expose_zones(x, &s, &energy);
+	tw_shown_add_level(&s, x, level, true, label);
+	tw_expo_family_of(x->e, &energy[ENERGY], l);
+	expose_zones(x, &s, (struct tw_figure){ .of = tw_figure_uj });
 	if (x->c->elapsed_ns > 0) {
-		tw_expo_family(x->e, &families[level].watts);
-		expose_zones(x, &s, &power);
+		tw_expo_family_of(x->e, &energy[POWER], l);
+		expose_zones(x, &s, (struct tw_figure){ .of = uw_of });
 	}
 	if (level == TW_LEVEL_PROCESS || level == TW_LEVEL_CONTAINER) {
-		tw_expo_family(x->e, &families[level].seconds);
-		expose_figure(x, &s, &time_used, TW_ZONE_PACKAGE, NULL,
-			      level == TW_LEVEL_CONTAINER);
+		tw_expo_family_of(x->e, &seconds[0], l);
+		expose_figure(x, &s, &cpu, NULL, level == TW_LEVEL_CONTAINER);
 	}
 	tw_shown_release(&s);
 }
 
 void tw_expose_kepler(const struct tw_exposure *x)
 {
-	static const enum tw_level levels[] = { TW_LEVEL_PROCESS, TW_LEVEL_CONTAINER,
-						TW_LEVEL_POD, TW_LEVEL_VM };
-
-	expose_machine(x);
-	for (size_t i = 0; i < TW_COUNT(levels); i++)
-		expose_level(x, levels[i]);
+	expose_zones_of_node(x);
+	expose_usage(x);
+	expose_processors(x);
+	expose_level(x, TW_LEVEL_PROCESS, &levels[0], label_process);
+	expose_level(x, TW_LEVEL_CONTAINER, &levels[1], label_container);
+	expose_level(x, TW_LEVEL_POD, &levels[2], label_pod);
+	expose_level(x, TW_LEVEL_VM, &levels[3], label_vm);
 }

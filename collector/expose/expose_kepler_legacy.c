@@ -17,44 +17,66 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* In the order of COUNTERS(). */
-static const enum tw_counter counters[] = {
-	TW_COUNTER_CYCLES,          TW_COUNTER_INSTRUCTIONS,
-	TW_COUNTER_CACHE_MISSES,    TW_COUNTER_PAGE_CACHE_HITS,
-	TW_COUNTER_NET_TX_SOFTIRQS, TW_COUNTER_NET_RX_SOFTIRQS,
-	TW_COUNTER_BLOCK_SOFTIRQS,
+static const struct tw_expo_family node_info[] = {
+	{ "kepler_node_info", TW_EXPO_INFO, NULL,
+	  "CPU architecture of the node, and the sources of its power." },
 };
 
-#define USAGE(level, name, text)                                               \
-	{                                                                      \
-		"kepler_" level "_" name "_total", TW_EXPO_COUNTER, NULL, text \
-	}
-#define COUNTERS(level)                                                                \
-	{                                                                              \
-		USAGE(level, "cpu_cycles", "CPU cycles."),                             \
-			USAGE(level, "cpu_instructions", "Instructions."),             \
-			USAGE(level, "cache_miss", "Misses of the last level cache."), \
-			USAGE(level, "bpf_page_cache_hit",                             \
-			      "Pages read from the page cache, or written."),          \
-			USAGE(level, "bpf_net_tx_irq",                                 \
-			      "Softirqs of network transmission."),                    \
-			USAGE(level, "bpf_net_rx_irq",                                 \
-			      "Softirqs of network reception."),                       \
-			USAGE(level, "bpf_block_irq", "Softirqs of block devices.")    \
+static const struct tw_expo_level levels[] = {
+	{ "node", "" }, { "container", "" }, { "process", "" }, { "vm", "" }
+};
+
+#define JOULES(zone)                                                         \
+	{                                                                    \
+		"kepler_*_" zone "_joules_total", TW_EXPO_COUNTER, "joules", \
+			"Energy of zone " zone "."                           \
 	}
 
+/* Of all levels. */
 static const struct {
-	struct tw_expo_family counter[TW_COUNT(counters)], ms, us;
-} families[TW_LEVEL_COUNT] = {
-#define LEVEL(name)                                                                  \
-	{                                                                            \
-		COUNTERS(name),                                                      \
-			USAGE(name, "bpf_cpu_time_ms", "CPU time in milliseconds."), \
-			USAGE(name, "bpf_cpu_time_us", "CPU time in milliseconds.")  \
+	struct tw_expo_family family;
+	enum tw_zone_kind kind;
+} zones[] = {
+	{ JOULES("package"), TW_ZONE_PACKAGE },   { JOULES("core"), TW_ZONE_CORE },
+	{ JOULES("uncore"), TW_ZONE_UNCORE },     { JOULES("dram"), TW_ZONE_DRAM },
+	{ JOULES("platform"), TW_ZONE_PLATFORM }, { JOULES("gpu"), TW_ZONE_GPU },
+	{ JOULES("other"), TW_ZONE_OTHER },
+};
+
+/* Of containers and processes. */
+static const struct tw_expo_family total[] = {
+	{ "kepler_*_joules_total", TW_EXPO_COUNTER, "joules",
+	  "Energy of package, dram, other and gpu, else of the platform." },
+};
+
+#define USAGE(name, help)                                              \
+	{                                                              \
+		"kepler_*_" name "_total", TW_EXPO_COUNTER, NULL, help \
 	}
-	[TW_LEVEL_PROCESS] = LEVEL("process"),
-	[TW_LEVEL_CONTAINER] = LEVEL("container"),
-	[TW_LEVEL_VM] = LEVEL("vm"),
+
+/* Of all levels but the node. */
+static const struct {
+	struct tw_expo_family family;
+	enum tw_counter counter;
+} usage[] = {
+	{ USAGE("cpu_cycles", "CPU cycles."), TW_COUNTER_CYCLES },
+	{ USAGE("cpu_instructions", "Instructions."), TW_COUNTER_INSTRUCTIONS },
+	{ USAGE("cache_miss", "Misses of the last level cache."),
+	  TW_COUNTER_CACHE_MISSES },
+	{ USAGE("bpf_page_cache_hit", "Pages read from the page cache, or written."),
+	  TW_COUNTER_PAGE_CACHE_HITS },
+	{ USAGE("bpf_net_tx_irq", "Softirqs of network transmission."),
+	  TW_COUNTER_NET_TX_SOFTIRQS },
+	{ USAGE("bpf_net_rx_irq", "Softirqs of network reception."),
+	  TW_COUNTER_NET_RX_SOFTIRQS },
+	{ USAGE("bpf_block_irq", "Softirqs of block devices."),
+	  TW_COUNTER_BLOCK_SOFTIRQS },
+};
+
+/* The second one was removed by 0.7.12. */
+static const struct tw_expo_family cpu_time[] = {
+	USAGE("bpf_cpu_time_ms", "CPU time in milliseconds."),
+	USAGE("bpf_cpu_time_us", "CPU time in milliseconds."),
 };
 
 /*
@@ -67,52 +89,74 @@ static const struct old {
 	unsigned decimals;
 	bool of_pods;
 } old[] = {
-	{ USAGE("container", "cgroupfs_cpu_usage_us", "CPU time of the cgroup."),
-	  TW_CGROUP_CPU_US, 0, false },
-	{ USAGE("container", "cgroupfs_user_cpu_usage_us",
-		"CPU time of the cgroup in user mode."),
+	{ USAGE("cgroupfs_cpu_usage_us", "CPU time of the cgroup."), TW_CGROUP_CPU_US, 0,
+	  false },
+	{ USAGE("cgroupfs_user_cpu_usage_us", "CPU time of the cgroup in user mode."),
 	  TW_CGROUP_USER_US, 0, false },
-	{ USAGE("container", "cgroupfs_system_cpu_usage_us",
-		"CPU time of the cgroup in the kernel."),
+	{ USAGE("cgroupfs_system_cpu_usage_us", "CPU time of the cgroup in the kernel."),
 	  TW_CGROUP_SYSTEM_US, 0, false },
-	{ USAGE("container", "cgroupfs_memory_usage_bytes",
-		"Memory usage of the cgroup."),
+	{ USAGE("cgroupfs_memory_usage_bytes", "Memory usage of the cgroup."),
 	  TW_CGROUP_MEMORY_BYTES, 0, false },
-	{ USAGE("container", "kubelet_cpu_usage",
-		"CPU time in seconds, as the kubelet reports it."),
+	{ USAGE("kubelet_cpu_usage", "CPU time in seconds, as the kubelet reports it."),
 	  TW_CGROUP_CPU_US, 6, true },
-	{ USAGE("container", "kubelet_memory_bytes",
-		"Working set, as the kubelet reports it."),
+	{ USAGE("kubelet_memory_bytes", "Working set, as the kubelet reports it."),
 	  TW_CGROUP_WORKING_SET_BYTES, 0, true },
 };
+
+const struct tw_expo_table tw_kepler_legacy_families[] = {
+	TW_EXPO_TABLE(node_info),
+	TW_EXPO_TABLE_OF(zones, levels, 4),
+	TW_EXPO_TABLE_OF(total, &levels[1], 2),
+	TW_EXPO_TABLE_OF(usage, &levels[1], 3),
+	TW_EXPO_TABLE_OF(cpu_time, &levels[1], 3),
+	TW_EXPO_TABLE_OF(old, &levels[1], 1),
+	{ .first = NULL },
+};
+
+/* ---- cgroups ---- */
 
 static bool is_of_pod(const struct tw_workload *w)
 {
 	return w->who != NULL && w->who->pod_uid[0] != '\0';
 }
 
-static void expose_old(const struct tw_exposure *x, const struct tw_shown *s,
-		       const struct tw_cgroup_use *use)
+struct cgroups {
+	const struct tw_shown *s;
+	const struct tw_cgroup_use *use; /* of each of s */
+	const struct old *old;
+};
+
+static bool use_of(const struct tw_figure *f, const struct tw_exposure *x,
+		   const struct tw_shown_one *one, uint64_t *out)
 {
-	static const struct tw_expo_label source = { "source", "cgroup" };
-	struct tw_buf b = { 0 };
-	const struct tw_expo_text more = tw_shown_text(x, &b, &source, 1);
+	const struct cgroups *c = f->arg;
+	const struct tw_cgroup_use *use = &c->use[one - c->s->of];
+
+	(void)x;
+	*out = use->of[c->old->figure];
+	return use->known[c->old->figure] && (!c->old->of_pods || is_of_pod(one->w));
+}
+
+static void expose_old(const struct tw_exposure *x, const struct tw_shown *s,
+		       const struct tw_cgroup_use *use, const struct tw_expo_level *level)
+{
+	static const struct tw_labels cgroup = { .at = { { "source", "cgroup" } },
+						 .count = 1 };
 
 	for (size_t k = 0; k < TW_COUNT(old); k++) {
-		const struct old *o = &old[k];
+		const struct cgroups c = { .s = s, .use = use, .old = &old[k] };
+		const struct tw_figure f = { .of = use_of,
+					     .decimals = old[k].decimals,
+					     .arg = &c };
 
-		tw_expo_family(x->e, &o->family);
-		for (size_t i = 0; i < s->count; i++)
-			if (use[i].known[o->figure] &&
-			    (!o->of_pods || is_of_pod(s->of[i].w)))
-				tw_shown_sample(x, s, i, &more, use[i].of[o->figure],
-						o->decimals);
+		tw_expo_family_of(x->e, &old[k].family, level);
+		tw_shown_samples(x, s, &cgroup, NULL, &f);
 	}
-	tw_buf_clear(&b);
 }
 
 /* Read the cgroups at the scrape: no tick needs them. */
-static void expose_cgroups(const struct tw_exposure *x, const struct tw_shown *s)
+static void expose_cgroups(const struct tw_exposure *x, const struct tw_shown *s,
+			   const struct tw_expo_level *level)
 {
 	const struct tw_cgroup_tree *tree = tw_workloads_tree(x->c->workloads);
 	struct tw_cgroup_use *use = calloc(s->count + 1, sizeof(*use));
@@ -124,77 +168,9 @@ static void expose_cgroups(const struct tw_exposure *x, const struct tw_shown *s
 	for (size_t i = 0; i < s->count; i++)
 		if (s->of[i].w->path != NULL)
 			tw_cgroup_use_read(tree, s->of[i].w->path, &use[i]);
-	expose_old(x, s, use);
+	expose_old(x, s, use, level);
 	free(use);
 }
-
-static void expose_cpu_time(const struct tw_exposure *x, const struct tw_shown *s,
-			    const struct tw_expo_family *family, unsigned decimals,
-			    const struct tw_expo_text *bpf)
-{
-	tw_expo_family(x->e, family);
-	for (size_t i = 0; i < s->count; i++)
-		tw_shown_sample(x, s, i, bpf, tw_own_cpu_ns(s->of[i].w), decimals);
-}
-
-static void expose_usage(const struct tw_exposure *x, const struct tw_shown *s,
-			 enum tw_level level)
-{
-	static const struct tw_expo_label source = { "source", "bpf" };
-	struct tw_buf b = { 0 };
-	const struct tw_expo_text bpf = tw_shown_text(x, &b, &source, 1);
-
-	for (size_t k = 0; k < TW_COUNT(counters); k++) {
-		if (!tw_workloads_counts(x->c->workloads, counters[k]))
-			continue;
-		tw_expo_family(x->e, &families[level].counter[k]);
-		for (size_t i = 0; i < s->count; i++)
-			tw_shown_sample(x, s, i, &bpf,
-					tw_own_count(s->of[i].w, counters[k]), 0);
-	}
-	expose_cpu_time(x, s, &families[level].ms, 6, &bpf);
-	if (x->c->show.kepler_05)
-		expose_cpu_time(x, s, &families[level].us, 6, &bpf);
-	if (x->c->show.kepler_05 && level == TW_LEVEL_CONTAINER)
-		expose_cgroups(x, s);
-	tw_buf_clear(&b);
-}
-
-/* The kinds of zones with metrics in Kepler. */
-static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE,  TW_ZONE_CORE,
-					   TW_ZONE_UNCORE,   TW_ZONE_DRAM,
-					   TW_ZONE_PLATFORM, TW_ZONE_GPU,
-					   TW_ZONE_OTHER };
-
-#define JOULES(level, zone)                                                          \
-	{                                                                            \
-		"kepler_" level "_" zone "_joules_total", TW_EXPO_COUNTER, "joules", \
-			"Energy of zone " zone "."                                   \
-	}
-#define ZONES(level)                                                     \
-	{                                                                \
-		JOULES(level, "package"), JOULES(level, "core"),         \
-			JOULES(level, "uncore"), JOULES(level, "dram"),  \
-			JOULES(level, "platform"), JOULES(level, "gpu"), \
-			JOULES(level, "other")                           \
-	}
-#define TOTAL(level)                                                                    \
-	{                                                                               \
-		"kepler_" level "_joules_total", TW_EXPO_COUNTER, "joules",             \
-			"Energy of package, dram, other and gpu, else of the platform." \
-	}
-
-static const struct legacy_level {
-	enum tw_level level;
-	struct tw_expo_family zone[TW_COUNT(kinds)];
-	struct tw_expo_family total; /* name NULL: none */
-} levels[] = {
-	{ TW_LEVEL_CONTAINER, ZONES("container"), TOTAL("container") },
-	{ TW_LEVEL_PROCESS, ZONES("process"), TOTAL("process") },
-	{ TW_LEVEL_VM, ZONES("vm"), { .name = NULL } },
-};
-
-static const struct tw_expo_family node_zones[TW_COUNT(kinds)] = ZONES("node");
 
 /* The pseudo containers for processes outside containers; [1] holds kernel threads. */
 static const struct {
@@ -231,77 +207,85 @@ static void label_vm(struct tw_labels *l, const struct tw_workload *w)
 	tw_labels_add(l, "vm_id", w->who->id);
 }
 
-static tw_label_of *const label_of[TW_LEVEL_COUNT] = {
-	[TW_LEVEL_PROCESS] = label_process,
-	[TW_LEVEL_CONTAINER] = label_container,
-	[TW_LEVEL_VM] = label_vm,
-};
-
 /* ---- workloads ---- */
 
-static uint64_t total_of(const struct tw_exposure *x, const struct tw_workload *w,
-			 bool idle)
+static bool total_of(const struct tw_figure *f, const struct tw_exposure *x,
+		     const struct tw_shown_one *one, uint64_t *out)
 {
-	uint64_t uj = 0;
-
+	*out = 0;
 	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
 		if ((x->sum >> kind & 1) != 0)
-			uj += tw_own_uj(w, (enum tw_zone_kind)kind, idle);
-	return uj;
+			*out += tw_own_uj(one->w, (enum tw_zone_kind)kind, f->idle);
+	return true;
 }
 
-/* Write dynamic and idle energy of a kind; NULL: of the total. */
+/* Write dynamic and idle energy. */
 static void expose_modes(const struct tw_exposure *x, const struct tw_shown *s,
-			 const enum tw_zone_kind *kind, const char *source)
+			 struct tw_figure f, const char *source)
 {
-	struct tw_buf b = { 0 };
-
+	f.decimals = 6;
 	for (int idle = 0; idle < 2; idle++) {
-		const struct tw_expo_label labels[] = { { "mode", tw_mode_name(idle) },
-							{ "source", source } };
-		const struct tw_expo_text more = tw_shown_text(x, &b, labels, 2);
+		struct tw_labels l = { .count = 0 };
 
-		for (size_t i = 0; i < s->count; i++) {
-			const struct tw_workload *w = s->of[i].w;
-
-			tw_shown_sample(x, s, i, &more,
-					kind != NULL ? tw_own_uj(w, *kind, idle)
-						     : total_of(x, w, idle),
-					6);
-		}
+		f.idle = idle != 0;
+		tw_labels_add(&l, "mode", tw_mode_name(f.idle));
+		tw_labels_add(&l, "source", source);
+		tw_shown_samples(x, s, &l, NULL, &f);
 	}
-	tw_buf_clear(&b);
 }
 
 static void expose_energy(const struct tw_exposure *x, const struct tw_shown *s,
-			  const struct legacy_level *v)
+			  const struct tw_expo_level *level, bool sums)
 {
-	for (size_t i = 0; i < TW_COUNT(kinds); i++) {
-		const char *source = tw_exposure_source(x, kinds[i]);
+	for (size_t i = 0; i < TW_COUNT(zones); i++) {
+		const struct tw_figure f = { .of = tw_figure_uj, .kind = zones[i].kind };
+		const char *source = tw_exposure_source(x, f.kind);
 
 		if (source == NULL)
 			continue;
-		tw_expo_family(x->e, &v->zone[i]);
-		expose_modes(x, s, &kinds[i], tw_energy_source_of_meter(source));
+		tw_expo_family_of(x->e, &zones[i].family, level);
+		expose_modes(x, s, f, tw_energy_source_of_meter(source));
 	}
-	if (v->total.name == NULL || x->sum == 0)
+	if (!sums || x->sum == 0)
 		return;
-	tw_expo_family(x->e, &v->total);
-	expose_modes(x, s, NULL, "");
+	tw_expo_family_of(x->e, &total[0], level);
+	expose_modes(x, s, (struct tw_figure){ .of = total_of }, "");
 }
 
-static void expose_level(const struct tw_exposure *x, const struct legacy_level *v)
+static void expose_usage(const struct tw_exposure *x, const struct tw_shown *s,
+			 const struct tw_expo_level *level)
+{
+	static const struct tw_labels bpf = { .at = { { "source", "bpf" } }, .count = 1 };
+	struct tw_figure f = { .of = tw_figure_count };
+
+	for (size_t k = 0; k < TW_COUNT(usage); k++) {
+		f.counter = usage[k].counter;
+		if (!tw_workloads_counts(x->c->workloads, f.counter))
+			continue;
+		tw_expo_family_of(x->e, &usage[k].family, level);
+		tw_shown_samples(x, s, &bpf, NULL, &f);
+	}
+	f = (struct tw_figure){ .of = tw_figure_cpu_ns, .decimals = 6 };
+	for (int i = 0; i <= x->c->show.kepler_05; i++) {
+		tw_expo_family_of(x->e, &cpu_time[i], level);
+		tw_shown_samples(x, s, &bpf, NULL, &f);
+	}
+}
+
+static void expose_level(const struct tw_exposure *x, enum tw_level level,
+			 const struct tw_expo_level *l, tw_label_of *label)
 {
 	struct tw_shown s = { .count = 0 };
 
-	if (!x->c->show.level[v->level])
+	if (!x->c->show.level[level])
 		return;
-	tw_shown_add_level(&s, x, v->level, true, label_of[v->level]);
-	for (int kernel = 0; v->level == TW_LEVEL_CONTAINER && kernel < 2; kernel++)
-		tw_shown_add(&s, x, tw_workloads_outside(x->c->workloads, kernel),
-			     label_container);
-	expose_energy(x, &s, v);
-	expose_usage(x, &s, v->level);
+	tw_shown_add_level(&s, x, level, true, label);
+	for (int kernel = 0; level == TW_LEVEL_CONTAINER && kernel < 2; kernel++)
+		tw_shown_add(&s, x, tw_workloads_outside(x->c->workloads, kernel), label);
+	expose_energy(x, &s, l, level != TW_LEVEL_VM);
+	expose_usage(x, &s, l);
+	if (x->c->show.kepler_05 && level == TW_LEVEL_CONTAINER)
+		expose_cgroups(x, &s, l);
 	tw_shown_release(&s);
 }
 
@@ -372,11 +356,11 @@ static void expose_node_zone(const struct tw_exposure *x, size_t zone)
 	size_t count;
 	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
 
-	if (tw_exposure_source(x, kinds[zone]) == NULL)
+	if (tw_exposure_source(x, zones[zone].kind) == NULL)
 		return;
-	tw_expo_family(x->e, &node_zones[zone]);
+	tw_expo_family_of(x->e, &zones[zone].family, &levels[0]);
 	for (size_t i = 0; i < count; i++)
-		if (is_read_as(x, &z[i], kinds[zone]) && !is_merged_before(x, z, i))
+		if (is_read_as(x, &z[i], zones[zone].kind) && !is_merged_before(x, z, i))
 			expose_package(x, z, count, i);
 }
 
@@ -389,10 +373,6 @@ static const char *source_or_none(const struct tw_exposure *x, enum tw_zone_kind
 
 static void expose_info(const struct tw_exposure *x)
 {
-	static const struct tw_expo_family info = {
-		"kepler_node_info", TW_EXPO_INFO, NULL,
-		"CPU architecture of the node, and the sources of its power."
-	};
 	struct tw_labels l = { .count = 0 };
 	const struct tw_processors *p = &x->c->processors;
 	const char *arch = p->count > 0 ? tw_microarch_name(&p->at[0]) : NULL;
@@ -404,15 +384,16 @@ static void expose_info(const struct tw_exposure *x)
 	tw_labels_add(&l, "components_power_source", source_or_none(x, TW_ZONE_PACKAGE));
 	tw_labels_add(&l, "platform_power_source", source_or_none(x, TW_ZONE_PLATFORM));
 	tw_labels_add(&l, "source", "tallywatt");
-	tw_expo_family(x->e, &info);
+	tw_expo_family(x->e, &node_info[0]);
 	tw_expo_count(x->e, l.at, l.count, 1);
 }
 
 void tw_expose_kepler_legacy(const struct tw_exposure *x)
 {
 	expose_info(x);
-	for (size_t i = 0; i < TW_COUNT(kinds); i++)
+	for (size_t i = 0; i < TW_COUNT(zones); i++)
 		expose_node_zone(x, i);
-	for (size_t i = 0; i < TW_COUNT(levels); i++)
-		expose_level(x, &levels[i]);
+	expose_level(x, TW_LEVEL_CONTAINER, &levels[1], label_container);
+	expose_level(x, TW_LEVEL_PROCESS, &levels[2], label_process);
+	expose_level(x, TW_LEVEL_VM, &levels[3], label_vm);
 }

@@ -11,6 +11,70 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What an estimate exports; NAN: no sample. */
+struct figures {
+	double core_ratio, mape_ratio, extrapolating;
+	double confirmed_s;
+	uint64_t rows, rows_outside, loads, failures;
+	double outside_s;
+	uint32_t failing;
+};
+
+#define ROW(name, type, unit, help, member) \
+	TW_EXPO_ROW("tallywatt_model_" name, type, unit, help, struct figures, member, 1)
+
+static const struct tw_expo_row of_model[] = {
+	ROW("core_ratio", TW_EXPO_GAUGE, "ratio",
+	    "Cores of this machine / cores of the training machine; 1: unknown.",
+	    core_ratio),
+	ROW("mape_ratio", TW_EXPO_GAUGE, "ratio",
+	    "Mean absolute percentage error in validation, as a ratio, of the worst "
+	    "component.",
+	    mape_ratio),
+	ROW("confirmed_timestamp_seconds", TW_EXPO_GAUGE, "seconds",
+	    "When its origin last confirmed the model, in Unix time.", confirmed_s),
+	ROW("extrapolating", TW_EXPO_GAUGE, NULL,
+	    "1 if the last tick was outside the training range of the model: its error "
+	    "is unknown then.",
+	    extrapolating),
+};
+
+/* Counters belong to the energy source and continue when its model changes. */
+static const struct tw_expo_row of_source[] = {
+	ROW("estimates_total", TW_EXPO_COUNTER, NULL, "Ticks with an estimate.", rows),
+	ROW("extrapolated_estimates_total", TW_EXPO_COUNTER, NULL,
+	    "Ticks with an estimate outside the training range of the model.",
+	    rows_outside),
+	ROW("extrapolated_seconds_total", TW_EXPO_COUNTER, "seconds",
+	    "Time of estimates outside the training range of the model.", outside_s),
+	ROW("loads_total", TW_EXPO_COUNTER, NULL, "Models loaded.", loads),
+	ROW("failures_total", TW_EXPO_COUNTER, NULL,
+	    "Models that could not be used, and failed searches for a model.", failures),
+	ROW("refresh_failing", TW_EXPO_GAUGE, NULL,
+	    "Origins of models that failed in the last refresh.", failing),
+};
+
+enum { INFO, MAE, MINIMUM, MAXIMUM };
+
+static const struct tw_expo_family families[] = {
+	[INFO] = { "tallywatt_model_info", TW_EXPO_INFO, NULL,
+		   "The model in use and its origin." },
+	[MAE] = { "tallywatt_model_mae_watts", TW_EXPO_GAUGE, "watts",
+		  "Mean absolute error on validation rows." },
+	/* Training range of each feature: the validation error holds inside it. */
+	[MINIMUM] = { "tallywatt_model_feature_minimum", TW_EXPO_GAUGE, NULL,
+		      "Lowest value of a feature in training, per second." },
+	[MAXIMUM] = { "tallywatt_model_feature_maximum", TW_EXPO_GAUGE, NULL,
+		      "Highest value of a feature in training, per second." },
+};
+
+const struct tw_expo_table tw_estimate_families[] = {
+	TW_EXPO_TABLE(families),
+	TW_EXPO_TABLE(of_model),
+	TW_EXPO_TABLE(of_source),
+	{ .first = NULL },
+};
+
 /*
  * The labels of a model. `source` names the meter, so the model's source is
  * `energy_source`.
@@ -26,11 +90,7 @@ static void label_model(struct tw_labels *l, const struct tw_estimate *s)
 
 static void expose_info(const struct tw_exposure *x)
 {
-	static const struct tw_expo_family info = { "tallywatt_model_info", TW_EXPO_INFO,
-						    NULL,
-						    "The model in use and its origin." };
-
-	tw_expo_family(x->e, &info);
+	tw_expo_family(x->e, &families[INFO]);
 	for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
 		const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
 		const struct tw_model_info *m;
@@ -53,123 +113,42 @@ static void expose_info(const struct tw_exposure *x)
 	}
 }
 
-/* ---- one number of each estimate ---- */
+/* ---- the numbers of each estimate ---- */
 
-static double core_ratio_of(const struct tw_estimate *s)
+static struct figures figures_of(const struct tw_estimate *s)
 {
-	return s->core_ratio;
+	return (struct figures){
+		.core_ratio = s->core_ratio,
+		.mape_ratio = s->model != NULL
+				      ? tw_power_model_info(s->model)->mape_percent / 100
+				      : NAN,
+		.confirmed_s = s->confirmed_s == 0 ? NAN : (double)s->confirmed_s,
+		.extrapolating = s->told ? s->outside : NAN,
+		.rows = s->rows,
+		.rows_outside = s->rows_outside,
+		.outside_s = tw_seconds(s->outside_ns),
+		.loads = s->loads,
+		.failures = s->failures,
+		.failing = s->failing,
+	};
 }
 
-static double mape_of(const struct tw_estimate *s)
+static void expose_row(const struct tw_exposure *x, const struct tw_expo_row *row,
+		       bool by_model)
 {
-	return tw_power_model_info(s->model)->mape_percent / 100;
-}
-
-static double confirmed_of(const struct tw_estimate *s)
-{
-	return s->confirmed_s == 0 ? NAN : (double)s->confirmed_s;
-}
-
-static double rows_of(const struct tw_estimate *s)
-{
-	return (double)s->rows;
-}
-
-static double rows_outside_of(const struct tw_estimate *s)
-{
-	return (double)s->rows_outside;
-}
-
-static double outside_of(const struct tw_estimate *s)
-{
-	return tw_seconds(s->outside_ns);
-}
-
-static double is_outside(const struct tw_estimate *s)
-{
-	return s->told ? s->outside : NAN;
-}
-
-static double loads_of(const struct tw_estimate *s)
-{
-	return (double)s->loads;
-}
-
-static double failures_of(const struct tw_estimate *s)
-{
-	return (double)s->failures;
-}
-
-static double failing_of(const struct tw_estimate *s)
-{
-	return (double)s->failing;
-}
-
-/* A NaN is not exported. */
-static const struct model_metric {
-	struct tw_expo_family family;
-	double (*value)(const struct tw_estimate *s);
-	bool of_model; /* needs a model, and has its labels */
-} metrics[] = {
-	{ { "tallywatt_model_core_ratio", TW_EXPO_GAUGE, "ratio",
-	    "Cores of this machine / cores of the training machine; 1: unknown." },
-	  core_ratio_of,
-	  true },
-	{ { "tallywatt_model_mape_ratio", TW_EXPO_GAUGE, "ratio",
-	    "Mean absolute percentage error in validation, as a ratio, of the worst "
-	    "component." },
-	  mape_of,
-	  true },
-	{ { "tallywatt_model_confirmed_timestamp_seconds", TW_EXPO_GAUGE, "seconds",
-	    "When its origin last confirmed the model, in Unix time." },
-	  confirmed_of,
-	  true },
-	{ { "tallywatt_model_extrapolating", TW_EXPO_GAUGE, NULL,
-	    "1 if the last tick was outside the training range of the model: its error "
-	    "is unknown then." },
-	  is_outside,
-	  true },
-	{ { "tallywatt_model_estimates_total", TW_EXPO_COUNTER, NULL,
-	    "Ticks with an estimate." },
-	  rows_of,
-	  false },
-	{ { "tallywatt_model_extrapolated_estimates_total", TW_EXPO_COUNTER, NULL,
-	    "Ticks with an estimate outside the training range of the model." },
-	  rows_outside_of,
-	  false },
-	{ { "tallywatt_model_extrapolated_seconds_total", TW_EXPO_COUNTER, "seconds",
-	    "Time of estimates outside the training range of the model." },
-	  outside_of,
-	  false },
-	{ { "tallywatt_model_loads_total", TW_EXPO_COUNTER, NULL, "Models loaded." },
-	  loads_of,
-	  false },
-	{ { "tallywatt_model_failures_total", TW_EXPO_COUNTER, NULL,
-	    "Models that could not be used, and failed searches for a model." },
-	  failures_of,
-	  false },
-	{ { "tallywatt_model_refresh_failing", TW_EXPO_GAUGE, NULL,
-	    "Origins of models that failed in the last refresh." },
-	  failing_of,
-	  false },
-};
-
-/* Counters belong to the energy source and continue when its model changes. */
-static void expose_metric(const struct tw_exposure *x, const struct model_metric *m)
-{
-	tw_expo_family(x->e, &m->family);
+	tw_expo_family(x->e, &row->family);
 	for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
 		const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
+		const struct figures figures = figures_of(&s);
 		struct tw_labels l = { .count = 0 };
 
-		if (m->of_model && s.model == NULL)
+		if (by_model && s.model == NULL)
 			continue;
-		if (m->of_model)
+		if (by_model)
 			label_model(&l, &s);
 		else
 			tw_labels_add(&l, "energy_source", s.source->name);
-		if (!isnan(m->value(&s)))
-			tw_expo_sample(x->e, l.at, l.count, m->value(&s));
+		tw_expo_number(x->e, row, &l, &figures);
 	}
 }
 
@@ -177,14 +156,10 @@ static void expose_metric(const struct tw_exposure *x, const struct model_metric
 
 static void expose_error(const struct tw_exposure *x)
 {
-	static const struct tw_expo_family mae = {
-		"tallywatt_model_mae_watts", TW_EXPO_GAUGE, "watts",
-		"Mean absolute error on validation rows."
-	};
 	size_t zones;
 	const struct tw_zone *z = tw_estimates_zones(x->c->estimates, &zones);
 
-	tw_expo_family(x->e, &mae);
+	tw_expo_family(x->e, &families[MAE]);
 	for (size_t i = 0; i < zones; i++) {
 		const struct tw_estimate s = tw_estimates_of_zone(x->c->estimates, &z[i]);
 		const double watts = tw_estimates_mae(x->c->estimates, &z[i]);
@@ -222,18 +197,10 @@ static void expose_ranges_of(const struct tw_exposure *x, const struct tw_estima
 	}
 }
 
-/* Training range of each feature: the validation error holds inside it. */
 static void expose_ranges(const struct tw_exposure *x)
 {
-	static const struct tw_expo_family range[] = {
-		{ "tallywatt_model_feature_minimum", TW_EXPO_GAUGE, NULL,
-		  "Lowest value of a feature in training, per second." },
-		{ "tallywatt_model_feature_maximum", TW_EXPO_GAUGE, NULL,
-		  "Highest value of a feature in training, per second." },
-	};
-
-	for (size_t most = 0; most < TW_COUNT(range); most++) {
-		tw_expo_family(x->e, &range[most]);
+	for (size_t most = 0; most < 2; most++) {
+		tw_expo_family(x->e, &families[MINIMUM + most]);
 		for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
 			const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
 
@@ -248,8 +215,10 @@ void tw_expose_models(const struct tw_exposure *x)
 	if (x->c->estimates == NULL)
 		return;
 	expose_info(x);
-	for (size_t i = 0; i < TW_COUNT(metrics); i++)
-		expose_metric(x, &metrics[i]);
+	for (size_t i = 0; i < TW_COUNT(of_model); i++)
+		expose_row(x, &of_model[i], true);
+	for (size_t i = 0; i < TW_COUNT(of_source); i++)
+		expose_row(x, &of_source[i], false);
 	expose_error(x);
 	expose_ranges(x);
 }

@@ -9,33 +9,35 @@
 
 #include <stdio.h>
 
-static const struct tw_expo_family zone_energy = {
-	"tallywatt_node_energy_joules_total", TW_EXPO_COUNTER, "joules",
-	"Energy of the machine, by zone and mode. Zones overlap."
-};
-static const struct tw_expo_family zone_power = { "tallywatt_node_power_watts",
-						  TW_EXPO_GAUGE, "watts",
-						  "Power in the last tick." };
-static const struct tw_expo_family zone_idle = {
-	"tallywatt_node_idle_power_watts", TW_EXPO_GAUGE, "watts",
-	"Idle power: learned, or from the model."
-};
-static const struct tw_expo_family zone_up = { "tallywatt_meter_up", TW_EXPO_GAUGE, NULL,
-					       "1 if the zone was read in the last "
-					       "tick; else `reason` says why not." };
-static const struct tw_expo_family zone_lost[] = {
-	{ "tallywatt_meter_wraps_total", TW_EXPO_COUNTER, NULL,
-	  "Wrap-arounds of energy counters at their range." },
-	{ "tallywatt_meter_resets_total", TW_EXPO_COUNTER, NULL,
-	  "Resets of energy counters: the energy of that tick is lost." },
-	{ "tallywatt_meter_refused_total", TW_EXPO_COUNTER, NULL,
-	  "Readings rejected as impossible." },
+/* ---- zones ---- */
+
+enum { ENERGY, POWER, IDLE_POWER, UP, INFO };
+
+static const struct tw_expo_family zones[] = {
+	[ENERGY] = { "tallywatt_node_energy_joules_total", TW_EXPO_COUNTER, "joules",
+		     "Energy of the machine, by zone and mode. Zones overlap." },
+	[POWER] = { "tallywatt_node_power_watts", TW_EXPO_GAUGE, "watts",
+		    "Power in the last tick." },
+	[IDLE_POWER] = { "tallywatt_node_idle_power_watts", TW_EXPO_GAUGE, "watts",
+			 "Idle power: learned, or from the model." },
+	[UP] = { "tallywatt_meter_up", TW_EXPO_GAUGE, NULL,
+		 "1 if the zone was read in the last tick; else `reason` says why not." },
+	[INFO] = { "tallywatt_meter_info", TW_EXPO_INFO, NULL,
+		   "Whether a zone reports energy or power, the time that power "
+		   "averages, "
+		   "and the origin of power that the host has passed on." },
 };
 
-static const struct tw_expo_family zone_info = {
-	"tallywatt_meter_info", TW_EXPO_INFO, NULL,
-	"Whether a zone reports energy or power, the time that power averages, and the "
-	"origin of power that the host has passed on."
+#define LOST(name, help, member) \
+	TW_EXPO_ROW(name, TW_EXPO_COUNTER, NULL, help, struct tw_power_zone, member, 1)
+
+static const struct tw_expo_row lost[] = {
+	LOST("tallywatt_meter_wraps_total",
+	     "Wrap-arounds of energy counters at their range.", track.wraps),
+	LOST("tallywatt_meter_resets_total",
+	     "Resets of energy counters: the energy of that tick is lost.", track.resets),
+	LOST("tallywatt_meter_refused_total", "Readings rejected as impossible.",
+	     track.refused),
 };
 
 /* The labels of a zone: its meter, kind and name. */
@@ -56,45 +58,124 @@ static void label_zone(struct tw_labels *l, const struct tw_power_zone *z)
 	tw_labels_add(l, "source", z->source);
 }
 
-static void expose_energy(const struct tw_exposure *x, const struct tw_power_zone *z,
-			  size_t count)
+static void expose_energy(const struct tw_exposure *x, const struct tw_power_zone *z)
 {
-	tw_expo_family(x->e, &zone_energy);
-	for (size_t i = 0; i < count; i++) {
-		struct tw_labels l;
+	struct tw_labels l;
 
-		/* The sum of a zone's meters goes on where another meter takes over. */
-		if (!tw_exposure_believes(x, &z[i]) &&
-		    (!z[i].superseded || z[i].dynamic_uj + z[i].idle_uj == 0))
-			continue;
-		label_zone(&l, &z[i]);
-		tw_labels_add(&l, "mode", tw_mode_name(false));
-		tw_expo_sample(x->e, l.at, l.count, tw_joules(z[i].dynamic_uj));
-		l.at[l.count - 1].value = tw_mode_name(true);
-		tw_expo_sample(x->e, l.at, l.count, tw_joules(z[i].idle_uj));
+	/* The sum of a zone's meters goes on where another meter takes over. */
+	if (!tw_exposure_believes(x, z) &&
+	    (!z->superseded || z->dynamic_uj + z->idle_uj == 0))
+		return;
+	label_zone(&l, z);
+	tw_labels_add(&l, "mode", tw_mode_name(false));
+	tw_expo_sample(x->e, l.at, l.count, tw_joules(z->dynamic_uj));
+	l.at[l.count - 1].value = tw_mode_name(true);
+	tw_expo_sample(x->e, l.at, l.count, tw_joules(z->idle_uj));
+}
+
+/* Watts of a zone that was read. 0 means unknown, except for estimates. */
+static void expose_watts(const struct tw_exposure *x, const struct tw_power_zone *z,
+			 double watts)
+{
+	struct tw_labels l;
+
+	if (!z->told || !(watts > 0 || z->zone->estimated))
+		return;
+	label_zone(&l, z);
+	tw_expo_sample(x->e, l.at, l.count, watts);
+}
+
+static void expose_power(const struct tw_exposure *x, const struct tw_power_zone *z)
+{
+	expose_watts(x, z, z->power_w);
+}
+
+static void expose_idle(const struct tw_exposure *x, const struct tw_power_zone *z)
+{
+	expose_watts(x, z, z->idle_w);
+}
+
+static void expose_up(const struct tw_exposure *x, const struct tw_power_zone *z)
+{
+	struct tw_labels l;
+
+	label_zone(&l, z);
+	tw_labels_add(&l, "reason", z->why);
+	tw_expo_count(x->e, l.at, l.count, z->told);
+}
+
+/* window_seconds is "" if the meter does not report it. */
+static void expose_info(const struct tw_exposure *x, const struct tw_power_zone *z)
+{
+	const struct tw_zone *zone = z->zone;
+	struct tw_labels l;
+
+	label_zone(&l, z);
+	l.text[1][0] = '\0';
+	if (zone->window_ms != 0)
+		snprintf(l.text[1], sizeof(l.text[1]), "%g",
+			 (double)zone->window_ms / 1e3);
+	tw_labels_add(&l, "reports", zone->reports_power ? "power" : "energy");
+	tw_labels_add(&l, "window_seconds", l.text[1]);
+	if (zone->origin.source[0] != '\0') {
+		tw_labels_add(&l, "origin", zone->origin.source);
+		tw_labels_add(&l, "model", zone->origin.model);
+	}
+	tw_expo_count(x->e, l.at, l.count, 1);
+}
+
+static void expose_family(const struct tw_exposure *x, const struct tw_expo_family *f,
+			  void (*write)(const struct tw_exposure *x,
+					const struct tw_power_zone *z))
+{
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
+
+	tw_expo_family(x->e, f);
+	for (size_t i = 0; i < count; i++)
+		write(x, &z[i]);
+}
+
+static void expose_lost(const struct tw_exposure *x)
+{
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
+
+	for (size_t r = 0; r < TW_COUNT(lost); r++) {
+		tw_expo_family(x->e, &lost[r].family);
+		for (size_t i = 0; i < count; i++) {
+			struct tw_labels l;
+
+			label_zone(&l, &z[i]);
+			tw_expo_number(x->e, &lost[r], &l, &z[i]);
+		}
 	}
 }
 
-static double power_of(const struct tw_power_zone *z)
-{
-	return z->power_w;
-}
+/* ---- by kind of zone ---- */
 
-static double idle_of(const struct tw_power_zone *z)
-{
-	return z->idle_w;
-}
+enum { SUM, UNATTRIBUTED };
 
-/* Rules and queries select the zones of a sum by it: see docs/prometheus.md. */
-static void expose_sum(const struct tw_exposure *x)
-{
-	static const struct tw_expo_family family = {
-		"tallywatt_node_sum_info", TW_EXPO_INFO, NULL,
-		"Zones whose sum is the power of the machine and of workloads. They do "
-		"not overlap."
-	};
+static const struct tw_expo_family kinds[] = {
+	/* Rules and queries select the zones of a sum by it: see docs/prometheus.md. */
+	[SUM] = { "tallywatt_node_sum_info", TW_EXPO_INFO, NULL,
+		  "Zones whose sum is the power of the machine and of workloads. They do "
+		  "not overlap." },
+	[UNATTRIBUTED] = { "tallywatt_node_unattributed_joules", TW_EXPO_GAUGE, "joules",
+			   "Energy that is not attributed to a workload." },
+};
 
-	tw_expo_family(x->e, &family);
+static const struct tw_expo_row errors[] = {
+	TW_EXPO_ROW("tallywatt_collector_attribution_errors_total", TW_EXPO_COUNTER, NULL,
+		    "Attributions whose parts did not add up to the whole.",
+		    struct tw_attribution_stats, errors, 1),
+};
+
+static void expose_kinds(const struct tw_exposure *x)
+{
+	const struct tw_attribution_stats *s = tw_attribution_stats(x->c->attribution);
+
+	tw_expo_family(x->e, &kinds[SUM]);
 	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
 		const struct tw_expo_label l = {
 			"zone", tw_zone_kind_name((enum tw_zone_kind)kind)
@@ -103,108 +184,60 @@ static void expose_sum(const struct tw_exposure *x)
 		if ((x->sum >> kind & 1) != 0)
 			tw_expo_count(x->e, &l, 1, 1);
 	}
-}
+	tw_expo_numbers(x->e, errors, TW_COUNT(errors), s);
+	tw_expo_family(x->e, &kinds[UNATTRIBUTED]);
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+		const struct tw_expo_label l = {
+			"zone", tw_zone_kind_name((enum tw_zone_kind)kind)
+		};
 
-/* Watts of the zones that were read. 0 means unknown, except for estimates. */
-static void expose_watts(const struct tw_exposure *x, const struct tw_power_zone *z,
-			 size_t count, const struct tw_expo_family *family,
-			 double (*watts)(const struct tw_power_zone *))
-{
-	tw_expo_family(x->e, family);
-	for (size_t i = 0; i < count; i++) {
-		struct tw_labels l;
-
-		if (!z[i].told || !(watts(&z[i]) > 0 || z[i].zone->estimated))
-			continue;
-		label_zone(&l, &z[i]);
-		tw_expo_sample(x->e, l.at, l.count, watts(&z[i]));
+		if (tw_exposure_source(x, (enum tw_zone_kind)kind) != NULL)
+			tw_expo_sample(x->e, &l, 1,
+				       tw_joules(s->waiting.dynamic_uj[kind] +
+						 s->waiting.idle_uj[kind]));
 	}
 }
 
-/* window_seconds is "" if the meter does not report it. */
-static void expose_info(const struct tw_exposure *x, const struct tw_power_zone *z,
-			size_t count)
-{
-	tw_expo_family(x->e, &zone_info);
-	for (size_t i = 0; i < count; i++) {
-		const uint64_t ms = z[i].zone->window_ms;
-		struct tw_labels l;
+/* ---- the machine, and what the kernel counts ---- */
 
-		label_zone(&l, &z[i]);
-		l.text[1][0] = '\0';
-		if (ms != 0)
-			snprintf(l.text[1], sizeof(l.text[1]), "%g", (double)ms / 1e3);
-		tw_labels_add(&l, "reports",
-			      z[i].zone->reports_power ? "power" : "energy");
-		tw_labels_add(&l, "window_seconds", l.text[1]);
-		if (z[i].zone->origin.source[0] != '\0') {
-			tw_labels_add(&l, "origin", z[i].zone->origin.source);
-			tw_labels_add(&l, "model", z[i].zone->origin.model);
-		}
-		tw_expo_count(x->e, l.at, l.count, 1);
-	}
-}
+enum { SPEC, CPU_TIME, SOFTIRQS, FREQUENCY };
 
-static void expose_up(const struct tw_exposure *x, const struct tw_power_zone *z,
-		      size_t count)
-{
-	tw_expo_family(x->e, &zone_up);
-	for (size_t i = 0; i < count; i++) {
-		struct tw_labels l;
+static const struct tw_expo_family machine[] = {
+	[SPEC] = { "tallywatt_node_info", TW_EXPO_INFO, NULL,
+		   "Machine: memory in GiB, frequency in MHz." },
+	[CPU_TIME] = { "tallywatt_node_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
+		       "CPU time of the machine, by mode." },
+	[SOFTIRQS] = { "tallywatt_node_softirqs_total", TW_EXPO_COUNTER, NULL,
+		       "Softirqs, by vector." },
+	[FREQUENCY] = { "tallywatt_node_cpu_frequency_hertz", TW_EXPO_GAUGE, "hertz",
+			"Frequency of a CPU." },
+};
 
-		label_zone(&l, &z[i]);
-		tw_labels_add(&l, "reason", z[i].why);
-		tw_expo_count(x->e, l.at, l.count, z[i].told);
-	}
-	for (size_t f = 0; f < TW_COUNT(zone_lost); f++) {
-		tw_expo_family(x->e, &zone_lost[f]);
-		for (size_t i = 0; i < count; i++) {
-			const uint64_t value[] = { z[i].track.wraps, z[i].track.resets,
-						   z[i].track.refused };
-			struct tw_labels l;
+#define COUNT(name, help, member) \
+	TW_EXPO_ROW(name, TW_EXPO_COUNTER, NULL, help, struct tw_node_counts, member, 1)
 
-			label_zone(&l, &z[i]);
-			tw_expo_count(x->e, l.at, l.count, value[f]);
-		}
-	}
-}
-
-/* ---- what the kernel counts ---- */
+static const struct tw_expo_row counts[] = {
+	COUNT("tallywatt_node_context_switches_total", "Context switches.",
+	      context_switches),
+	COUNT("tallywatt_node_interrupts_total", "Interrupts.", interrupts),
+	COUNT("tallywatt_node_page_faults_total", "Page faults.", page_faults),
+};
 
 static void expose_counts(const struct tw_exposure *x)
 {
-	static const struct tw_expo_family cpu = { "tallywatt_node_cpu_seconds_total",
-						   TW_EXPO_COUNTER, "seconds",
-						   "CPU time of the machine, by mode." };
-	static const struct tw_expo_family counters[] = {
-		{ "tallywatt_node_context_switches_total", TW_EXPO_COUNTER, NULL,
-		  "Context switches." },
-		{ "tallywatt_node_interrupts_total", TW_EXPO_COUNTER, NULL,
-		  "Interrupts." },
-		{ "tallywatt_node_page_faults_total", TW_EXPO_COUNTER, NULL,
-		  "Page faults." },
-	};
-	static const struct tw_expo_family softirqs = { "tallywatt_node_softirqs_total",
-							TW_EXPO_COUNTER, NULL,
-							"Softirqs, by vector." };
 	const struct tw_node *n = &x->c->node;
-	const uint64_t value[] = { n->total.context_switches, n->total.interrupts,
-				   n->total.page_faults };
 
 	if (!n->there)
 		return;
-	tw_expo_family(x->e, &cpu);
+	tw_expo_family(x->e, &machine[CPU_TIME]);
 	for (int i = 0; i < TW_CPU_MODE_COUNT; i++) {
 		const struct tw_expo_label l = { "mode",
 						 tw_cpu_mode_name((enum tw_cpu_mode)i) };
 
 		tw_expo_sample(x->e, &l, 1, (double)n->total.cpu_ms[i] / 1e3);
 	}
-	for (size_t i = 0; i < TW_COUNT(counters); i++) {
-		tw_expo_family(x->e, &counters[i]);
-		tw_expo_count(x->e, NULL, 0, value[i]);
-	}
-	tw_expo_family(x->e, &softirqs);
+	tw_expo_numbers(x->e, counts, TW_COUNT(counts), &n->total);
+	tw_expo_family(x->e, &machine[SOFTIRQS]);
 	for (int i = 0; i < TW_SOFTIRQ_COUNT; i++) {
 		const struct tw_expo_label l = { "vector",
 						 tw_softirq_name((enum tw_softirq)i) };
@@ -215,15 +248,11 @@ static void expose_counts(const struct tw_exposure *x)
 
 static void expose_frequencies(const struct tw_exposure *x)
 {
-	static const struct tw_expo_family family = {
-		"tallywatt_node_cpu_frequency_hertz", TW_EXPO_GAUGE, "hertz",
-		"Frequency of a CPU."
-	};
 	const struct tw_node *n = &x->c->node;
 
 	if (n->frequencies == 0)
 		return;
-	tw_expo_family(x->e, &family);
+	tw_expo_family(x->e, &machine[FREQUENCY]);
 	for (size_t i = 0; i < n->frequencies; i++) {
 		char cpu[24];
 		const struct tw_expo_label l = { "cpu", cpu };
@@ -234,15 +263,9 @@ static void expose_frequencies(const struct tw_exposure *x)
 	}
 }
 
-/* ---- the machine ---- */
-
 /* Attributes that are not known have no label. */
 static void expose_spec(const struct tw_exposure *x)
 {
-	static const struct tw_expo_family family = {
-		"tallywatt_node_info", TW_EXPO_INFO, NULL,
-		"Machine: memory in GiB, frequency in MHz."
-	};
 	const struct tw_machine_spec *s = &x->c->spec;
 	const struct {
 		const char *name;
@@ -266,87 +289,57 @@ static void expose_spec(const struct tw_exposure *x)
 		if (figures[i].value != 0)
 			tw_labels_add(&l, figures[i].name, text[i]);
 	}
-	tw_expo_family(x->e, &family);
+	tw_expo_family(x->e, &machine[SPEC]);
 	tw_expo_sample(x->e, l.at, l.count, 1);
-}
-
-/* ---- attribution ---- */
-
-static void expose_attribution(const struct tw_exposure *x)
-{
-	static const struct tw_expo_family waiting = {
-		"tallywatt_node_unattributed_joules", TW_EXPO_GAUGE, "joules",
-		"Energy that is not attributed to a workload."
-	};
-	static const struct tw_expo_family errors = {
-		"tallywatt_collector_attribution_errors_total", TW_EXPO_COUNTER, NULL,
-		"Attributions whose parts did not add up to the whole."
-	};
-	const struct tw_attribution_stats *s = tw_attribution_stats(x->c->attribution);
-
-	tw_expo_family(x->e, &errors);
-	tw_expo_count(x->e, NULL, 0, s->errors);
-	tw_expo_family(x->e, &waiting);
-	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
-		const struct tw_expo_label l = {
-			"zone", tw_zone_kind_name((enum tw_zone_kind)kind)
-		};
-
-		if (tw_exposure_source(x, (enum tw_zone_kind)kind) != NULL)
-			tw_expo_sample(x->e, &l, 1,
-				       tw_joules(s->waiting.dynamic_uj[kind] +
-						 s->waiting.idle_uj[kind]));
-	}
 }
 
 /* ---- names ---- */
 
+static const struct tw_expo_family pods_up[] = {
+	{ "tallywatt_pod_names_up", TW_EXPO_GAUGE, NULL,
+	  "1 if the last request for pod names succeeded; else `reason` says why "
+	  "not." }
+};
+
+#define PODS(name, type, help, member) \
+	TW_EXPO_ROW(name, type, NULL, help, struct tw_pods_stats, member, 1)
+
+static const struct tw_expo_row pods[] = {
+	PODS("tallywatt_pod_names", TW_EXPO_GAUGE,
+	     "Containers and pods with known names.", known),
+	PODS("tallywatt_pod_names_answers_total", TW_EXPO_COUNTER,
+	     "Successful requests for pod names.", rounds),
+	PODS("tallywatt_pod_names_failures_total", TW_EXPO_COUNTER,
+	     "Failed requests for pod names.", failures),
+	PODS("tallywatt_pod_names_left_out_total", TW_EXPO_COUNTER,
+	     "Names dropped because the table was full.", left_out),
+};
+
 static void expose_pods(const struct tw_exposure *x)
 {
-	static const struct tw_expo_family up = {
-		"tallywatt_pod_names_up", TW_EXPO_GAUGE, NULL,
-		"1 if the last request for pod names succeeded; else `reason` says "
-		"why not."
-	};
-	static const struct tw_expo_family known = { "tallywatt_pod_names", TW_EXPO_GAUGE,
-						     NULL,
-						     "Containers and pods with known "
-						     "names." };
-	static const struct tw_expo_family counts[] = {
-		{ "tallywatt_pod_names_answers_total", TW_EXPO_COUNTER, NULL,
-		  "Successful requests for pod names." },
-		{ "tallywatt_pod_names_failures_total", TW_EXPO_COUNTER, NULL,
-		  "Failed requests for pod names." },
-		{ "tallywatt_pod_names_left_out_total", TW_EXPO_COUNTER, NULL,
-		  "Names dropped because the table was full." },
-	};
 	const struct tw_pods_stats *s = tw_pods_stats(x->c->pods);
 	const struct tw_expo_label reason = { "reason", s->why };
-	const uint64_t value[] = { s->rounds, s->failures, s->left_out };
 
-	tw_expo_family(x->e, &up);
+	tw_expo_family(x->e, pods_up);
 	tw_expo_count(x->e, &reason, 1, s->up);
-	tw_expo_family(x->e, &known);
-	tw_expo_count(x->e, NULL, 0, s->known);
-	for (size_t i = 0; i < TW_COUNT(counts); i++) {
-		tw_expo_family(x->e, &counts[i]);
-		tw_expo_count(x->e, NULL, 0, value[i]);
-	}
+	tw_expo_numbers(x->e, pods, TW_COUNT(pods), s);
 }
+
+/* ---- ---- */
 
 void tw_expose_node(const struct tw_exposure *x)
 {
 	size_t count;
-	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
 
+	(void)tw_power_zones(x->c->power, &count);
 	if (count > 0) {
-		expose_energy(x, z, count);
-		expose_watts(x, z, count, &zone_power, power_of);
-		expose_watts(x, z, count, &zone_idle, idle_of);
-		expose_up(x, z, count);
-		expose_info(x, z, count);
-		expose_sum(x);
-		expose_attribution(x);
+		expose_family(x, &zones[ENERGY], expose_energy);
+		expose_family(x, &zones[POWER], expose_power);
+		expose_family(x, &zones[IDLE_POWER], expose_idle);
+		expose_family(x, &zones[UP], expose_up);
+		expose_lost(x);
+		expose_family(x, &zones[INFO], expose_info);
+		expose_kinds(x);
 	}
 	expose_spec(x);
 	expose_counts(x);
@@ -354,3 +347,9 @@ void tw_expose_node(const struct tw_exposure *x)
 	if (x->c->pods != NULL)
 		expose_pods(x);
 }
+
+const struct tw_expo_table tw_node_families[] = {
+	TW_EXPO_TABLE(zones),   TW_EXPO_TABLE(lost),    TW_EXPO_TABLE(kinds),
+	TW_EXPO_TABLE(errors),  TW_EXPO_TABLE(machine), TW_EXPO_TABLE(counts),
+	TW_EXPO_TABLE(pods_up), TW_EXPO_TABLE(pods),    { .first = NULL },
+};

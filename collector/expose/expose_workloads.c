@@ -3,110 +3,99 @@
 #include "collector/expose/expose.h"
 #include "collector/workloads/workload.h"
 
-#define COUNTER(level, name, text)                                                \
-	{                                                                         \
-		"tallywatt_" level "_" name "_total", TW_EXPO_COUNTER, NULL, text \
-	}
-#define SOFTIRQS(level, vector, what)      \
-	COUNTER(level, vector "_softirqs", \
-		"Softirqs " vector " that ran during " what ".")
-#define FAMILIES(level, what)                                                            \
-	{                                                                                \
-		{ "tallywatt_" level "_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",   \
-		  "CPU time of " what "." },                                             \
-			{ "tallywatt_" level "_energy_joules_total", TW_EXPO_COUNTER,    \
-			  "joules", "Energy of " what ", by zone and mode." },           \
-		{                                                                        \
-			[TW_COUNTER_CYCLES] =                                            \
-				COUNTER(level, "cpu_cycles", "CPU cycles of " what "."), \
-			[TW_COUNTER_REF_CYCLES] = COUNTER(level, "cpu_reference_cycles", \
-							  "CPU cycles of " what          \
-							  ", at the reference clock."),  \
-			[TW_COUNTER_INSTRUCTIONS] = COUNTER(                             \
-				level, "cpu_instructions", "Instructions of " what "."), \
-			[TW_COUNTER_CACHE_MISSES] =                                      \
-				COUNTER(level, "cache_misses",                           \
-					"Misses of the last level cache by " what "."),  \
-			[TW_COUNTER_PAGE_CACHE_HITS] = COUNTER(                          \
-				level, "page_cache_hits",                                \
-				"Pages read from the page cache or written by " what     \
-				"."),                                                    \
-			[TW_COUNTER_NET_TX_SOFTIRQS] = SOFTIRQS(level, "net_tx", what),  \
-			[TW_COUNTER_NET_RX_SOFTIRQS] = SOFTIRQS(level, "net_rx", what),  \
-			[TW_COUNTER_BLOCK_SOFTIRQS] = SOFTIRQS(level, "block", what),    \
-		}                                                                        \
-	}
-
-static const struct {
-	struct tw_expo_family cpu, energy, counter[TW_COUNTER_COUNT];
-} families[TW_LEVEL_COUNT] = {
-	[TW_LEVEL_PROCESS] = FAMILIES("process", "a process, its threads together"),
-	[TW_LEVEL_CGROUP] = FAMILIES("cgroup", "a cgroup, without those below it"),
-	[TW_LEVEL_CONTAINER] = FAMILIES("container", "a container"),
-	[TW_LEVEL_POD] = FAMILIES("pod", "the containers of a pod"),
-	[TW_LEVEL_VM] = FAMILIES("vm", "a virtual machine, on its host"),
-	[TW_LEVEL_JOB] = FAMILIES("job", "a Slurm job, on this node"),
-	[TW_LEVEL_STEP] = FAMILIES("step", "a step of a Slurm job, on this node"),
+static const struct tw_expo_level levels[TW_LEVEL_COUNT] = {
+	[TW_LEVEL_PROCESS] = { "process", "a process, its threads together" },
+	[TW_LEVEL_CGROUP] = { "cgroup", "a cgroup, without those below it" },
+	[TW_LEVEL_CONTAINER] = { "container", "a container" },
+	[TW_LEVEL_POD] = { "pod", "the containers of a pod" },
+	[TW_LEVEL_VM] = { "vm", "a virtual machine, on its host" },
+	[TW_LEVEL_JOB] = { "job", "a Slurm job, on this node" },
+	[TW_LEVEL_STEP] = { "step", "a step of a Slurm job, on this node" },
 };
 
-static void expose_cpu(const struct tw_exposure *x, const struct tw_shown *s,
-		       enum tw_level level)
-{
-	tw_expo_family(x->e, &families[level].cpu);
-	for (size_t i = 0; i < s->count; i++)
-		tw_shown_sample(x, s, i, NULL, tw_own_cpu_ns(s->of[i].w), 9);
-}
+enum { CPU = TW_COUNTER_COUNT, ENERGY };
 
-/* Counters of this machine. A missing counter is absent, not 0. */
-static void expose_counters(const struct tw_exposure *x, const struct tw_shown *s,
-			    enum tw_level level)
-{
-	for (int counter = 0; counter < TW_COUNTER_COUNT; counter++) {
-		if (!tw_workloads_counts(x->c->workloads, (enum tw_counter)counter))
-			continue;
-		tw_expo_family(x->e, &families[level].counter[counter]);
-		for (size_t i = 0; i < s->count; i++)
-			tw_shown_sample(x, s, i, NULL, tw_own_count(s->of[i].w, counter),
-					0);
+#define COUNTER(name, help)                                               \
+	{                                                                 \
+		"tallywatt_*_" name "_total", TW_EXPO_COUNTER, NULL, help \
 	}
-}
+
+static const struct tw_expo_family families[] = {
+	[TW_COUNTER_CYCLES] = COUNTER("cpu_cycles", "CPU cycles of *."),
+	[TW_COUNTER_REF_CYCLES] = COUNTER("cpu_reference_cycles",
+					  "CPU cycles of *, at the reference clock."),
+	[TW_COUNTER_INSTRUCTIONS] = COUNTER("cpu_instructions", "Instructions of *."),
+	[TW_COUNTER_CACHE_MISSES] =
+		COUNTER("cache_misses", "Misses of the last level cache by *."),
+	[TW_COUNTER_PAGE_CACHE_HITS] = COUNTER(
+		"page_cache_hits", "Pages read from the page cache or written by *."),
+	[TW_COUNTER_NET_TX_SOFTIRQS] =
+		COUNTER("net_tx_softirqs", "Softirqs net_tx that ran during *."),
+	[TW_COUNTER_NET_RX_SOFTIRQS] =
+		COUNTER("net_rx_softirqs", "Softirqs net_rx that ran during *."),
+	[TW_COUNTER_BLOCK_SOFTIRQS] =
+		COUNTER("block_softirqs", "Softirqs block that ran during *."),
+	[CPU] = { "tallywatt_*_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
+		  "CPU time of *." },
+	[ENERGY] = { "tallywatt_*_energy_joules_total", TW_EXPO_COUNTER, "joules",
+		     "Energy of *, by zone and mode." },
+};
+
+const struct tw_expo_table tw_workload_families[] = {
+	TW_EXPO_TABLE_OF(families, levels, TW_LEVEL_COUNT),
+	{ .first = NULL },
+};
 
 /*
- * Energy of one kind and mode, for workloads with energy of that kind: both modes are
- * written, so that they add up to the total.
+ * For workloads with energy of the kind: both modes are written, so that they add up to
+ * the total.
  */
-static void expose_kind(const struct tw_exposure *x, const struct tw_shown *s,
-			enum tw_zone_kind kind, bool idle, const char *source)
+static bool energy_of(const struct tw_figure *f, const struct tw_exposure *x,
+		      const struct tw_shown_one *one, uint64_t *out)
 {
-	const struct tw_expo_label labels[] = { { "zone", tw_zone_kind_name(kind) },
-						{ "mode", tw_mode_name(idle) },
-						{ "source", source } };
-	struct tw_buf b = { 0 };
-	const struct tw_expo_text more = tw_shown_text(x, &b, labels, 3);
+	const struct tw_charge *c = &one->w->charged;
 
-	for (size_t i = 0; i < s->count; i++) {
-		const struct tw_charge *c = &s->of[i].w->charged;
-
-		if (c->dynamic_uj[kind] != 0 || c->idle_uj[kind] != 0)
-			tw_shown_sample(x, s, i, &more, tw_own_uj(s->of[i].w, kind, idle),
-					6);
-	}
-	tw_buf_clear(&b);
+	return (c->dynamic_uj[f->kind] != 0 || c->idle_uj[f->kind] != 0) &&
+	       tw_figure_uj(f, x, one, out);
 }
 
-static void expose_energy(const struct tw_exposure *x, const struct tw_shown *s,
-			  enum tw_level level)
+static void expose_energy(const struct tw_exposure *x, const struct tw_shown *s)
 {
-	tw_expo_family(x->e, &families[level].energy);
-	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++) {
-		const enum tw_zone_kind kind = (enum tw_zone_kind)i;
-		const char *source = tw_exposure_source(x, kind);
+	for (int i = 0; i < TW_ZONE_KIND_COUNT * 2; i++) {
+		const struct tw_figure f = { .of = energy_of,
+					     .decimals = 6,
+					     .kind = (enum tw_zone_kind)(i / 2),
+					     .idle = i % 2 != 0 };
+		const char *source = tw_exposure_source(x, f.kind);
+		struct tw_labels l = { .count = 0 };
 
 		if (source == NULL)
 			continue;
-		expose_kind(x, s, kind, false, source);
-		expose_kind(x, s, kind, true, source);
+		tw_labels_add(&l, "zone", tw_zone_kind_name(f.kind));
+		tw_labels_add(&l, "mode", tw_mode_name(f.idle));
+		tw_labels_add(&l, "source", source);
+		tw_shown_samples(x, s, &l, NULL, &f);
 	}
+}
+
+/* A missing counter is absent, not 0. */
+static void expose_level(const struct tw_exposure *x, const struct tw_shown *s,
+			 const struct tw_expo_level *level)
+{
+	struct tw_figure f = { .of = tw_figure_cpu_ns, .decimals = 9 };
+
+	tw_expo_family_of(x->e, &families[CPU], level);
+	tw_shown_samples(x, s, NULL, NULL, &f);
+	for (int i = 0; i < TW_COUNTER_COUNT; i++) {
+		f = (struct tw_figure){ .of = tw_figure_count,
+					.counter = (enum tw_counter)i };
+		if (!tw_workloads_counts(x->c->workloads, f.counter))
+			continue;
+		tw_expo_family_of(x->e, &families[i], level);
+		tw_shown_samples(x, s, NULL, NULL, &f);
+	}
+	tw_expo_family_of(x->e, &families[ENERGY], level);
+	expose_energy(x, s);
 }
 
 /* Nodes without jobs have no series of all that is in no job. */
@@ -128,9 +117,7 @@ void tw_expose_workloads(const struct tw_exposure *x)
 		if (has_other(x, level))
 			tw_shown_add(&s, x, tw_workloads_other(x->c->workloads, level),
 				     tw_labels_of);
-		expose_cpu(x, &s, level);
-		expose_counters(x, &s, level);
-		expose_energy(x, &s, level);
+		expose_level(x, &s, &levels[level]);
 		tw_shown_release(&s);
 	}
 }

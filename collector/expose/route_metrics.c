@@ -13,69 +13,85 @@
 
 /* ---- the collector itself ---- */
 
-static const struct tw_expo_family own_info = {
-	.name = "tallywatt_collector_info",
-	.type = TW_EXPO_INFO,
-	.help = "Sources of tasks and cgroups.",
+static const struct tw_expo_family own_info[] = {
+	{ "tallywatt_collector_info", TW_EXPO_INFO, NULL,
+	  "Sources of tasks and cgroups." },
 };
 
-/* Metrics without labels: of any collector, and of one with a local machine. */
-static const struct tw_expo_family own[] = {
-	{ "tallywatt_collector_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
-	  "CPU time of the collector." },
-	{ "tallywatt_collector_tick_cpu_seconds", TW_EXPO_GAUGE, "seconds",
-	  "CPU time of the last tick." },
-	{ "tallywatt_collector_tick_lag_seconds", TW_EXPO_GAUGE, "seconds",
-	  "Delay of the last tick." },
-	{ "tallywatt_collector_tick_time_seconds", TW_EXPO_GAUGE, "seconds",
-	  "Start of the last tick, in seconds since boot." },
-	{ "tallywatt_collector_ticks_total", TW_EXPO_COUNTER, NULL, "Ticks." },
-	{ "tallywatt_collector_ticks_missed_total", TW_EXPO_COUNTER, NULL,
-	  "Ticks skipped because an earlier tick took too long." },
-	{ "tallywatt_collector_ticks_failed_total", TW_EXPO_COUNTER, NULL,
-	  "Ticks that could not read the tasks." },
+#define ROW(name, type, unit, help, object, member, per) \
+	TW_EXPO_ROW("tallywatt_collector_" name, type, unit, help, object, member, per)
+
+static const struct tw_expo_row own[] = {
+	ROW("cpu_seconds_total", TW_EXPO_COUNTER, "seconds", "CPU time of the collector.",
+	    struct tw_collector, stats.cpu_ns, 1e9),
+	ROW("tick_cpu_seconds", TW_EXPO_GAUGE, "seconds", "CPU time of the last tick.",
+	    struct tw_collector, stats.tick_cpu_ns, 1e9),
+	ROW("tick_lag_seconds", TW_EXPO_GAUGE, "seconds", "Delay of the last tick.",
+	    struct tw_collector, stats.lag_ns, 1e9),
+	ROW("tick_time_seconds", TW_EXPO_GAUGE, "seconds",
+	    "Start of the last tick, in seconds since boot.", struct tw_collector, now_ns,
+	    1e9),
+	ROW("ticks_total", TW_EXPO_COUNTER, NULL, "Ticks.", struct tw_collector,
+	    stats.ticks, 1),
+	ROW("ticks_missed_total", TW_EXPO_COUNTER, NULL,
+	    "Ticks skipped because an earlier tick took too long.", struct tw_collector,
+	    stats.missed, 1),
+	ROW("ticks_failed_total", TW_EXPO_COUNTER, NULL,
+	    "Ticks that could not read the tasks.", struct tw_collector, stats.failed, 1),
 };
 
-static const struct tw_expo_family local[] = {
-	{ "tallywatt_collector_processes_lost_total", TW_EXPO_COUNTER, NULL,
-	  "Exited processes of which only the cgroup is known." },
-	{ "tallywatt_collector_processes_folded_total", TW_EXPO_COUNTER, NULL,
-	  "Exited processes merged into their cgroup before a scrape." },
-	{ "tallywatt_collector_unseen_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
-	  "CPU time of which only the cgroup is known; only with tasks from /proc." },
-	{ "tallywatt_collector_processes_unreadable_total", TW_EXPO_COUNTER, NULL,
-	  "Processes that could not be read: permission denied." },
-	{ "tallywatt_collector_events_untold_total", TW_EXPO_COUNTER, NULL,
-	  "Moves and new cgroups lost because the event buffer was full." },
-	{ "tallywatt_collector_events_dropped_total", TW_EXPO_COUNTER, NULL,
-	  "Events dropped because memory was short." },
-	{ "tallywatt_collector_counts_failed_total", TW_EXPO_COUNTER, NULL,
-	  "Failed reads of hardware counters." },
-	{ "tallywatt_collector_counts_lost_total", TW_EXPO_COUNTER, NULL,
-	  "Context switches whose counter values were lost because the map was full." },
-	{ "tallywatt_collector_traces_lost_total", TW_EXPO_COUNTER, NULL,
-	  "Traced events lost because the map was full." },
+/* Of a collector with a local machine. */
+static const struct tw_expo_row local[] = {
+	ROW("processes_lost_total", TW_EXPO_COUNTER, NULL,
+	    "Exited processes of which only the cgroup is known.",
+	    struct tw_workloads_stats, tasks.lost, 1),
+	ROW("processes_folded_total", TW_EXPO_COUNTER, NULL,
+	    "Exited processes merged into their cgroup before a scrape.",
+	    struct tw_workloads_stats, folded, 1),
+	ROW("unseen_cpu_seconds_total", TW_EXPO_COUNTER, "seconds",
+	    "CPU time of which only the cgroup is known; only with tasks from /proc.",
+	    struct tw_workloads_stats, unseen_ns, 1e9),
+	ROW("processes_unreadable_total", TW_EXPO_COUNTER, NULL,
+	    "Processes that could not be read: permission denied.",
+	    struct tw_workloads_stats, tasks.unreadable, 1),
+	ROW("events_untold_total", TW_EXPO_COUNTER, NULL,
+	    "Moves and new cgroups lost because the event buffer was full.",
+	    struct tw_workloads_stats, tasks.untold, 1),
+	ROW("events_dropped_total", TW_EXPO_COUNTER, NULL,
+	    "Events dropped because memory was short.", struct tw_workloads_stats,
+	    dropped, 1),
+	ROW("counts_failed_total", TW_EXPO_COUNTER, NULL,
+	    "Failed reads of hardware counters.", struct tw_workloads_stats,
+	    counter_reads_failed, 1),
+	ROW("counts_lost_total", TW_EXPO_COUNTER, NULL,
+	    "Context switches whose counter values were lost because the map was full.",
+	    struct tw_workloads_stats, counts_lost, 1),
+	ROW("traces_lost_total", TW_EXPO_COUNTER, NULL,
+	    "Traced events lost because the map was full.", struct tw_workloads_stats,
+	    traces_lost, 1),
 };
 
-static void write_families(struct tw_expo *e, const struct tw_expo_family *f,
-			   const double *value, size_t count)
+static const struct tw_expo_table own_families[] = {
+	TW_EXPO_TABLE(own_info),
+	TW_EXPO_TABLE(own),
+	TW_EXPO_TABLE(local),
+	{ .first = NULL },
+};
+
+void tw_collector_list_metrics(struct tw_buf *out)
 {
-	for (size_t i = 0; i < count; i++) {
-		tw_expo_family(e, &f[i]);
-		tw_expo_sample(e, NULL, 0, value[i]);
-	}
-}
-
-static void write_own(struct tw_expo *e, const struct tw_collector *c)
-{
-	const double value[TW_COUNT(own)] = {
-		tw_seconds(c->stats.cpu_ns), tw_seconds(c->stats.tick_cpu_ns),
-		tw_seconds(c->stats.lag_ns), tw_seconds(c->now_ns),
-		(double)c->stats.ticks,      (double)c->stats.missed,
-		(double)c->stats.failed,
+	static const struct tw_expo_table *const all[] = {
+		own_families,
+		tw_node_families,
+		tw_estimate_families,
+		tw_workload_families,
+		tw_agent_families,
+		tw_kepler_families,
+		tw_kepler_legacy_families,
 	};
 
-	write_families(e, own, value, TW_COUNT(own));
+	for (size_t i = 0; i < TW_COUNT(all); i++)
+		tw_expo_list(out, all[i]);
 }
 
 static void write_local(struct tw_expo *e, const struct tw_collector *c)
@@ -87,17 +103,9 @@ static void write_local(struct tw_expo *e, const struct tw_collector *c)
 	struct tw_workloads_stats w;
 
 	tw_workloads_stats(c->workloads, &w);
-	const double value[TW_COUNT(local)] = {
-		(double)w.tasks.lost,           (double)w.folded,
-		tw_seconds(w.unseen_ns),        (double)w.tasks.unreadable,
-		(double)w.tasks.untold,         (double)w.dropped,
-		(double)w.counter_reads_failed, (double)w.counts_lost,
-		(double)w.traces_lost,
-	};
-
-	tw_expo_family(e, &own_info);
+	tw_expo_family(e, own_info);
 	tw_expo_count(e, labels, TW_COUNT(labels), 1);
-	write_families(e, local, value, TW_COUNT(local));
+	tw_expo_numbers(e, local, TW_COUNT(local), &w);
 }
 
 static void drain(void *arg)
@@ -130,7 +138,7 @@ static void write_metrics(void *arg, struct tw_text_out *o)
 	m->expo.out = &o->buf;
 	m->expo.drain = drain;
 	m->expo.drain_arg = o;
-	write_own(&m->expo, m->c);
+	tw_expo_numbers(&m->expo, own, TW_COUNT(own), m->c);
 	if (m->c->workloads != NULL)
 		write_machine(&m->expo, &m->exposure);
 	if (m->c->agents != NULL)

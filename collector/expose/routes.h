@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+struct tw_buf;
+
 extern const struct tw_http_route tw_route_collector_agents;
 extern const struct tw_http_route tw_route_collector_healthz;
 extern const struct tw_http_route tw_route_collector_history;
@@ -21,6 +23,9 @@ extern const struct tw_http_route tw_route_collector_power;
 
 /* All routes, sorted by path. */
 const struct tw_http_route *const *tw_collector_routes(size_t *count);
+
+/* For --list-metrics. */
+void tw_collector_list_metrics(struct tw_buf *out);
 
 /* Read a query argument that counts. *out is unchanged if it is absent. */
 int tw_query_count(const struct tw_http_request *q, const char *name, uint64_t *out,

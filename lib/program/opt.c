@@ -302,6 +302,7 @@ enum {
 	OPT_CONFIG = 256,
 	OPT_PRINT_CONFIG,
 	OPT_CHECK_CONFIG,
+	OPT_LIST_METRICS,
 	OPT_FIRST, /* plus the index in the table */
 };
 
@@ -309,7 +310,7 @@ enum {
 struct line {
 	const char **flag; /* text by index in the table; NULL: not given */
 	const char *config;
-	bool help, version, print_config, check_config;
+	bool help, version, print_config, check_config, list_metrics;
 };
 
 static const struct option common[] = {
@@ -319,13 +320,15 @@ static const struct option common[] = {
 	{ "print-config", no_argument, NULL, OPT_PRINT_CONFIG },
 	{ "check-config", no_argument, NULL, OPT_CHECK_CONFIG },
 };
+static const struct option list_metrics = { "list-metrics", no_argument, NULL,
+					    OPT_LIST_METRICS };
 
 #define COMMON (TW_COUNT(common))
 
 /* The table for getopt_long(); free() it. */
 static struct option *long_options(const struct tw_opts *o)
 {
-	struct option *all = calloc(o->count + COMMON + 1, sizeof(*all));
+	struct option *all = calloc(o->count + COMMON + 2, sizeof(*all));
 
 	if (all == NULL)
 		return NULL;
@@ -338,6 +341,8 @@ static struct option *long_options(const struct tw_opts *o)
 							   : required_argument;
 		x->val = OPT_FIRST + (int)i;
 	}
+	if (o->list_metrics != NULL)
+		all[COMMON + o->count] = list_metrics;
 	return all;
 }
 
@@ -448,6 +453,9 @@ static int read_line(const struct tw_opts *o, const struct option *all,
 		case OPT_CHECK_CONFIG:
 			l->check_config = true;
 			break;
+		case OPT_LIST_METRICS:
+			l->list_metrics = true;
+			break;
 		default:
 			at = c < OPT_FIRST ? find_letter(o, c) : c - OPT_FIRST;
 			if (at < 0)
@@ -495,6 +503,10 @@ static void print_help(const struct tw_opts *o)
 		{ .name = "help", .help = "print this help and exit; also -h" },
 		{ .name = "version", .help = "print versions and exit; also -V" },
 	};
+	static const struct tw_opt metrics = {
+		.name = "list-metrics",
+		.help = "print name, type, unit and help of each metric and exit",
+	};
 	int width = (int)strlen("--print-config");
 
 	for (size_t i = 0; i < o->count; i++) {
@@ -507,9 +519,28 @@ static void print_help(const struct tw_opts *o)
 	       o->summary);
 	for (size_t i = 0; i < o->count; i++)
 		print_option(width, &o->opt[i]);
+	if (o->list_metrics != NULL)
+		print_option(width, &metrics);
 	for (size_t i = 0; i < TW_COUNT(always); i++)
 		print_option(width, &always[i]);
 	puts("\nPrecedence: flag, environment variable, configuration file, [default].");
+}
+
+static int print_metrics(const struct tw_opts *o, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	o->list_metrics(&b);
+	if (tw_buf_failed(&b)) {
+		tw_fail(err, TW_NOMEM, "list of metrics");
+		goto out;
+	}
+	fwrite(b.data, 1, b.len, stdout);
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	return rc;
 }
 
 /* Set an option from the source of the highest precedence. */
@@ -572,7 +603,7 @@ int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 	}
 	if (read_line(o, all, short_ones, argc, argv, config, &l, err) < 0)
 		goto out;
-	if (!l.help && !l.version) {
+	if (!l.help && !l.version && !l.list_metrics) {
 		if (apply_settings(o, &l, config, err) < 0)
 			goto out;
 		if (o->operands == NULL && optind < argc) {
@@ -586,6 +617,8 @@ int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 		print_help(o);
 	else if (l.version)
 		tw_version_print(o->program);
+	else if (l.list_metrics && print_metrics(o, err) < 0)
+		goto out;
 	for (size_t i = 0; l.print_config && !l.help && !l.version && i < o->count; i++)
 		if (print_setting(&o->opt[i], config, err) < 0)
 			goto out;
@@ -593,8 +626,10 @@ int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 		tw_fail(err, TW_IO, "cannot write to stdout");
 		goto out;
 	}
-	*action = l.help || l.version || l.print_config || l.check_config ? TW_OPTS_EXIT
-									  : TW_OPTS_RUN;
+	*action =
+		l.help || l.version || l.print_config || l.check_config || l.list_metrics
+			? TW_OPTS_EXIT
+			: TW_OPTS_RUN;
 	*rest = optind;
 	rc = 0;
 out:

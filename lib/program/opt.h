@@ -12,7 +12,7 @@
  * with '#' are skipped.
  *
  * Every program also has --help, --version, --config FILE, --print-config and
- * --check-config; they need no entry.
+ * --check-config, and a program with metrics --list-metrics; they need no entry.
  */
 
 #include "lib/core/strs.h"
@@ -64,12 +64,13 @@ struct tw_opts {
 	const char *summary;  /* one line */
 	const struct tw_opt *opt;
 	size_t count;
+	void (*list_metrics)(struct tw_buf *out); /* NULL: no --list-metrics */
 };
 
 /* Action for main() after tw_opts_parse(). */
 enum tw_opts_action {
 	TW_OPTS_RUN,
-	TW_OPTS_EXIT, /* --help, --version, --print-config, --check-config: exit 0 */
+	TW_OPTS_EXIT, /* --help, --version, --print-config and the like: exit 0 */
 };
 
 /*

@@ -8,7 +8,9 @@ Names of registered trainers, isolators and predictors need a section of their o
 energy sources, features and feature groups a word. Links
 between pages lead to a file, and to a heading of it. Every
 option that a program's --help prints must be in its page below docs/ and in its man page, as
-it is installed; of `tallywatt`, those of each command. Every route needs a mention in its program's page.
+it is installed; of `tallywatt`, those of each command. Every metric that a program's
+--list-metrics prints must be in a table of its page, and the tables name no others. Every route
+needs a mention in its program's page.
 TW_BIN is where the programs are.
 """
 import glob
@@ -37,6 +39,14 @@ ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/*.c", "docs/tw-trainer.
 NAME = re.compile(r'^\s*\.name = "([^"]+)"', re.MULTILINE)
 ROUTE = re.compile(r'^\s*\.path = "(/[^"]*)"', re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
+# A metric in a row of a table: `tw_{models,pipelines}_total{label}`.
+METRIC = re.compile(r"`((?:tallywatt|tw|kepler)_[\w{},.]+)`")
+LABELS = re.compile(r"(?<!_)\{[^}]*\}$")
+PLACEHOLDERS = {
+    "LEVEL": "process cgroup container pod vm job step".split(),
+    "SUM": ["", "node_", "namespace_", "pod_", "container_", "vm_", "job_"],
+    "ZONE": "package core uncore dram other platform gpu".split(),
+}
 LINK = re.compile(r"\]\((?![a-z]+:)([^()\s#]*)#?([^()\s]*)\)")
 COMMAND = re.compile(r"^  ([a-z][a-z-]*)  +\S", re.MULTILINE)
 
@@ -145,6 +155,35 @@ def check_options(program):
                 yield f"{page}: no word of {option} ({where})"
 
 
+def spelled_out(name):
+    """The names that one with alternatives stands for: a_{b,c}_LEVEL."""
+    found = re.search(r"\{([^}]*)\}|" + "|".join(PLACEHOLDERS), name)
+    if not found:
+        return [name]
+    words = PLACEHOLDERS.get(found[0]) or found[1].split(",")
+    return [full for word in words
+            for full in spelled_out(name[:found.start()] + word + name[found.end():])]
+
+
+def metrics_in(text):
+    """The metrics in the tables of a page."""
+    rows = "\n".join(line for line in text.splitlines() if line.startswith("|"))
+    return {full for name in METRIC.findall(rows) for full in spelled_out(LABELS.sub("", name))}
+
+
+def check_metrics(program):
+    """The metrics of a program, if it has any, and those of its page are the same."""
+    if "--list-metrics" not in help_of(program):
+        return
+    page = f"docs/{program}.md"
+    told = metrics_in(read(page))
+    known = {line.split("\t")[0] for line in run(program, "--list-metrics").stdout.decode().splitlines()}
+    for name in sorted(known - told):
+        yield f"{page}: no row of the metric {name}"
+    for name in sorted(told - known):
+        yield f"{page}: {program} has no metric {name}"
+
+
 def check_samples(program):
     """The sample configuration must be one that the program takes."""
     sample = f"etc/tallywatt/{program}.conf"
@@ -158,7 +197,7 @@ def check_samples(program):
 def main(programs):
     errors = [*check_names(), *check_tables(), *check_routes(), *check_links()]
     for program in programs:
-        errors += [*check_options(program), *check_samples(program)]
+        errors += [*check_options(program), *check_metrics(program), *check_samples(program)]
     for line in dict.fromkeys(errors):
         print(line, file=sys.stderr)
     return 1 if errors else 0

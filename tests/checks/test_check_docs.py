@@ -75,6 +75,26 @@ class CheckDocs(unittest.TestCase):
         self.write("bin/man/tw-x.1", "\\-\\-listen \\-\\-help\n")
         self.assertEqual(list(check_docs.check_options("tw-x")), [])
 
+    def test_the_metrics_of_a_page_are_those_of_its_program(self):
+        listed = "".join(f"tw_{name}\\tgauge\\t-\\tHelp.\\n" for name in (
+            "models", "reads_total", "node_watts", "pod_watts", "vm_watts", "job_watts"))
+        self.write("bin/tw-x", "#!/bin/sh\n[ $1 = --help ] && echo ' --list-metrics' && exit\n"
+                               f"printf '{listed}'\n")
+        rows = ["| `tw_models` | models |", "| `tw_reads_total{result}` | reads |",
+                "| `tw_{node,pod}_watts`, `tw_{vm,job}_watts{zone}` | power |"]
+        self.write("docs/tw-x.md", "\n".join(rows))
+        self.assertEqual(list(check_docs.check_metrics("tw-x")), [])
+        self.write("docs/tw-x.md", "`tw_models`\n" + rows[2] + "\n| `tw_LEVEL_rows` | of each |")
+        self.assertEqual(list(check_docs.check_metrics("tw-x")),
+                         ["docs/tw-x.md: no row of the metric tw_models",
+                          "docs/tw-x.md: no row of the metric tw_reads_total",
+                          *(f"docs/tw-x.md: tw-x has no metric tw_{level}_rows" for level in
+                            ("cgroup", "container", "job", "pod", "process", "step", "vm"))])
+
+    def test_a_program_without_metrics_has_no_table(self):
+        self.write("docs/tw-x.md", "| `tw_models` | models |")
+        self.assertEqual(list(check_docs.check_metrics("tw-x")), [])
+
     def test_a_longer_option_does_not_stand_for_a_shorter(self):
         self.write("docs/tw-x.md", "`--listen-more` `--help`\n")
         self.write("bin/man/tw-x.1", "--listen --help\n")

@@ -88,105 +88,64 @@ void tw_online_metrics_health(struct tw_online_metrics *m, struct tw_buf *out)
 
 /* ---- exposition ---- */
 
-#define GAUGE(field, metric_name, metric_unit, text)          \
-	static const struct tw_expo_family field##_family = { \
-		.name = "tw_trainer_online_" metric_name,     \
-		.type = TW_EXPO_GAUGE,                        \
-		.unit = metric_unit,                          \
-		.help = text,                                 \
-	};                                                    \
-	static double field##_of(const struct tw_online_figures *f)
+enum { POLLS, ROWS, VERDICTS };
 
-GAUGE(live, "live_error_watts", "watts",
-      "Mean absolute error of the serving model on the last five intervals.")
-{
-	return f->live_w;
-}
-
-GAUGE(bias, "live_bias_watts", "watts",
-      "Mean of predicted minus measured power on the last five intervals.")
-{
-	return f->bias_w;
-}
-
-GAUGE(expected, "expected_error_watts", "watts",
-      "Error of the serving model on held-out samples when it was trained.")
-{
-	return f->expected_w;
-}
-
-GAUGE(previous, "previous_error_watts", "watts",
-      "Error of the previous version of the model on the last five intervals.")
-{
-	return f->previous_w;
-}
-
-GAUGE(drift, "drift_ratio", "ratio", "Live error divided by the expected error.")
-{
-	return f->drift;
-}
-
-GAUGE(drifting, "drifting", NULL, "1 while the serving model drifts, else 0.")
-{
-	return f->serving ? f->drifting : NAN;
-}
-
-GAUGE(published, "published_timestamp_seconds", "seconds",
-      "Time of the last samples when the serving model was published here.")
-{
-	return f->published_ms != 0 ? (double)f->published_ms / 1e3 : NAN;
-}
-
-GAUGE(segments, "window_segments", NULL, "Segments in the window.")
-{
-	return (double)f->segments;
-}
-
-GAUGE(bytes, "window_bytes", "bytes", "Size of the window in the store.")
-{
-	return (double)f->bytes;
-}
-
-static const struct {
-	const struct tw_expo_family *family;
-	double (*value)(const struct tw_online_figures *f);
-} gauges[] = {
-	{ &live_family, live_of },           { &bias_family, bias_of },
-	{ &expected_family, expected_of },   { &previous_family, previous_of },
-	{ &drift_family, drift_of },         { &drifting_family, drifting_of },
-	{ &published_family, published_of }, { &segments_family, segments_of },
-	{ &bytes_family, bytes_of },
+static const struct tw_expo_family families[] = {
+	[POLLS] = { "tw_trainer_online_polls_total", TW_EXPO_COUNTER, NULL,
+		    "Readings of Prometheus, by result." },
+	[ROWS] = { "tw_trainer_online_window_rows", TW_EXPO_GAUGE, NULL,
+		   "Rows in the window, by use." },
+	[VERDICTS] = { "tw_trainer_online_verdicts_total", TW_EXPO_COUNTER, NULL,
+		       "Decisions about trained models." },
 };
 
-static const struct tw_expo_family rows = {
-	.name = "tw_trainer_online_window_rows",
-	.type = TW_EXPO_GAUGE,
-	.help = "Rows in the window, by use.",
+static const struct tw_expo_row totals[] = {
+	TW_EXPO_ROW("tw_trainer_online_samples_total", TW_EXPO_COUNTER, NULL,
+		    "Samples read from Prometheus.", struct tw_online_metrics, samples,
+		    1),
+	TW_EXPO_ROW("tw_trainer_online_behind_seconds", TW_EXPO_GAUGE, "seconds",
+		    "Time of samples that are in Prometheus and were not read yet.",
+		    struct tw_online_metrics, behind_ms, 1e3),
 };
 
-static const struct tw_expo_family verdicts = {
-	.name = "tw_trainer_online_verdicts_total",
-	.type = TW_EXPO_COUNTER,
-	.help = "Decisions about trained models.",
+/* Of a machine; NAN: no sample. */
+struct gauges {
+	struct tw_online_figures f;
+	double drifting, published_s;
 };
 
-static const struct tw_expo_family polls = {
-	.name = "tw_trainer_online_polls_total",
-	.type = TW_EXPO_COUNTER,
-	.help = "Readings of Prometheus, by result.",
+#define GAUGE(name, unit, help, member)                                                  \
+	TW_EXPO_ROW("tw_trainer_online_" name, TW_EXPO_GAUGE, unit, help, struct gauges, \
+		    member, 1)
+
+static const struct tw_expo_row gauges[] = {
+	GAUGE("live_error_watts", "watts",
+	      "Mean absolute error of the serving model on the last five intervals.",
+	      f.live_w),
+	GAUGE("live_bias_watts", "watts",
+	      "Mean of predicted minus measured power on the last five intervals.",
+	      f.bias_w),
+	GAUGE("expected_error_watts", "watts",
+	      "Error of the serving model on held-out samples when it was trained.",
+	      f.expected_w),
+	GAUGE("previous_error_watts", "watts",
+	      "Error of the previous version of the model on the last five intervals.",
+	      f.previous_w),
+	GAUGE("drift_ratio", "ratio", "Live error divided by the expected error.",
+	      f.drift),
+	GAUGE("drifting", NULL, "1 while the serving model drifts, else 0.", drifting),
+	GAUGE("published_timestamp_seconds", "seconds",
+	      "Time of the last samples when the serving model was published here.",
+	      published_s),
+	GAUGE("window_segments", NULL, "Segments in the window.", f.segments),
+	GAUGE("window_bytes", "bytes", "Size of the window in the store.", f.bytes),
 };
 
-static const struct tw_expo_family samples = {
-	.name = "tw_trainer_online_samples_total",
-	.type = TW_EXPO_COUNTER,
-	.help = "Samples read from Prometheus.",
-};
-
-static const struct tw_expo_family behind = {
-	.name = "tw_trainer_online_behind_seconds",
-	.type = TW_EXPO_GAUGE,
-	.unit = "seconds",
-	.help = "Time of samples that are in Prometheus and were not read yet.",
+const struct tw_expo_table tw_online_families[] = {
+	TW_EXPO_TABLE(families),
+	TW_EXPO_TABLE(totals),
+	TW_EXPO_TABLE(gauges),
+	{ .first = NULL },
 };
 
 /* Machines without measured power have no window. */
@@ -195,15 +154,24 @@ static bool is_shown(const struct tw_online_figures *f)
 	return f->segments > 0 || f->serving;
 }
 
-static void write_gauge(const struct tw_online_metrics *m, size_t g, struct tw_expo *e)
+static void write_gauge(const struct tw_online_metrics *m, const struct tw_expo_row *row,
+			struct tw_expo *e)
 {
-	tw_expo_family(e, gauges[g].family);
+	tw_expo_family(e, &row->family);
 	for (size_t i = 0; i < m->nodes; i++) {
-		const struct tw_expo_label label = { "machine", m->node[i].machine };
-		const double value = gauges[g].value(&m->node[i]);
+		const struct tw_online_figures *f = &m->node[i];
+		const struct gauges g = {
+			.f = *f,
+			.drifting = f->serving ? f->drifting : NAN,
+			.published_s = f->published_ms != 0
+					       ? (double)f->published_ms / 1e3
+					       : NAN,
+		};
+		const struct tw_labels l = { .at = { { "machine", f->machine } },
+					     .count = 1 };
 
-		if (is_shown(&m->node[i]) && !isnan(value))
-			tw_expo_sample(e, &label, 1, value);
+		if (is_shown(f))
+			tw_expo_number(e, row, &l, &g);
 	}
 }
 
@@ -236,20 +204,17 @@ void tw_online_metrics_write(struct tw_online_metrics *m, struct tw_expo *e)
 					  failed = { "result", "failed" };
 
 	pthread_mutex_lock(&m->lock);
-	tw_expo_family(e, &polls);
+	tw_expo_family(e, &families[POLLS]);
 	tw_expo_count(e, &ok, 1, m->polls);
 	tw_expo_count(e, &failed, 1, m->failed_polls);
-	tw_expo_family(e, &samples);
-	tw_expo_count(e, NULL, 0, m->samples);
-	tw_expo_family(e, &behind);
-	tw_expo_sample(e, NULL, 0, (double)m->behind_ms / 1e3);
+	tw_expo_numbers(e, totals, TW_COUNT(totals), m);
 	for (size_t g = 0; g < TW_COUNT(gauges); g++)
-		write_gauge(m, g, e);
-	tw_expo_family(e, &rows);
+		write_gauge(m, &gauges[g], e);
+	tw_expo_family(e, &families[ROWS]);
 	for (size_t i = 0; i < m->nodes; i++)
 		if (is_shown(&m->node[i]))
 			write_rows(&m->node[i], e);
-	tw_expo_family(e, &verdicts);
+	tw_expo_family(e, &families[VERDICTS]);
 	for (size_t i = 0; i < m->nodes; i++)
 		if (is_shown(&m->node[i]))
 			write_verdicts(&m->node[i], e);

@@ -8,6 +8,7 @@
  */
 
 #include "lib/core/err.h"
+#include "lib/http/server/expo.h"
 #include "trainer/online/node.h"
 
 #include <pthread.h>
@@ -16,7 +17,6 @@
 #include <stdint.h>
 
 struct tw_buf;
-struct tw_expo;
 
 struct tw_online_metrics {
 	pthread_mutex_t lock;
@@ -45,6 +45,7 @@ bool tw_online_metrics_polled(struct tw_online_metrics *m, bool failed,
 /* Append the member `online` of /healthz: {"behind_seconds":1,"problem":null}. */
 void tw_online_metrics_health(struct tw_online_metrics *m, struct tw_buf *out);
 
+extern const struct tw_expo_table tw_online_families[];
 void tw_online_metrics_write(struct tw_online_metrics *m, struct tw_expo *e);
 
 #endif /* TW_ONLINE_METRICS_H */

@@ -349,56 +349,42 @@ static const struct tw_http_route route_health = {
 	.handle = get_health,
 };
 
-static const struct tw_expo_family build = {
-	.name = "tw_build_info",
-	.type = TW_EXPO_INFO,
-	.help = "Version of the program.",
+enum { JOBS, JOBS_MAX };
+
+static const struct tw_expo_family families[] = {
+	[JOBS] = { "tw_trainer_jobs", TW_EXPO_GAUGE, NULL,
+		   "Jobs by state, of those that the trainer keeps." },
+	[JOBS_MAX] = { "tw_trainer_jobs_max", TW_EXPO_GAUGE, NULL,
+		       "Limit of jobs that wait and run." },
 };
 
-static const struct tw_expo_family jobs = {
-	.name = "tw_trainer_jobs",
-	.type = TW_EXPO_GAUGE,
-	.help = "Jobs by state, of those that the trainer keeps.",
-};
+const struct tw_expo_table tw_train_service_families[] = { TW_EXPO_TABLE(families),
+							   { .first = NULL } };
 
-static const struct tw_expo_family room = {
-	.name = "tw_trainer_jobs_max",
-	.type = TW_EXPO_GAUGE,
-	.help = "Limit of jobs that wait and run.",
-};
-
-static void get_metrics(void *app, const struct tw_http_request *q,
-			struct tw_http_reply *r)
+static void write_metrics(void *service, struct tw_expo *e)
 {
-	static const struct tw_expo_label version[] = { { "program", "tw-trainer" },
-							{ "version", TW_VERSION } };
-	struct tw_train_service *s = app;
-	struct tw_buf b = { 0 };
-	struct tw_expo e = { .out = &b,
-			     .format = tw_expo_wanted(tw_http_header(q, "Accept")) };
+	struct tw_train_service *s = service;
 	size_t count[TW_JOB_STATES];
 
 	tw_jobs_count(jobs_of(s), count);
-	tw_expo_family(&e, &build);
-	tw_expo_sample(&e, version, 2, 1);
-	if (s->stats != NULL)
-		tw_http_stats_write(s->stats, &e);
-	tw_expo_family(&e, &jobs);
+	tw_http_stats_write(s->stats, "tw-trainer", e);
+	tw_expo_family(e, &families[JOBS]);
 	for (size_t i = 0; i < TW_JOB_STATES; i++) {
 		const struct tw_expo_label state = {
 			"state", tw_job_state_name((enum tw_job_state)i)
 		};
 
-		tw_expo_count(&e, &state, 1, count[i]);
+		tw_expo_count(e, &state, 1, count[i]);
 	}
-	tw_expo_family(&e, &room);
-	tw_expo_count(&e, NULL, 0, tw_trainings_max(s->trainings));
+	tw_expo_single(e, &families[JOBS_MAX], tw_trainings_max(s->trainings));
 	if (s->more != NULL)
-		s->more(s->more_arg, &e);
-	tw_expo_end(&e);
-	tw_http_reply_buf(r, &b);
-	r->content_type = tw_expo_content_type(e.format);
-	tw_http_reply_header(r, "Vary", "Accept");
+		s->more(s->more_arg, e);
+}
+
+static void get_metrics(void *app, const struct tw_http_request *q,
+			struct tw_http_reply *r)
+{
+	tw_http_reply_metrics(q, r, write_metrics, app);
 }
 
 static const struct tw_http_route route_metrics = {

@@ -7,6 +7,7 @@
  * training, POST /api/v1/train at once, with a job.
  */
 
+#include "lib/http/server/expo.h"
 #include "lib/http/server/httpd.h"
 #include "trainer/service/trainings.h"
 
@@ -14,7 +15,6 @@
 
 struct tw_buf;
 struct tw_err;
-struct tw_expo;
 struct tw_http_stats;
 struct tw_train_service;
 
@@ -28,6 +28,8 @@ int tw_train_service_new(const struct tw_trainings_config *config,
 
 /* The trainings of the service, for the trainer's own. */
 struct tw_trainings *tw_train_service_trainings(struct tw_train_service *s);
+
+extern const struct tw_expo_table tw_train_service_families[];
 
 /* Add families to /metrics: write(arg, e) from any thread. Before the server opens. */
 void tw_train_service_add_metrics(struct tw_train_service *s,

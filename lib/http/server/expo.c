@@ -7,7 +7,6 @@
 #include "lib/http/server/accept.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 static const char *const content_types[] = {
@@ -102,20 +101,77 @@ static void add_escaped(struct tw_buf *b, const char *text, bool quotes)
 	}
 }
 
-void tw_expo_family(struct tw_expo *e, const struct tw_expo_family *f)
+/* Copy text to out, with word for each '*' (NULL: as it is). Returns the length. */
+static size_t expand(char *out, size_t size, const char *text, const char *word)
+{
+	size_t len = 0;
+
+	for (; *text != '\0'; text++) {
+		const bool replace = *text == '*' && word != NULL;
+		const char *from = replace ? word : text;
+		size_t n = replace ? strlen(word) : 1;
+
+		n = n < size - 1 - len ? n : size - 1 - len;
+		memcpy(out + len, from, n);
+		len += n;
+	}
+	out[len] = '\0';
+	return len;
+}
+
+void tw_expo_family_of(struct tw_expo *e, const struct tw_expo_family *f,
+		       const struct tw_expo_level *level)
 {
 	const bool open = e->format == TW_EXPO_OPENMETRICS;
-	size_t len = strlen(f->name);
+	char help[TW_EXPO_HELP + 1];
+	int len;
 
-	if (open)
-		len -= strlen(suffixes[f->type]);
 	e->family = f;
-	tw_buf_addf(e->out, "# HELP %.*s ", (int)len, f->name);
-	add_escaped(e->out, f->help, open);
-	tw_buf_addf(e->out, "\n# TYPE %.*s %s\n", (int)len, f->name,
-		    types[f->type][open]);
+	e->name_len = expand(e->name, sizeof(e->name), f->name,
+			     level != NULL ? level->name : NULL);
+	expand(help, sizeof(help), f->help, level != NULL ? level->what : NULL);
+	len = (int)(e->name_len - (open ? strlen(suffixes[f->type]) : 0));
+	tw_buf_addf(e->out, "# HELP %.*s ", len, e->name);
+	add_escaped(e->out, help, open);
+	tw_buf_addf(e->out, "\n# TYPE %.*s %s\n", len, e->name, types[f->type][open]);
 	if (open && f->unit != NULL)
-		tw_buf_addf(e->out, "# UNIT %.*s %s\n", (int)len, f->name, f->unit);
+		tw_buf_addf(e->out, "# UNIT %.*s %s\n", len, e->name, f->unit);
+}
+
+void tw_expo_family(struct tw_expo *e, const struct tw_expo_family *f)
+{
+	tw_expo_family_of(e, f, NULL);
+}
+
+static void list_family(struct tw_buf *out, const struct tw_expo_family *f,
+			const struct tw_expo_level *level)
+{
+	char name[TW_EXPO_NAME + 1], help[TW_EXPO_HELP + 1];
+
+	expand(name, sizeof(name), f->name, level != NULL ? level->name : NULL);
+	expand(help, sizeof(help), f->help, level != NULL ? level->what : NULL);
+	tw_buf_addf(out, "%s\t%s\t%s\t%s\n", name, types[f->type][1],
+		    f->unit != NULL ? f->unit : "-", help);
+}
+
+void tw_expo_list(struct tw_buf *out, const struct tw_expo_table *tables)
+{
+	for (const struct tw_expo_table *t = tables; t->first != NULL; t++)
+		for (size_t i = 0; i < t->count; i++) {
+			const void *row = (const char *)t->first + i * t->size;
+
+			if (t->levels == 0)
+				list_family(out, row, NULL);
+			for (size_t l = 0; l < t->levels; l++)
+				list_family(out, row, &t->level[l]);
+		}
+}
+
+void tw_labels_add(struct tw_labels *l, const char *name, const char *value)
+{
+	if (l->count < TW_LABELS_MAX)
+		l->at[l->count++] =
+			(struct tw_expo_label){ name, value != NULL ? value : "" };
 }
 
 void tw_expo_add_labels(struct tw_buf *out, const struct tw_expo_label *labels,
@@ -156,7 +212,7 @@ static void add_number(struct tw_buf *b, double value)
 void tw_expo_sample(struct tw_expo *e, const struct tw_expo_label *labels, size_t count,
 		    double value)
 {
-	tw_buf_adds(e->out, e->family->name);
+	tw_buf_add(e->out, e->name, e->name_len);
 	add_labels(e->out, labels, count, NULL);
 	tw_buf_adds(e->out, " ");
 	add_number(e->out, value);
@@ -189,7 +245,7 @@ void tw_expo_fixed(struct tw_expo *e, const struct tw_expo_text *texts, size_t c
 	char number[FIXED_TEXT];
 	const char *separator = "{";
 
-	tw_buf_adds(e->out, e->family->name);
+	tw_buf_add(e->out, e->name, e->name_len);
 	for (size_t i = 0; i < count; i++) {
 		if (texts[i].len == 0)
 			continue;
@@ -210,7 +266,7 @@ static void add_count(struct tw_expo *e, const char *suffix,
 {
 	char number[FIXED_TEXT];
 
-	tw_buf_adds(e->out, e->family->name);
+	tw_buf_add(e->out, e->name, e->name_len);
 	tw_buf_adds(e->out, suffix);
 	add_labels(e->out, labels, count, le);
 	tw_buf_adds(e->out, " ");
@@ -222,6 +278,52 @@ void tw_expo_count(struct tw_expo *e, const struct tw_expo_label *labels, size_t
 		   uint64_t value)
 {
 	add_count(e, "", labels, count, NULL, value);
+}
+
+void tw_expo_single(struct tw_expo *e, const struct tw_expo_family *f, uint64_t value)
+{
+	tw_expo_family(e, f);
+	tw_expo_count(e, NULL, 0, value);
+}
+
+void tw_expo_number(struct tw_expo *e, const struct tw_expo_row *r,
+		    const struct tw_labels *l, const void *object)
+{
+	const void *at = (const char *)object + r->at;
+	uint64_t count = 0;
+	double value;
+
+	switch (r->number) {
+	case TW_EXPO_DOUBLE:
+		value = *(const double *)at;
+		break;
+	case TW_EXPO_I64:
+		value = (double)*(const int64_t *)at;
+		break;
+	default:
+		count = r->number == TW_EXPO_U64   ? *(const uint64_t *)at
+			: r->number == TW_EXPO_U32 ? *(const uint32_t *)at
+						   : *(const bool *)at;
+		value = (double)count;
+		break;
+	}
+	if (isnan(value))
+		return;
+	if (r->per == 1 && r->number != TW_EXPO_DOUBLE && r->number != TW_EXPO_I64)
+		tw_expo_count(e, l->at, l->count, count);
+	else
+		tw_expo_sample(e, l->at, l->count, value / r->per);
+}
+
+void tw_expo_numbers(struct tw_expo *e, const struct tw_expo_row *r, size_t count,
+		     const void *object)
+{
+	static const struct tw_labels no_labels = { .count = 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		tw_expo_family(e, &r[i].family);
+		tw_expo_number(e, &r[i], &no_labels, object);
+	}
 }
 
 /* OpenMetrics requires a bound to be a float: "1.0". */
@@ -248,7 +350,7 @@ void tw_expo_histogram(struct tw_expo *e, const struct tw_expo_label *labels,
 	}
 	total += count_of[bounds];
 	add_count(e, "_bucket", labels, count, "+Inf", total);
-	tw_buf_addf(e->out, "%s_sum", e->family->name);
+	tw_buf_addf(e->out, "%s_sum", e->name);
 	add_labels(e->out, labels, count, NULL);
 	tw_buf_adds(e->out, " ");
 	add_number(e->out, sum);

@@ -2,8 +2,10 @@
 #include "lib/http/server/httpd_stats.h"
 
 #include "lib/core/array.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/server/expo.h"
+#include "lib/http/server/httpd_reply.h"
 #include "lib/http/server/httpd_route.h"
 
 #include <stdatomic.h>
@@ -17,24 +19,21 @@ static const unsigned statuses[] = { 200, 201, 202, 204, 206, 304, 400, 401, 403
 static const double bounds_s[] = { 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
 				   0.025,  0.05,    0.1,    0.25,  1,      10 };
 
-static const struct tw_expo_family requests = {
-	.name = "tw_http_requests_total",
-	.type = TW_EXPO_COUNTER,
-	.help = "Requests answered, by route and status.",
+enum { BUILD, REQUESTS, SECONDS, CONNECTIONS };
+
+static const struct tw_expo_family families[] = {
+	[BUILD] = { "tw_build_info", TW_EXPO_INFO, NULL, "Version of the program." },
+	[REQUESTS] = { "tw_http_requests_total", TW_EXPO_COUNTER, NULL,
+		       "Requests answered, by route and status." },
+	[SECONDS] = { "tw_http_request_seconds", TW_EXPO_HISTOGRAM, "seconds",
+		      "Time from the end of a request's headers to the start of its "
+		      "answer." },
+	[CONNECTIONS] = { "tw_http_connections", TW_EXPO_GAUGE, NULL,
+			  "Open connections." },
 };
 
-static const struct tw_expo_family seconds = {
-	.name = "tw_http_request_seconds",
-	.type = TW_EXPO_HISTOGRAM,
-	.unit = "seconds",
-	.help = "Time from the end of a request's headers to the start of its answer.",
-};
-
-static const struct tw_expo_family connections = {
-	.name = "tw_http_connections",
-	.type = TW_EXPO_GAUGE,
-	.help = "Open connections.",
-};
+const struct tw_expo_table tw_http_families[] = { TW_EXPO_TABLE(families),
+						  { .first = NULL } };
 
 struct route_stats {
 	atomic_ullong by_status[TW_COUNT(statuses)];
@@ -143,16 +142,38 @@ static void write_times(const struct tw_http_stats *s, size_t r, struct tw_expo 
 				  (double)get(&s->at[r].sum_ns) / 1e9);
 }
 
-void tw_http_stats_write(const struct tw_http_stats *s, struct tw_expo *e)
+void tw_http_stats_write(const struct tw_http_stats *s, const char *program,
+			 struct tw_expo *e)
 {
-	tw_expo_family(e, &requests);
+	const struct tw_expo_label version[] = { { "program", program },
+						 { "version", TW_VERSION } };
+
+	tw_expo_family(e, &families[BUILD]);
+	tw_expo_sample(e, version, TW_COUNT(version), 1);
+	if (s == NULL)
+		return;
+	tw_expo_family(e, &families[REQUESTS]);
 	for (size_t r = 0; r <= s->count; r++)
 		write_requests(s, r, e);
-	tw_expo_family(e, &seconds);
+	tw_expo_family(e, &families[SECONDS]);
 	for (size_t r = 0; r <= s->count; r++)
 		write_times(s, r, e);
-	tw_expo_family(e, &connections);
+	tw_expo_family(e, &families[CONNECTIONS]);
 	tw_expo_sample(
 		e, NULL, 0,
 		(double)atomic_load_explicit(&s->connections, memory_order_relaxed));
+}
+
+void tw_http_reply_metrics(const struct tw_http_request *q, struct tw_http_reply *r,
+			   void (*write)(void *arg, struct tw_expo *e), void *arg)
+{
+	struct tw_buf b = { 0 };
+	struct tw_expo e = { .out = &b,
+			     .format = tw_expo_wanted(tw_http_header(q, "Accept")) };
+
+	write(arg, &e);
+	tw_expo_end(&e);
+	tw_http_reply_buf(r, &b);
+	r->content_type = tw_expo_content_type(e.format);
+	tw_http_reply_header(r, "Vary", "Accept");
 }

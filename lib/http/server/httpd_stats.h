@@ -8,11 +8,14 @@
  * locks.
  */
 
+#include "lib/http/server/expo.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;
-struct tw_expo;
+struct tw_http_reply;
+struct tw_http_request;
 struct tw_http_route;
 struct tw_http_stats;
 
@@ -28,7 +31,13 @@ void tw_http_stats_add(struct tw_http_stats *s, const struct tw_http_route *rout
 /* Count a connection that opened (1) or closed (-1). s may be NULL. */
 void tw_http_stats_connection(struct tw_http_stats *s, int change);
 
-/* Write the metrics tw_http_... */
-void tw_http_stats_write(const struct tw_http_stats *s, struct tw_expo *e);
+/* Write the metrics tw_build_info, and tw_http_... unless s is NULL. */
+void tw_http_stats_write(const struct tw_http_stats *s, const char *program,
+			 struct tw_expo *e);
+extern const struct tw_expo_table tw_http_families[];
+
+/* Answer GET /metrics, in the format of the request. */
+void tw_http_reply_metrics(const struct tw_http_request *q, struct tw_http_reply *r,
+			   void (*write)(void *arg, struct tw_expo *e), void *arg);
 
 #endif /* TW_HTTPD_STATS_H */

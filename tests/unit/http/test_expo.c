@@ -178,6 +178,130 @@ static void a_coding_has_the_weight_of_its_header(void **state)
 			fail_msg("'%s'", cases[i].accept);
 }
 
+struct object {
+	uint64_t count;
+	uint32_t small;
+	int64_t since_ms;
+	double watts;
+	bool up;
+};
+
+#define ROW(name, type, unit, member, per) \
+	TW_EXPO_ROW("tw_*_" name, type, unit, "Of *.", struct object, member, per)
+
+static const struct tw_expo_row rows[] = {
+	ROW("rows_total", TW_EXPO_COUNTER, NULL, count, 1),
+	ROW("cpu_seconds_total", TW_EXPO_COUNTER, "seconds", count, 1e9),
+	ROW("small", TW_EXPO_GAUGE, NULL, small, 1),
+	ROW("since_seconds", TW_EXPO_GAUGE, "seconds", since_ms, 1e3),
+	ROW("watts", TW_EXPO_GAUGE, "watts", watts, 1),
+	ROW("up", TW_EXPO_GAUGE, NULL, up, 1),
+};
+static const struct tw_expo_level levels[] = { { "pod", "a pod" }, { "vm", "a VM" } };
+
+/* Write the samples, without HELP and TYPE, of rows of a level. */
+static void write_rows(struct tw_buf *b, const struct object *o)
+{
+	const struct tw_labels l = { .at = { { "id", "7" } }, .count = 1 };
+	struct tw_buf text = { 0 };
+	struct tw_expo e = { .out = &text };
+
+	for (size_t i = 0; i < TW_COUNT(rows); i++) {
+		tw_expo_family_of(&e, &rows[i].family, &levels[1]);
+		text.len = 0;
+		tw_expo_number(&e, &rows[i], &l, o);
+		tw_buf_add(b, text.data, text.len);
+	}
+	tw_buf_clear(&text);
+}
+
+static void a_row_has_a_number_of_an_object(void **state)
+{
+	const struct object o = { UINT64_MAX, 5, -1500, 2.5, true },
+			    unknown = { .watts = NAN };
+	struct tw_buf b = { 0 };
+
+	(void)state;
+	write_rows(&b, &o);
+	assert_string_equal(b.data, "tw_vm_rows_total{id=\"7\"} 18446744073709551615\n"
+				    "tw_vm_cpu_seconds_total{id=\"7\"} "
+				    "18446744073.709553\n"
+				    "tw_vm_small{id=\"7\"} 5\n"
+				    "tw_vm_since_seconds{id=\"7\"} -1.5\n"
+				    "tw_vm_watts{id=\"7\"} 2.5\n"
+				    "tw_vm_up{id=\"7\"} 1\n");
+	b.len = 0;
+	write_rows(&b, &unknown);
+	assert_null(strstr(b.data, "watts"));
+	tw_buf_clear(&b);
+}
+
+static void families_without_a_level_keep_their_asterisk(void **state)
+{
+	static const struct object o = { .count = 3 };
+	struct tw_buf b = { 0 };
+	struct tw_expo e = { .out = &b };
+
+	(void)state;
+	tw_expo_numbers(&e, rows, 1, &o);
+	assert_string_equal(b.data, "# HELP tw_*_rows_total Of *.\n"
+				    "# TYPE tw_*_rows_total counter\n"
+				    "tw_*_rows_total 3\n");
+	tw_buf_clear(&b);
+}
+
+static void a_long_name_is_cut(void **state)
+{
+	char name[TW_EXPO_NAME + 100] = "", help[TW_EXPO_HELP + 100] = "";
+	const struct tw_expo_family f = { name, TW_EXPO_GAUGE, NULL, help };
+	struct tw_buf b = { 0 };
+	struct tw_expo e = { .out = &b };
+
+	(void)state;
+	memset(name, 'a', sizeof(name) - 1);
+	memset(help, '*', sizeof(help) - 1);
+	tw_expo_family_of(&e, &f, &levels[0]);
+	assert_int_equal(e.name_len, TW_EXPO_NAME);
+	assert_int_equal(b.len, 2 * (strlen("# HELP  ") + TW_EXPO_NAME) + TW_EXPO_HELP +
+					strlen("gauge\n") + 1);
+	tw_buf_clear(&b);
+}
+
+static void families_are_listed_for_each_level(void **state)
+{
+	static const struct tw_expo_family single[] = { { "tw_x_info", TW_EXPO_INFO, NULL,
+							  "X." } };
+	static const struct tw_expo_table tables[] = {
+		TW_EXPO_TABLE(single),
+		{ .first = &rows[1].family,
+		  .count = 1,
+		  .size = sizeof(rows[0]),
+		  .level = levels,
+		  .levels = 2 },
+		{ .first = NULL },
+	};
+	struct tw_buf b = { 0 };
+
+	(void)state;
+	tw_expo_list(&b, tables);
+	assert_string_equal(b.data,
+			    "tw_x_info\tinfo\t-\tX.\n"
+			    "tw_pod_cpu_seconds_total\tcounter\tseconds\tOf a pod.\n"
+			    "tw_vm_cpu_seconds_total\tcounter\tseconds\tOf a VM.\n");
+	tw_buf_clear(&b);
+}
+
+static void labels_have_a_limit(void **state)
+{
+	struct tw_labels l = { .count = 0 };
+
+	(void)state;
+	for (int i = 0; i < TW_LABELS_MAX + 2; i++)
+		tw_labels_add(&l, "name", NULL);
+	assert_int_equal(l.count, TW_LABELS_MAX);
+	assert_string_equal(l.at[0].value, "");
+}
+
 static void a_failed_allocation_marks_the_buffer(void **state)
 {
 	int failures = 0;
@@ -225,9 +349,11 @@ static void fixed_numbers_are_exact(void **state)
 	(void)state;
 	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_buf b = { 0 };
-		struct tw_expo e = { .out = &b, .family = &power };
+		struct tw_expo e = { .out = &b };
 		char want[64];
 
+		tw_expo_family(&e, &power);
+		b.len = 0;
 		tw_expo_fixed(&e, NULL, 0, cases[i].value, cases[i].decimals);
 		snprintf(want, sizeof(want), "tw_power_watts %s\n", cases[i].text);
 		assert_string_equal(b.data, want);
@@ -241,7 +367,7 @@ static void formatted_labels_serve_many_samples(void **state)
 		{ "name", "a\"b\\c\nd\xff\xc3\xa9" }, { "pid", "7" }
 	};
 	struct tw_buf text = { 0 }, b = { 0 };
-	struct tw_expo e = { .out = &b, .family = &power };
+	struct tw_expo e = { .out = &b };
 	struct tw_expo_text parts[3] = { { "", 0 },
 					 { NULL, 0 },
 					 { "zone=\"core\"", 11 } };
@@ -249,6 +375,8 @@ static void formatted_labels_serve_many_samples(void **state)
 	(void)state;
 	tw_expo_add_labels(&text, labels, 2);
 	parts[1] = (struct tw_expo_text){ text.data, text.len };
+	tw_expo_family(&e, &power);
+	b.len = 0;
 	tw_expo_fixed(&e, parts, 1, 1, 0);
 	tw_expo_fixed(&e, parts, 2, 2, 0);
 	tw_expo_fixed(&e, parts, 3, 3, 0);
@@ -273,6 +401,11 @@ int main(void)
 		cmocka_unit_test(the_format_has_the_largest_weight),
 		cmocka_unit_test(a_coding_has_the_weight_of_its_header),
 		cmocka_unit_test(a_failed_allocation_marks_the_buffer),
+		cmocka_unit_test(a_row_has_a_number_of_an_object),
+		cmocka_unit_test(families_without_a_level_keep_their_asterisk),
+		cmocka_unit_test(a_long_name_is_cut),
+		cmocka_unit_test(families_are_listed_for_each_level),
+		cmocka_unit_test(labels_have_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
