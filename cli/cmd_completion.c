@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tallywatt completion: scripts for shells, made from the option tables. */
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"

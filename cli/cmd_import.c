@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cmd_credentials.h"
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
+#include "lib/http/client/credentials.h"
 #include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
 #include "lib/program/opt.h"
@@ -82,7 +82,7 @@ static int download(const struct config *c, struct tw_fileset *out, struct tw_er
 	int rc = -1;
 
 	if (tw_http_init(err) < 0 ||
-	    tw_cmd_credentials_open(&web, &c->web, NULL, "tallywatt import", err) < 0 ||
+	    tw_command_credentials(&web, &c->web, NULL, "tallywatt import", err) < 0 ||
 	    tw_http_call(&call, &answer, err) < 0)
 		goto out;
 	if (answer.status != 200) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cmd_credentials.h"
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "lib/http/client/credentials.h"
 #include "lib/http/client/url.h"
 #include "lib/program/opt.h"
 #include "lib/zip/fileset.h"
@@ -74,7 +74,7 @@ static int put(const struct config *c, const char *name, const struct tw_signer 
 
 	if (!tw_url_is(c->to))
 		return tw_pipeline_publish_with(c->to, name, s, &terms, err);
-	if (tw_cmd_credentials_open(&web, &c->web, NULL, "tallywatt publish", err) < 0 ||
+	if (tw_command_credentials(&web, &c->web, NULL, "tallywatt publish", err) < 0 ||
 	    tw_publishing_send(c->to, name, s, &web.access, err) < 0)
 		goto out;
 	rc = 0;

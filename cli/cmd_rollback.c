@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cmd_credentials.h"
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "lib/http/client/credentials.h"
 #include "lib/http/client/url.h"
 #include "lib/program/opt.h"
 #include "model-db/publish.h"
@@ -72,7 +72,7 @@ static int roll_back(void *config, struct tw_err *err)
 
 	if (!tw_url_is(c->to))
 		return tw_pipeline_rollback(c->to, c->name, check_files, c, err);
-	if (tw_cmd_credentials_open(&web, &c->web, NULL, "tallywatt rollback", err) < 0 ||
+	if (tw_command_credentials(&web, &c->web, NULL, "tallywatt rollback", err) < 0 ||
 	    tw_publishing_send_rollback(c->to, c->name, &web.access, err) < 0)
 		goto out;
 	rc = 0;

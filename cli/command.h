@@ -2,13 +2,15 @@
 #ifndef TW_CLI_COMMAND_H
 #define TW_CLI_COMMAND_H
 
-/* The commands of `tallywatt`: a file each, cli/cmd_<name>.c, listed in cli/main.c. */
+/* The commands of `tallywatt`: a file each, cli/cmd_<name>.c, listed in cli/command.c. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct tw_buf;
+struct tw_credentials;
+struct tw_credentials_config;
 struct tw_err;
 struct tw_opts;
 
@@ -59,8 +61,22 @@ void tw_command_warn(const struct tw_buf *text);
 /* Pause before another try. False, at once: limit_ms have passed since since_ms. */
 bool tw_command_wait(uint64_t since_ms, uint64_t limit_ms);
 
+/* As tw_credentials_open(); disabled checks are reported on stderr as of program. */
+int tw_command_credentials(struct tw_credentials *w,
+			   const struct tw_credentials_config *c, const char *headers_env,
+			   const char *program, struct tw_err *err);
+
 /* argv[0] is the command's name. Returns the exit status (lib/program/opt.h). */
 int tw_command_run(const struct tw_command *c, int argc, char **argv);
+
+/* All commands, sorted by name. */
+const struct tw_command *const *tw_commands(size_t *count);
+
+/*
+ * The command of that name, or the only one that begins with it. TW_NOTFOUND suggests
+ * another name; TW_INVALID lists the commands that begin so.
+ */
+int tw_command_find(const char *name, const struct tw_command **out, struct tw_err *err);
 
 extern const struct tw_command tw_command_calibrate;
 extern const struct tw_command tw_command_check;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tallywatt: one command a run, on the libraries of the daemons. */
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
 #include "lib/program/std_files.h"

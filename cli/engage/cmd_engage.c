@@ -7,7 +7,6 @@
 #include "cli/engage/engage_rows.h"
 #include "cli/train/train_flags.h"
 #include "cli/train/train_input.h"
-#include "cli/progress_line.h"
 #include "collector/probe.h"
 #include "collector/system/roots.h"
 #include "estimator/predict/power_model.h"

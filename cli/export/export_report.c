@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/export/export_report.h"
+#include "cli/export/export.h"
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
-#include "cli/top/top_ask.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_view.h"
 #include "lib/core/array.h"
@@ -15,6 +14,8 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,12 +89,125 @@ static int check_use(void *config, struct tw_err *err)
 		       : tw_fail(err, TW_INVALID, "--delay: want 100ms or more");
 }
 
+/* ---- requests to collectors, all at a time ---- */
+
+#define WAIT_MS 1000
+
+/* A collector, and its last answers. */
+struct collector {
+	const char *url;
+	/* Answers for the node and for a level; NULL after a failure. */
+	char *node, *rows;
+	struct tw_err failed; /* why there are none */
+};
+
+/* A request; `left` is shared by all requests of a round. */
+struct request {
+	struct collector *from;
+	char **to;
+	char *url;
+	struct tw_http_call call;
+	size_t *left;
+};
+
+static void clear_answers(struct collector *c)
+{
+	free(c->node);
+	free(c->rows);
+	c->node = NULL;
+	c->rows = NULL;
+	tw_err_clear(&c->failed);
+}
+
+/* The body is text: nothing after a NUL belongs to JSON. */
+static void end_request(void *arg, const struct tw_http_answer *answer,
+			const struct tw_err *why)
+{
+	struct request *r = arg;
+
+	(*r->left)--;
+	if (answer == NULL)
+		tw_fail(&r->from->failed, why->code, "%s", why->text);
+	else if (answer->status != 200)
+		tw_fail(&r->from->failed, TW_IO, "'%s' answers %u", r->url,
+			answer->status);
+	else if ((*r->to = strdup(answer->body)) == NULL)
+		tw_fail(&r->from->failed, TW_NOMEM, "answer");
+}
+
+static char *url_of(const char *base, const char *level)
+{
+	struct tw_buf b = { 0 };
+	size_t len = strlen(base);
+
+	while (len > 0 && base[len - 1] == '/')
+		len--;
+	tw_buf_add(&b, base, len);
+	tw_buf_addf(&b, "/api/v1/power?level=%s", level);
+	return tw_buf_detach(&b, NULL);
+}
+
+static int start_request(struct tw_http_many *m, struct request *r, const char *level,
+			 uint64_t timeout_ms, struct tw_err *err)
+{
+	r->url = url_of(r->from->url, level);
+	if (r->url == NULL)
+		return tw_fail(err, TW_NOMEM, "URL");
+	r->call = (struct tw_http_call){ .url = r->url, .timeout_ms = timeout_ms };
+	return tw_http_many_start(m, &r->call, end_request, r, err);
+}
+
+/* Calls that have begun must end before their requests are freed. */
+static int wait_for_all(struct tw_http_many *m, const size_t *left, struct tw_err *err)
+{
+	while (*left > 0)
+		if (tw_http_many_run(m, -1, WAIT_MS, err) < 0)
+			return -1;
+	return 0;
+}
+
+/*
+ * Ask for the node and for a level. A collector that does not answer keeps its reason and
+ * delays the others by timeout_ms at most. Fails only if the client does.
+ */
+static int ask_all(struct tw_http_many *m, struct collector *c, size_t count,
+		   const char *level, uint64_t timeout_ms, struct tw_err *err)
+{
+	struct request *request = calloc(2 * count, sizeof(*request));
+	struct tw_err why = { 0 };
+	size_t left = 0;
+	int rc;
+
+	if (request == NULL)
+		return tw_fail(err, TW_NOMEM, "requests");
+	for (size_t i = 0; i < 2 * count; i++) {
+		struct request *r = &request[i];
+		const bool node = i % 2 == 0;
+
+		r->from = &c[i / 2];
+		r->left = &left;
+		if (node)
+			clear_answers(r->from);
+		r->to = node ? &r->from->node : &r->from->rows;
+		tw_err_clear(&why);
+		if (start_request(m, r, node ? "node" : level, timeout_ms, &why) < 0)
+			tw_fail(&r->from->failed, why.code, "%s", why.text);
+		else
+			left++;
+	}
+	rc = wait_for_all(m, &left, err);
+	for (size_t i = 0; i < 2 * count; i++)
+		free(request[i].url);
+	free(request);
+	return rc;
+}
+
 /* The state of the display. */
 struct top {
 	const struct config *c;
 	struct tw_http_many *http;
 	struct tw_top_view view;
-	struct tw_top_collector *collector;
+	struct collector *collector;
 	struct tw_top_node *node; /* those that have answered */
 	size_t nodes;
 	struct tw_top_course course;
@@ -122,11 +236,11 @@ static uint64_t patience_ms(const struct config *c)
 
 static int send_requests(struct top *t, struct tw_err *err)
 {
-	return tw_top_ask(t->http, t->collector, t->c->urls.count, level_names[t->level],
-			  patience_ms(t->c), err);
+	return ask_all(t->http, t->collector, t->c->urls.count, level_names[t->level],
+		       patience_ms(t->c), err);
 }
 
-static int read_collector(const struct tw_top_collector *c, bool several,
+static int read_collector(const struct collector *c, bool several,
 			  struct tw_top_node *node, struct tw_top_rows *rows,
 			  struct tw_err *err)
 {
@@ -260,7 +374,7 @@ static int add_answer(const char *text, const char *url, const char *key, json_t
 }
 
 /* {"node":..,"workloads":..}, each as the collector answers. */
-static int add_answers(const struct tw_top_collector *c, json_t *to, struct tw_err *err)
+static int add_answers(const struct collector *c, json_t *to, struct tw_err *err)
 {
 	if (c->node == NULL || c->rows == NULL)
 		return tw_fail(err, c->failed.code, "%s", c->failed.text);
@@ -279,7 +393,7 @@ static int add_collectors(const struct top *t, json_t *root, struct tw_err *err)
 	if (json_object_set_new(root, "collectors", list) < 0)
 		return tw_fail(err, TW_NOMEM, "answer");
 	for (size_t i = 0; i < t->c->urls.count; i++) {
-		const struct tw_top_collector *c = &t->collector[i];
+		const struct collector *c = &t->collector[i];
 		json_t *one = json_pack("{s:s}", "url", c->url);
 		struct tw_err why = { 0 };
 
@@ -485,7 +599,7 @@ static void close_collectors(struct top *t)
 {
 	tw_http_many_close(t->http);
 	for (size_t i = 0; t->collector != NULL && i < t->c->urls.count; i++)
-		tw_top_collector_clear(&t->collector[i]);
+		clear_answers(&t->collector[i]);
 	free(t->collector);
 }
 

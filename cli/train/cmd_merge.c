@@ -2,7 +2,7 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "cli/train/plan_job.h"
-#include "cli/train/train_publish.h"
+#include "cli/train/train_flags.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cmd_credentials.h"
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "lib/core/array.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "lib/http/client/credentials.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/opt.h"
 #include "trainer/record/prom_query.h"
@@ -182,8 +182,8 @@ static int check_use(void *config, struct tw_err *err)
 
 	if (find_range(c, &c->range, err) < 0)
 		return -1;
-	return tw_cmd_credentials_open(&c->access, &c->web, "PROM_HEADERS",
-				       "tallywatt query", err);
+	return tw_command_credentials(&c->access, &c->web, "PROM_HEADERS",
+				      "tallywatt query", err);
 }
 
 static void release(void *config)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cmd_credentials.h"
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "lib/http/client/credentials.h"
 #include "lib/program/opt.h"
 #include "trainer/record/record.h"
 #include "trainer/record/stop.h"
@@ -152,8 +152,7 @@ static int check_use(void *config, struct tw_err *err)
 
 	if (c->interval_ms < 10)
 		return tw_fail(err, TW_INVALID, "--interval is below 10ms");
-	return tw_cmd_credentials_open(&c->access, &c->web, NULL, "tallywatt record",
-				       err);
+	return tw_command_credentials(&c->access, &c->web, NULL, "tallywatt record", err);
 }
 
 static void release(void *config)

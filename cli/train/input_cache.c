@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/command.h"
 #include "cli/train/input_cache.h"
 
-#include "cli/cmd_credentials.h"
 #include "cli/train/input_query.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/sha256.h"
+#include "lib/http/client/credentials.h"
 #include "lib/http/client/download.h"
 #include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
@@ -268,7 +269,7 @@ static int get(const struct tw_input_cache *c, const struct wanted *w, char **pa
 		goto out;
 	}
 	if (tw_http_init(err) < 0 ||
-	    tw_cmd_credentials_open(&web, c->web, NULL, "tallywatt", err) < 0 ||
+	    tw_command_credentials(&web, c->web, NULL, "tallywatt", err) < 0 ||
 	    open_download(w, dir, &part, &fd, err) < 0 ||
 	    find_kept(w, dir, path, err) < 0)
 		goto out;

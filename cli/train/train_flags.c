@@ -8,16 +8,23 @@
 #include "isolator/isolator.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
+#include "lib/core/clock.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/zip/zip.h"
 #include "model-db/pipeline.h"
+#include "model-db/publish.h"
 #include "profiler/name.h"
 #include "trainer/extract/smooth.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/names.h"
 #include "trainer/train.h"
+#include "trainer/train_result.h"
 #include "trainer/train_until.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ROW(kind, flag, field, what, line) \
@@ -334,4 +341,74 @@ void tw_train_job_release(struct tw_train_flags *f, struct tw_train_job *job)
 	tw_strs_clear(&job->abs_trainers);
 	tw_strs_clear(&job->dyn_trainers);
 	tw_thirdparty_release(&f->thirdparty);
+}
+
+/* ---- progress ---- */
+
+/* Until the first line, and between lines. */
+#define PATIENCE_NS UINT64_C(5000000000)
+#define BETWEEN_NS UINT64_C(2000000000)
+
+static void show_progress(void *arg, const struct tw_train_progress *at)
+{
+	struct tw_progress_line *p = arg;
+	const uint64_t now_ns = tw_now_ns();
+	uint64_t next_ns = p->next_ns;
+
+	if (at->of == 0 || now_ns < next_ns ||
+	    !atomic_compare_exchange_strong(&p->next_ns, &next_ns, now_ns + BETWEEN_NS))
+		return;
+	fprintf(stderr, "%s: %zu of %zu fits, %.0f s\n", p->program, at->fits, at->of,
+		(double)(now_ns - p->start_ns) / 1e9);
+}
+
+void tw_progress_line_start(struct tw_progress_line *p, const char *program)
+{
+	p->watch = (struct tw_train_watch){ .progress = show_progress, .arg = p };
+	p->program = program;
+	p->start_ns = tw_now_ns();
+	p->next_ns = p->start_ns + PATIENCE_NS;
+}
+
+/* ---- the destination ---- */
+
+static int publish_to_db(const struct tw_train_flags *f, const struct tw_signer *signer,
+			 struct tw_train_result *r, struct tw_err *err)
+{
+	const struct tw_publish_terms terms = { .signer = signer };
+
+	if (f->model_db == NULL)
+		return 0;
+	return f->replace ? tw_pipeline_publish_with(f->model_db, f->name, &r->pipeline,
+						     &terms, err)
+			  : tw_pipeline_update(f->model_db, f->name, &r->pipeline, signer,
+					       err);
+}
+
+int tw_train_publish(const struct tw_train_flags *f, const char *program,
+		     const struct tw_signer *signer, struct tw_train_result *r,
+		     struct tw_err *err)
+{
+	const char *output = f->output;
+	char here[NAME_MAX], *zip = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (f->model_db == NULL && output == NULL) {
+		snprintf(here, sizeof(here), "%.200s.zip", f->name);
+		output = here;
+		fprintf(stderr,
+			"%s: without --model-db and --output, the pipeline is kept in "
+			"./%s alone\n",
+			program, here);
+	}
+	if (publish_to_db(f, signer, r, err) < 0)
+		goto out;
+	if (output != NULL && (tw_zip_write(&r->pipeline, &zip, &len, err) < 0 ||
+			       tw_file_replace(output, zip, len, err) < 0))
+		goto out;
+	rc = 0;
+out:
+	free(zip);
+	return rc;
 }

@@ -7,19 +7,22 @@
  * describe.
  */
 
-#include "cli/cmd_credentials.h"
 #include "cli/cmd_isolation.h"
 #include "cli/train/input_cache.h"
 #include "lib/core/strs.h"
+#include "lib/http/client/credentials.h"
 #include "lib/program/opt.h"
 #include "trainer/response/thirdparty.h"
+#include "trainer/train_job.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct tw_err;
+struct tw_signer;
 struct tw_train_input;
-struct tw_train_job;
+struct tw_train_result;
 struct tw_until;
 
 struct tw_train_flags {
@@ -79,5 +82,25 @@ int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job
  * filled them.
  */
 void tw_train_job_release(struct tw_train_flags *f, struct tw_train_job *job);
+
+/* Progress lines of a training on this machine, on stderr. */
+struct tw_progress_line {
+	struct tw_train_watch watch; /* for the job */
+	const char *program;         /* begins each line */
+	uint64_t start_ns;
+	_Atomic uint64_t next_ns; /* of the next line; shared by the threads */
+};
+
+/* The line must outlive the training and not move. */
+void tw_progress_line_start(struct tw_progress_line *p, const char *program);
+
+/*
+ * Put the result where --model-db and --output say. With --model-db the zip gets the
+ * whole published pipeline. Without any destination it is kept in the current directory.
+ * signer may be NULL. `program` begins a message.
+ */
+int tw_train_publish(const struct tw_train_flags *f, const char *program,
+		     const struct tw_signer *signer, struct tw_train_result *r,
+		     struct tw_err *err);
 
 #endif /* TW_CLI_TRAIN_FLAGS_H */

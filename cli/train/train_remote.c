@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/command.h"
 #include "cli/train/train_remote.h"
 
-#include "cli/cmd_credentials.h"
 #include "cli/train/train_flags.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/http/client/credentials.h"
 #include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
 #include "lib/json/json.h"
@@ -334,7 +335,7 @@ int tw_train_remote(const struct tw_train_flags *f, const struct tw_train_job *j
 	struct remote r = { .flags = f };
 	int rc = -1;
 
-	if (tw_cmd_credentials_open(&r.web, &f->web, NULL, "tallywatt train", err) < 0 ||
+	if (tw_command_credentials(&r.web, &f->web, NULL, "tallywatt train", err) < 0 ||
 	    tw_http_init(err) < 0 || send_job(&r, job, err) < 0 ||
 	    wait_for_end(&r, err) < 0 || take_zip(&r, err) < 0)
 		goto out;
