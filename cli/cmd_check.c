@@ -8,6 +8,7 @@
 #include "lib/core/num.h"
 #include "lib/json/jsax.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/program/opt.h"
 
 #include <inttypes.h>
@@ -138,31 +139,25 @@ static void write_text(const struct counts *c, struct tw_buf *b)
 	}
 }
 
-static int write_json(const struct counts *c, struct tw_buf *b, struct tw_err *err)
+static void write_json(const struct counts *c, struct tw_buf *b)
 {
-	json_t *list = json_array();
-
+	tw_json_add_array(b, NULL);
 	for (size_t i = 0; i < c->count; i++) {
 		const struct metric *m = &c->at[i];
-		json_t *one = json_pack("{s:s,s:I,s:I,s:I}", "metric", m->name, "series",
-					(json_int_t)m->series, "non_zero",
-					(json_int_t)m->moving, "samples",
-					(json_int_t)m->samples);
 
-		if (one != NULL && !isnan(m->from_s) &&
-		    (json_object_set_new(one, "from", json_real(m->from_s)) < 0 ||
-		     json_object_set_new(one, "to", json_real(m->to_s)) < 0)) {
-			json_decref(one);
-			one = NULL;
+		tw_json_add_object(b, NULL);
+		tw_json_add_text(b, "metric", m->name);
+		tw_json_add_uint(b, "series", m->series);
+		tw_json_add_uint(b, "non_zero", m->moving);
+		tw_json_add_uint(b, "samples", m->samples);
+		if (!isnan(m->from_s)) {
+			tw_json_add_number(b, "from", m->from_s);
+			tw_json_add_number(b, "to", m->to_s);
 		}
-		if (json_array_append_new(list, one) < 0) {
-			json_decref(list);
-			return tw_fail(err, TW_NOMEM, "report");
-		}
+		tw_json_end_object(b);
 	}
-	tw_buf_add_json_pretty(b, list);
-	json_decref(list);
-	return 0;
+	tw_json_end_array(b);
+	tw_json_indent(b);
 }
 
 static int check(void *config, struct tw_err *err)
@@ -177,12 +172,10 @@ static int check(void *config, struct tw_err *err)
 
 	if (tw_jsax_read(&limits, take, &counts, c->input, err) < 0)
 		goto out;
-	if (c->json) {
-		if (write_json(&counts, &b, err) < 0)
-			goto out;
-	} else {
+	if (c->json)
+		write_json(&counts, &b);
+	else
 		write_text(&counts, &b);
-	}
 	if (tw_command_print(&b, "report", err) < 0)
 		goto out;
 	for (size_t i = 0; i < counts.count; i++)

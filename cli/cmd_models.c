@@ -5,6 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/program/opt.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
@@ -53,39 +54,36 @@ static void print_model(const struct tw_index_entry *e)
 	       mape, tw_fitness_word(e->fitness));
 }
 
-static int add_error(json_t *one, const char *key, double value)
+static void add_error(struct tw_buf *b, const char *key, double value)
 {
-	return isfinite(value) ? json_object_set_new(one, key, json_real(value)) : 0;
+	if (isfinite(value))
+		tw_json_add_number(b, key, value);
 }
 
 static int print_json(const struct tw_index *x, struct tw_err *err)
 {
-	json_t *list = json_array();
 	struct tw_buf b = { 0 };
-	int rc = -1;
+	int rc;
 
+	tw_json_add_array(&b, NULL);
 	for (size_t i = 0; i < tw_index_count(x); i++) {
 		const struct tw_index_entry *e = tw_index_at(x, i);
-		json_t *one = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s}", "pipeline",
-					e->pipeline, "source", e->source->name, "output",
-					tw_output_name(e->output), "group",
-					e->group->name, "model", e->name, "certificate",
-					tw_fitness_word(e->fitness));
 
-		if (json_array_append(list, one) < 0 ||
-		    add_error(one, "mae_watts", e->mae_w) < 0 ||
-		    add_error(one, "mape_percent", e->mape_percent) < 0) {
-			json_decref(one);
-			tw_fail(err, TW_NOMEM, "models");
-			goto out;
-		}
-		json_decref(one);
+		tw_json_add_object(&b, NULL);
+		tw_json_add_text(&b, "pipeline", e->pipeline);
+		tw_json_add_text(&b, "source", e->source->name);
+		tw_json_add_text(&b, "output", tw_output_name(e->output));
+		tw_json_add_text(&b, "group", e->group->name);
+		tw_json_add_text(&b, "model", e->name);
+		tw_json_add_text(&b, "certificate", tw_fitness_word(e->fitness));
+		add_error(&b, "mae_watts", e->mae_w);
+		add_error(&b, "mape_percent", e->mape_percent);
+		tw_json_end_object(&b);
 	}
-	tw_buf_add_json_pretty(&b, list);
+	tw_json_end_array(&b);
+	tw_json_indent(&b);
 	rc = tw_command_print(&b, "models", err);
-out:
 	tw_buf_clear(&b);
-	json_decref(list);
 	return rc;
 }
 

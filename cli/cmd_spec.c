@@ -5,6 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/program/opt.h"
 #include "profiler/cpu_identity.h"
 #include "profiler/discover.h"
@@ -40,7 +41,7 @@ static const struct tw_opts opts = {
 
 /* {"node_type":5,"uncertainty":0,"looseness":0.1} */
 static int describe_choice(const char *path, const struct tw_machine_spec *spec,
-			   json_t **out, struct tw_err *err)
+			   struct tw_buf *out, struct tw_err *err)
 {
 	struct tw_node_types types = { 0 };
 	struct tw_node_choice choice;
@@ -52,9 +53,11 @@ static int describe_choice(const char *path, const struct tw_machine_spec *spec,
 		tw_fail(err, TW_NOTFOUND, "'%s' has no node type", path);
 		goto out;
 	}
-	*out = json_pack("{s:I,s:f,s:f}", "node_type", (json_int_t)choice.node_type,
-			 "uncertainty", choice.uncertainty, "looseness",
-			 choice.looseness);
+	tw_json_add_object(out, NULL);
+	tw_json_add_int(out, "node_type", choice.node_type);
+	tw_json_add_number(out, "uncertainty", choice.uncertainty);
+	tw_json_add_number(out, "looseness", choice.looseness);
+	tw_json_end_object(out);
 
 	rc = 0;
 out:
@@ -62,19 +65,11 @@ out:
 	return rc;
 }
 
-/* {"value":"zen3","known":"name"}; an unknown field has no value. */
-static json_t *field(const struct tw_cpu_identity *id, enum tw_cpu_field f, json_t *value)
-{
-	const char *how = tw_cpu_evidence_name(id->how[f]);
-
-	if (id->how[f] != TW_CPU_UNKNOWN)
-		return json_pack("{s:o,s:s}", "value", value, "known", how);
-	json_decref(value);
-	return json_pack("{s:s}", "known", how);
-}
-
-/* NULL without memory. */
-static json_t *describe_processor(const struct tw_cpu_identity *id)
+/*
+ * {"processor":"..","architecture":{"value":"zen3","known":"name"},..}; an unknown field
+ * has no value.
+ */
+static void describe_processor(const struct tw_cpu_identity *id, struct tw_buf *b)
 {
 	const struct {
 		const char *key;
@@ -94,62 +89,58 @@ static json_t *describe_processor(const struct tw_cpu_identity *id)
 		{ "threads_per_chip", TW_CPU_THREADS, NULL, id->threads },
 		{ "tdp_w_per_chip", TW_CPU_TDP, NULL, id->tdp_w },
 	};
-	json_t *doc = json_pack("{s:s}", "processor", id->processor);
 
-	for (size_t i = 0; doc != NULL && i < TW_COUNT(fields); i++) {
-		json_t *value = fields[i].text != NULL ? json_string(fields[i].text)
-						       : json_integer(fields[i].number);
+	tw_json_add_object(b, NULL);
+	tw_json_add_text(b, "processor", id->processor);
+	for (size_t i = 0; i < TW_COUNT(fields); i++) {
+		const enum tw_cpu_evidence how = id->how[fields[i].field];
 
-		if (json_object_set_new(doc, fields[i].key,
-					field(id, fields[i].field, value)) < 0) {
-			json_decref(doc);
-			return NULL;
-		}
+		tw_json_add_object(b, fields[i].key);
+		if (how != TW_CPU_UNKNOWN && fields[i].text != NULL)
+			tw_json_add_text(b, "value", fields[i].text);
+		else if (how != TW_CPU_UNKNOWN)
+			tw_json_add_uint(b, "value", fields[i].number);
+		tw_json_add_text(b, "known", tw_cpu_evidence_name(how));
+		tw_json_end_object(b);
 	}
-	return doc;
+	tw_json_end_object(b);
 }
 
-/* Takes over the document. */
-static int print_document(json_t *doc, struct tw_err *err)
+static int describe(const struct config *c, struct tw_buf *b, struct tw_err *err)
 {
-	struct tw_buf b = { 0 };
-	int rc = -1;
-
-	if (doc == NULL) {
-		tw_fail(err, TW_NOMEM, "machine spec");
-		goto out;
-	}
-	tw_buf_add_json_pretty(&b, doc);
-	if (tw_command_print(&b, "machine spec", err) < 0)
-		goto out;
-	rc = 0;
-out:
-	tw_buf_clear(&b);
-	json_decref(doc);
-	return rc;
-}
-
-static int print_spec(void *config, struct tw_err *err)
-{
-	const struct config *c = config;
 	struct tw_cpu_identity id;
 	struct tw_machine_spec spec;
-	json_t *doc;
 
 	if (c->name != NULL)
 		tw_cpu_identify(c->name, strlen(c->name), NULL, &id);
 	else if (c->processor && tw_cpu_discover(c->proc, c->sys, &id, err) < 0)
 		return -1;
-	if (c->processor || c->name != NULL)
-		return print_document(describe_processor(&id), err);
-
+	if (c->processor || c->name != NULL) {
+		describe_processor(&id, b);
+		return 0;
+	}
 	if (tw_machine_spec_discover(c->proc, c->sys, &spec, err) < 0)
 		return -1;
-	if (c->node_types == NULL)
-		doc = tw_machine_spec_to_json(&spec);
-	else if (describe_choice(c->node_types, &spec, &doc, err) < 0)
-		return -1;
-	return print_document(doc, err);
+	if (c->node_types != NULL)
+		return describe_choice(c->node_types, &spec, b, err);
+	tw_json_add_value_take(b, NULL, tw_machine_spec_to_json(&spec));
+	return 0;
+}
+
+static int print_spec(void *config, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	if (describe(config, &b, err) < 0)
+		goto out;
+	tw_json_indent(&b);
+	if (tw_command_print(&b, "machine spec", err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	return rc;
 }
 
 const struct tw_command tw_command_spec = {

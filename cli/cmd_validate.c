@@ -8,6 +8,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/program/opt.h"
 #include "trainer/extract/extract.h"
 #include "trainer/response/prom_store.h"
@@ -82,11 +83,10 @@ static void tell_quality(struct config *c, const struct tw_quality *q)
 }
 
 static int judge_one(struct config *c, const struct tw_evaluation *j, const char *path,
-		     struct tw_buf *text, json_t *list, struct tw_err *err)
+		     struct tw_buf *out, struct tw_err *err)
 {
 	struct tw_power_model *p = NULL;
 	struct tw_evaluated judged = { 0 };
-	json_t *obj;
 	int rc = -1;
 
 	if (tw_power_model_load(path, &p, err) < 0)
@@ -96,15 +96,10 @@ static int judge_one(struct config *c, const struct tw_evaluation *j, const char
 		goto out;
 	}
 	tell_quality(c, &judged.quality);
-	if (c->json) {
-		obj = tw_evaluated_to_json(&judged, path, c->input);
-		if (json_array_append_new(list, obj) < 0) {
-			tw_fail(err, TW_NOMEM, "figures of '%s'", path);
-			goto out;
-		}
-	} else {
-		tw_evaluated_to_text(&judged, path, text);
-	}
+	if (c->json)
+		tw_evaluated_add_json(&judged, path, c->input, out);
+	else
+		tw_evaluated_to_text(&judged, path, out);
 
 	rc = 0;
 out:
@@ -137,7 +132,6 @@ static int judge(void *config, struct tw_err *err)
 	struct config *c = config;
 	struct tw_evaluation *j = &c->judge;
 	struct tw_isolation_input isolation = { 0 };
-	json_t *list = json_array();
 	struct tw_buf out = { 0 };
 	struct tw_strs metrics = { 0 };
 	int rc = -1;
@@ -152,10 +146,12 @@ static int judge(void *config, struct tw_err *err)
 	if (c->workloads != NULL &&
 	    tw_workload_runs_load(c->workloads, &j->workloads, err) < 0)
 		goto out;
+	if (c->json)
+		tw_json_add_array(&out, NULL);
 	for (size_t i = 0; i < c->models.count; i++) {
 		struct tw_err why = { 0 };
 
-		if (judge_one(c, j, c->models.at[i], &out, list, &why) == 0)
+		if (judge_one(c, j, c->models.at[i], &out, &why) == 0)
 			continue;
 		/*
 		 * The first failure becomes the error; each failure is printed when it
@@ -165,11 +161,9 @@ static int judge(void *config, struct tw_err *err)
 			fprintf(stderr, "tallywatt validate: %s\n", why.text);
 		tw_fail(err, why.code, "%s", why.text);
 	}
-	if (c->json)
-		tw_buf_add_json_pretty(&out, list);
-	if (list == NULL) {
-		tw_fail(err, TW_NOMEM, "report");
-		goto out;
+	if (c->json) {
+		tw_json_end_array(&out);
+		tw_json_indent(&out);
 	}
 	if (tw_command_print(&out, "report", err) < 0)
 		goto out;
@@ -177,7 +171,6 @@ static int judge(void *config, struct tw_err *err)
 	rc = err->code == TW_OK ? 0 : -1;
 out:
 	tw_isolation_input_release(&isolation);
-	json_decref(list);
 	tw_strs_clear(&metrics);
 	tw_buf_clear(&out);
 	return rc;

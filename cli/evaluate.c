@@ -9,6 +9,7 @@
 #include "lib/core/strs.h"
 #include "lib/field/csv.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "trainer/response/prom.h"
 #include "trainer/names.h"
 
@@ -335,80 +336,73 @@ void tw_evaluated_to_text(const struct tw_evaluated *g, const char *path,
 
 /* ---- JSON ---- */
 
-static json_t *intervals_to_json(const struct tw_interval_score *i)
+static void add_interval_members(const struct tw_interval_score *i, struct tw_buf *b)
 {
-	json_t *blocks = json_array();
-
+	tw_json_add_object(b, "intervals");
+	tw_json_add_rounded(b, "coverage", i->coverage, 4);
+	tw_json_add_array(b, "coverage_blocks");
 	for (size_t k = 0; k < TW_INTERVAL_BLOCKS; k++)
-		if (json_array_append_new(blocks, tw_json_rounded(i->block_coverage[k])) <
-		    0) {
-			json_decref(blocks);
-			return NULL;
-		}
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "coverage",
-			 tw_json_rounded(i->coverage), "coverage_blocks", blocks, "score",
-			 tw_json_rounded(i->score), "score_constant",
-			 tw_json_rounded(i->constant), "expected_error_auc",
-			 tw_json_rounded(i->auc));
+		tw_json_add_rounded(b, NULL, i->block_coverage[k], 4);
+	tw_json_end_array(b);
+	tw_json_add_rounded(b, "score", i->score, 4);
+	tw_json_add_rounded(b, "score_constant", i->constant, 4);
+	tw_json_add_rounded(b, "expected_error_auc", i->auc, 4);
+	tw_json_end_object(b);
 }
 
-static json_t *scores_to_json(const struct tw_evaluated *g,
-			      const struct tw_model_score *s, bool trained)
+static void add_scores(const struct tw_evaluated *g, const struct tw_model_score *s,
+		       bool trained, struct tw_buf *b)
 {
-	json_t *all = json_object();
-
+	tw_json_add_object(b, "components");
 	for (size_t c = 0; c < s->components; c++) {
-		const double mae = trained_mae(g->model, s->component[c]);
-		json_t *one = tw_score_to_json(&s->score[c]);
+		json_t *score = tw_score_to_json(&s->score[c]), *v;
+		const char *key;
 
-		if ((trained && json_object_set_new(one, "trained_mae",
-						    isfinite(mae) ? json_real(mae)
-								  : json_null()) < 0) ||
-		    (trained &&
-		     json_object_set_new(one, "intervals",
-					 intervals_to_json(&s->interval[c])) < 0) ||
-		    json_object_set_new(all, tw_component_name(s->component[c]), one) <
-			    0) {
-			json_decref(all);
-			return NULL;
+		b->failed |= score == NULL;
+		tw_json_add_object(b, tw_component_name(s->component[c]));
+		json_object_foreach(score, key, v)
+			tw_json_add_value(b, key, v);
+		json_decref(score);
+		if (trained) {
+			tw_json_add_number(b, "trained_mae",
+					   trained_mae(g->model, s->component[c]));
+			add_interval_members(&s->interval[c], b);
 		}
+		tw_json_end_object(b);
 	}
-	return all;
+	tw_json_end_object(b);
 }
 
-static json_t *workloads_to_json(const struct tw_evaluated *g)
-{
-	json_t *all = json_object();
-
-	for (size_t w = 0; w < g->workloads->count; w++) {
-		const struct tw_model_score *s = &g->by_workload[w];
-		json_t *one;
-
-		if (s->rows == 0)
-			continue;
-		one = json_pack("{s:I, s:I, s:o}", "rows", (json_int_t)s->rows,
-				"rows_outside", (json_int_t)s->outside, "components",
-				scores_to_json(g, s, false));
-		if (json_object_set_new(all, g->workloads->at[w], one) < 0) {
-			json_decref(all);
-			return NULL;
-		}
-	}
-	return all;
-}
-
-json_t *tw_evaluated_to_json(const struct tw_evaluated *g, const char *path,
-			     const char *input)
+void tw_evaluated_add_json(const struct tw_evaluated *g, const char *path,
+			   const char *input, struct tw_buf *b)
 {
 	const struct tw_model_info *i = tw_power_model_info(g->model);
 
-	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:s, s:s, s:s*, s:I, s:I, s:I, s:o, s:o}", "model",
-		path, "model_name", i->name, "input", input, "energy_source",
-		i->source->name, "output_type", tw_output_name(i->output),
-		"feature_group", i->group->name, "isolator",
-		g->isolator != NULL ? g->isolator->name : NULL, "rows",
-		(json_int_t)g->all.rows, "rows_outside", (json_int_t)g->all.outside,
-		"rows_of_training_time", (json_int_t)g->all.seen, "components",
-		scores_to_json(g, &g->all, true), "workloads", workloads_to_json(g));
+	tw_json_add_object(b, NULL);
+	tw_json_add_text(b, "model", path);
+	tw_json_add_text(b, "model_name", i->name);
+	tw_json_add_text(b, "input", input);
+	tw_json_add_text(b, "energy_source", i->source->name);
+	tw_json_add_text(b, "output_type", tw_output_name(i->output));
+	tw_json_add_text(b, "feature_group", i->group->name);
+	if (g->isolator != NULL)
+		tw_json_add_text(b, "isolator", g->isolator->name);
+	tw_json_add_uint(b, "rows", g->all.rows);
+	tw_json_add_uint(b, "rows_outside", g->all.outside);
+	tw_json_add_uint(b, "rows_of_training_time", g->all.seen);
+	add_scores(g, &g->all, true, b);
+	tw_json_add_object(b, "workloads");
+	for (size_t w = 0; w < g->workloads->count; w++) {
+		const struct tw_model_score *s = &g->by_workload[w];
+
+		if (s->rows == 0)
+			continue;
+		tw_json_add_object(b, g->workloads->at[w]);
+		tw_json_add_uint(b, "rows", s->rows);
+		tw_json_add_uint(b, "rows_outside", s->outside);
+		add_scores(g, s, false, b);
+		tw_json_end_object(b);
+	}
+	tw_json_end_object(b);
+	tw_json_end_object(b);
 }

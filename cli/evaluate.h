@@ -14,8 +14,6 @@
 #include "trainer/fit/workload_runs.h"
 #include "trainer/isolation.h"
 
-#include <jansson.h>
-
 struct tw_buf;
 struct tw_err;
 struct tw_power_model;
@@ -69,9 +67,9 @@ int tw_evaluate_model(const struct tw_evaluation *j, const struct tw_power_model
 void tw_evaluated_to_text(const struct tw_evaluated *g, const char *path,
 			  struct tw_buf *out);
 
-/* NULL if there is no memory. */
-json_t *tw_evaluated_to_json(const struct tw_evaluated *g, const char *path,
-			     const char *input);
+/* Append an object. */
+void tw_evaluated_add_json(const struct tw_evaluated *g, const char *path,
+			   const char *input, struct tw_buf *out);
 
 void tw_evaluated_release(struct tw_evaluated *g);
 

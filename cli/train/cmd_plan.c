@@ -8,6 +8,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/program/opt_texts.h"
 #include "model-db/publish.h"
 #include "profiler/node_types.h"
@@ -140,51 +141,48 @@ static void list_units(const struct tw_plan *p, struct tw_buf *out)
 		    p->machines, p->units, total_s);
 }
 
-static int list_json(const struct tw_plan *p, struct tw_buf *out, struct tw_err *err)
+static void list_json(const struct tw_plan *p, struct tw_buf *out)
 {
-	json_t *list = json_array();
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < p->units; i++) {
+	tw_json_add_array(out, NULL);
+	for (size_t i = 0; i < p->units; i++) {
 		const struct tw_plan_unit *u = &p->unit[i];
 		const struct tw_plan_data *d = &p->data[u->data];
 		struct tw_buf address = { 0 };
 
 		tw_plan_add_address(p, i, &address);
-		if (tw_buf_failed(&address) ||
-		    json_array_append_new(
-			    list,
-			    json_pack(
-				    "{s:I, s:s, s:s?, s:I, s:s, s:s, s:s, s:s, s:I, s:f}",
-				    "unit", (json_int_t)i, "address", address.data,
-				    "machine", p->machine[d->machine].name, "node_type",
-				    (json_int_t)p->machine[d->machine].node_type,
-				    "source", d->source, "output", d->output, "group",
-				    d->group, "trainer", u->trainer, "rows",
-				    (json_int_t)d->rows, "cost_s", u->cost_s)) < 0)
-			rc = tw_fail(err, TW_NOMEM, "list of units");
+		out->failed |= tw_buf_failed(&address);
+		tw_json_add_object(out, NULL);
+		tw_json_add_uint(out, "unit", i);
+		tw_json_add_text(out, "address", address.data);
+		tw_json_add_text(out, "machine", p->machine[d->machine].name);
+		tw_json_add_int(out, "node_type",
+				(int64_t)p->machine[d->machine].node_type);
+		tw_json_add_text(out, "source", d->source);
+		tw_json_add_text(out, "output", d->output);
+		tw_json_add_text(out, "group", d->group);
+		tw_json_add_text(out, "trainer", u->trainer);
+		tw_json_add_uint(out, "rows", d->rows);
+		tw_json_add_number(out, "cost_s", u->cost_s);
+		tw_json_end_object(out);
 		tw_buf_clear(&address);
 	}
-	if (rc == 0)
-		tw_buf_add_json_pretty(out, list);
-	json_decref(list);
-	return rc;
+	tw_json_end_array(out);
+	tw_json_indent(out);
 }
 
 static int print_units(const struct tw_buf *text, bool json, struct tw_err *err)
 {
 	struct tw_buf out = { 0 };
 	struct tw_plan p = { 0 };
-	int rc = -1;
+	int rc;
 
 	if (tw_plan_parse(text->data, text->len, "plan", &p, err) < 0)
 		return -1;
-	if (json && list_json(&p, &out, err) < 0)
-		goto out;
-	if (!json)
+	if (json)
+		list_json(&p, &out);
+	else
 		list_units(&p, &out);
 	rc = tw_command_print(&out, "list of units", err);
-out:
 	tw_buf_clear(&out);
 	tw_plan_release(&p);
 	return rc;

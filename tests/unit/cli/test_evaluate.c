@@ -11,6 +11,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/field/csv.h"
+#include "lib/json/json.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
@@ -149,7 +150,8 @@ static void each_workload_is_judged_by_itself(void **state)
 	struct tw_evaluation j = { 0 };
 	struct tw_err err = { 0 };
 	const json_t *workloads;
-	json_t *obj;
+	struct tw_buf b = { 0 };
+	json_t *obj = NULL;
 
 	(void)state;
 	train_make_table(&d, 40);
@@ -162,7 +164,9 @@ static void each_workload_is_judged_by_itself(void **state)
 	assert_true(g.by_workload[0].score[0].mae < 1e-9);
 	assert_true(fabs(g.by_workload[1].score[0].bias + 7) < 1e-9);
 	assert_int_equal(g.by_workload[2].rows, 0);
-	obj = tw_evaluated_to_json(&g, "m", "t.csv");
+	tw_evaluated_add_json(&g, "m", "t.csv", &b);
+	assert_int_equal(tw_json_parse(b.data, b.len, "figures", &obj, &err), 0);
+	tw_buf_clear(&b);
 	workloads = json_object_get(obj, "workloads");
 	assert_int_equal(json_object_size(workloads), 2);
 	assert_int_equal(json_integer_value(json_object_get(
