@@ -4,7 +4,9 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
+#include "lib/json/fields.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "profiler/name.h"
 
 #include <math.h>
@@ -162,6 +164,18 @@ fail:
 	json_decref(obj);
 	return NULL;
 }
+
+static int read_spec(const json_t *v, const char *where, void *spec, struct tw_err *err)
+{
+	return tw_machine_spec_from_json(v, where, spec, err);
+}
+
+static void write_spec(const void *spec, struct tw_buf *out)
+{
+	tw_json_add_value_take(out, NULL, tw_machine_spec_to_json(spec));
+}
+
+const struct tw_field_own tw_machine_spec_own = { read_spec, write_spec, NULL };
 
 bool tw_machine_spec_known(const struct tw_machine_spec *s)
 {

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_field_own;
 
 struct tw_machine_spec {
 	char vendor[TW_SPEC_TEXT];    /* "authenticamd" */
@@ -54,6 +55,9 @@ int tw_machine_spec_take(struct tw_machine_spec *s, unsigned *seen, const char *
 
 /* To that object, with whole numbers (clients reject 4.0). NULL without memory. */
 json_t *tw_machine_spec_to_json(const struct tw_machine_spec *s);
+
+/* A member "machine_spec" or the like of a record (lib/json/fields.h). */
+extern const struct tw_field_own tw_machine_spec_own;
 
 /* Whether at least one attribute is known. */
 bool tw_machine_spec_known(const struct tw_machine_spec *s);

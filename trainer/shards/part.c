@@ -3,12 +3,13 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/file.h"
+#include "lib/json/fields.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/zip/zip.h"
 #include "trainer/shards/plan.h"
 #include "trainer/train_unit.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,38 +32,80 @@ static int part_path(const char *dir, size_t unit, char **out, struct tw_err *er
 	return tw_path_join(out, err, dir, name, NULL);
 }
 
+/* ---- the document ---- */
+
+/* unit.json: a part, and its place in the plan. */
+struct document {
+	const char *plan, *address;
+	struct tw_plan_file *input; /* those that have series of the unit's machine */
+	size_t inputs;
+	struct tw_part part;
+};
+
+static const struct tw_field failure_fields[] = {
+	{ "code", TW_FIELD_UINT, TW_FIELD_AT(struct tw_err, code), .min = TW_OK + 1,
+	  .max = TW_CODE_COUNT - 1 },
+	{ "text", TW_FIELD_REASON, TW_FIELD_AT(struct tw_err, text) },
+};
+
+static const struct tw_fields failure_table = TW_FIELDS(failure_fields, struct tw_err);
+
+static int read_failure(const json_t *v, const char *where, void *member,
+			struct tw_err *err)
+{
+	return tw_fields_read(&failure_table, v, where, member, err);
+}
+
+static void write_failure(const void *member, struct tw_buf *out)
+{
+	const struct tw_err *failure = member;
+
+	if (failure->code == TW_OK)
+		tw_json_add_null(out, NULL);
+	else
+		tw_fields_write(&failure_table, failure, out);
+}
+
+static const struct tw_field_own failure_own = { read_failure, write_failure, NULL };
+
+static int read_profile(const json_t *v, const char *where, void *member,
+			struct tw_err *err)
+{
+	/* The function does not change the value. */
+	return tw_profile_from_json((json_t *)(uintptr_t)v, where, member, err);
+}
+
+static void write_profile(const void *member, struct tw_buf *out)
+{
+	tw_json_add_value_take(out, NULL, tw_profile_to_json(member));
+}
+
+static const struct tw_field_own profile_own = { read_profile, write_profile, NULL };
+
+#define AT(member) TW_FIELD_AT(struct document, member)
+
+static const struct tw_field fields[] = {
+	{ "format_version", TW_FIELD_FORMAT, .min = 1, .max = TW_PLAN_FORMAT },
+	{ "plan", TW_FIELD_BORROWED, AT(plan) },
+	{ "unit", TW_FIELD_UINT, AT(part.unit) },
+	{ "address", TW_FIELD_BORROWED, AT(address), .optional = true },
+	{ "inputs", TW_FIELD_RECORD, TW_FIELD_LIST_AT(struct document, input, inputs),
+	  .record = &tw_plan_file_fields, .unread = true },
+	{ "failure", TW_FIELD_OWN, AT(part.failure), .own = &failure_own,
+	  .optional = true },
+	{ "data_failure", TW_FIELD_OWN, AT(part.data_failure), .own = &failure_own,
+	  .optional = true },
+	{ "rows", TW_FIELD_UINT, AT(part.rows) },
+	{ "first_ms", TW_FIELD_INT, AT(part.first_ms) },
+	{ "last_ms", TW_FIELD_INT, AT(part.last_ms) },
+	{ "note", TW_FIELD_REASON, AT(part.note), .optional = true },
+	{ "quality", TW_FIELD_STRING, AT(part.quality), .optional = true },
+	{ "profile", TW_FIELD_OWN, AT(part.profile), .own = &profile_own },
+};
+
+static const struct tw_fields document_table = TW_FIELDS(fields, struct document);
+
 /* ---- writing ---- */
-
-static int set(json_t *obj, const char *key, json_t *v)
-{
-	return json_object_set_new(obj, key, v);
-}
-
-static json_t *failure_to_json(const struct tw_err *e)
-{
-	if (e->code == TW_OK)
-		return json_null();
-	return json_pack("{s:i, s:s}", "code", (int)e->code, "text", e->text);
-}
-
-/* The digests of the inputs that have series of the unit's machine. */
-static json_t *inputs_to_json(const struct tw_plan *p, size_t unit)
-{
-	const struct tw_plan_machine *m =
-		&p->machine[p->data[p->unit[unit].data].machine];
-	json_t *inputs = json_array();
-
-	for (size_t i = 0; i < m->inputs; i++) {
-		const struct tw_plan_file *f = &p->input[m->input[i]];
-
-		if (json_array_append_new(inputs, json_pack("{s:s, s:s}", "file", f->text,
-							    "sha256", f->sha256)) < 0) {
-			json_decref(inputs);
-			return NULL;
-		}
-	}
-	return inputs;
-}
 
 /* Why requested scores are missing: the text of trainer/train_pack.c's note. */
 static const char *find_note(const struct tw_train_unit *u)
@@ -75,49 +118,55 @@ static const char *find_note(const struct tw_train_unit *u)
 	return "";
 }
 
-static json_t *describe(const struct tw_plan *p, size_t unit,
-			const struct tw_train_unit *u)
+/* Borrows all but the list of inputs. False without memory. */
+static bool describe(const struct tw_plan *p, size_t unit, const struct tw_train_unit *u,
+		     struct document *out)
 {
 	const struct tw_train_data *d = u->data;
-	struct tw_buf address = { 0 };
-	json_t *doc = NULL;
+	const struct tw_plan_machine *m =
+		&p->machine[p->data[p->unit[unit].data].machine];
 
-	tw_plan_add_address(p, unit, &address);
-	if (!tw_buf_failed(&address))
-		doc = json_pack("{s:i, s:s, s:I, s:s, s:o}", "format_version",
-				TW_PLAN_FORMAT, "plan", p->digest, "unit",
-				(json_int_t)unit, "address", address.data, "inputs",
-				inputs_to_json(p, unit));
-	tw_buf_clear(&address);
-	if (doc == NULL || set(doc, "failure", failure_to_json(&u->err)) < 0 ||
-	    set(doc, "data_failure", failure_to_json(&d->err)) < 0 ||
-	    set(doc, "rows", json_integer((json_int_t)d->rows)) < 0 ||
-	    set(doc, "first_ms", json_integer(d->first_ms)) < 0 ||
-	    set(doc, "last_ms", json_integer(d->last_ms)) < 0 ||
-	    set(doc, "note", json_string(find_note(u))) < 0 ||
-	    set(doc, "quality",
-		d->quality != NULL ? json_string(d->quality_text.data) : json_null()) <
-		    0 ||
-	    set(doc, "profile", tw_profile_to_json(&d->profile)) < 0) {
-		json_decref(doc);
-		return NULL;
-	}
-	return doc;
+	out->input = calloc(m->inputs + 1, sizeof(*out->input));
+	if (out->input == NULL)
+		return false;
+	for (size_t i = 0; i < m->inputs; i++)
+		out->input[i] = p->input[m->input[i]];
+	out->inputs = m->inputs;
+	out->plan = p->digest;
+	out->part = (struct tw_part){
+		.unit = unit,
+		.failure = u->err,
+		.data_failure = d->err,
+		.rows = d->rows,
+		.first_ms = d->first_ms,
+		.last_ms = d->last_ms,
+		.quality = d->quality != NULL ? d->quality_text.data : NULL,
+		.profile = d->profile,
+	};
+	snprintf(out->part.note, sizeof(out->part.note), "%s", find_note(u));
+	return true;
 }
 
 static int add_document(const struct tw_plan *p, size_t unit,
 			const struct tw_train_unit *u, struct tw_fileset *out,
 			struct tw_err *err)
 {
-	json_t *doc = describe(p, unit, u);
-	struct tw_buf b = { 0 };
+	struct tw_buf address = { 0 }, b = { 0 };
+	struct document d = { .plan = NULL };
+	json_t *doc = NULL;
 	char *text = NULL;
 	size_t len = 0;
 
+	tw_plan_add_address(p, unit, &address);
+	d.address = address.data;
+	if (!tw_buf_failed(&address) && describe(p, unit, u, &d))
+		doc = tw_fields_to_json(&document_table, &d);
 	if (doc != NULL) {
 		tw_buf_add_json_pretty(&b, doc);
 		text = tw_buf_detach(&b, &len);
 	}
+	free(d.input);
+	tw_buf_clear(&address);
 	json_decref(doc);
 	if (text == NULL)
 		return fail_nomem(err);
@@ -185,78 +234,22 @@ out:
 
 /* ---- reading ---- */
 
-static int read_failure(const json_t *doc, const char *key, struct tw_err *out,
-			struct tw_err *err)
-{
-	const json_t *obj = NULL;
-	const char *text;
-	long long code;
-
-	if (tw_json_object(doc, DOCUMENT, key, true, &obj, err) < 0)
-		return -1;
-	if (obj == NULL)
-		return 0;
-	if (tw_json_int(obj, key, "code", false, TW_OK + 1, TW_CODE_COUNT - 1, &code,
-			err) < 0 ||
-	    tw_json_text(obj, key, "text", false, &text, err) < 0)
-		return -1;
-	out->code = (enum tw_code)code;
-	snprintf(out->text, sizeof(out->text), "%s", text);
-	return 0;
-}
-
-static int check_plan(const json_t *doc, const struct tw_plan *p, struct tw_err *err)
-{
-	const char *plan, *address = "?";
-
-	if (tw_json_text(doc, DOCUMENT, "plan", false, &plan, err) < 0 ||
-	    tw_json_text(doc, DOCUMENT, "address", true, &address, err) < 0)
-		return -1;
-	if (strcmp(plan, p->digest) == 0)
-		return 0;
-	return tw_fail(err, TW_INVALID, "unit '%.120s' is of another plan (%.12s)",
-		       address, plan);
-}
-
-static int read_profile(const json_t *doc, struct tw_profile *out, struct tw_err *err)
-{
-	const json_t *profile;
-
-	if (tw_json_object(doc, DOCUMENT, "profile", false, &profile, err) < 0)
-		return -1;
-	return tw_profile_from_json(json_object_get(doc, "profile"), DOCUMENT ".profile",
-				    out, err);
-}
-
 static int read_document(const json_t *doc, const struct tw_plan *p, struct tw_part *out,
 			 struct tw_err *err)
 {
-	const char *note = "", *quality = NULL;
-	long long format, unit, rows, first, last;
+	struct document d = { .address = "?", .part = *out };
+	const int rc = tw_fields_read(&document_table, doc, DOCUMENT, &d, err);
 
-	if (tw_json_int(doc, DOCUMENT, "format_version", false, 1, TW_PLAN_FORMAT,
-			&format, err) < 0 ||
-	    check_plan(doc, p, err) < 0 ||
-	    tw_json_int(doc, DOCUMENT, "unit", false, 0, (long long)p->units - 1, &unit,
-			err) < 0 ||
-	    read_failure(doc, "failure", &out->failure, err) < 0 ||
-	    read_failure(doc, "data_failure", &out->data_failure, err) < 0 ||
-	    tw_json_int(doc, DOCUMENT, "rows", false, 0, LLONG_MAX, &rows, err) < 0 ||
-	    tw_json_int(doc, DOCUMENT, "first_ms", false, LLONG_MIN, LLONG_MAX, &first,
-			err) < 0 ||
-	    tw_json_int(doc, DOCUMENT, "last_ms", false, LLONG_MIN, LLONG_MAX, &last,
-			err) < 0 ||
-	    tw_json_text(doc, DOCUMENT, "note", true, &note, err) < 0 ||
-	    tw_json_text(doc, DOCUMENT, "quality", true, &quality, err) < 0 ||
-	    read_profile(doc, &out->profile, err) < 0)
+	*out = d.part; /* the caller releases it */
+	if (rc < 0)
 		return -1;
-	out->unit = (size_t)unit;
-	out->rows = (size_t)rows;
-	out->first_ms = first;
-	out->last_ms = last;
-	snprintf(out->note, sizeof(out->note), "%s", note);
-	if (quality != NULL && (out->quality = strdup(quality)) == NULL)
-		return fail_nomem(err);
+	if (strcmp(d.plan, p->digest) != 0)
+		return tw_fail(err, TW_INVALID,
+			       "unit '%.120s' is of another plan (%.12s)", d.address,
+			       d.plan);
+	if (out->unit >= p->units)
+		return tw_fail(err, TW_INVALID, DOCUMENT ".unit: %zu of %zu units",
+			       out->unit, p->units);
 	return 0;
 }
 

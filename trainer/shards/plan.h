@@ -13,6 +13,7 @@
 
 #include "lib/core/sha256.h"
 #include "lib/core/strs.h"
+#include "lib/json/fields.h"
 #include "profiler/spec.h"
 
 #include <jansson.h>
@@ -46,7 +47,8 @@ struct tw_plan_machine {
 struct tw_plan_data {
 	size_t machine;
 	const char *source, *output, *group;
-	size_t rows; /* estimate: samples of the longest series */
+	size_t rows;         /* estimate: samples of the longest series */
+	const json_t *costs; /* seconds of each trainer, from which units are made */
 };
 
 struct tw_plan_unit {
@@ -54,6 +56,10 @@ struct tw_plan_unit {
 	const char *trainer;
 	double cost_s; /* estimated CPU time, seconds */
 };
+
+/* The tables of the plan's members. */
+extern const struct tw_fields tw_plan_file_fields, tw_plan_machine_fields,
+	tw_plan_data_fields;
 
 /* All zero bytes is empty. */
 struct tw_plan {

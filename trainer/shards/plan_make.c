@@ -88,10 +88,12 @@ void tw_plan_maker_free(struct tw_plan_maker *m)
 static int add_file(json_t *list, const char *text, const char *sha256,
 		    struct tw_err *err)
 {
+	const struct tw_plan_file file = { text, sha256 };
+
 	if (!tw_is_utf8(text))
 		return tw_fail(err, TW_INVALID, "the name of an input is not UTF-8");
-	if (json_array_append_new(
-		    list, json_pack("{s:s, s:s}", "file", text, "sha256", sha256)) == 0)
+	if (json_array_append_new(list, tw_fields_to_json(&tw_plan_file_fields, &file)) ==
+	    0)
 		return 0;
 	return fail_nomem(err);
 }
@@ -216,17 +218,13 @@ static int by_name(const void *a, const void *b)
 
 static json_t *machine_to_json(const struct seen *s, const struct tw_train_machine *m)
 {
-	json_t *inputs = json_array();
+	const struct tw_plan_machine machine = { .name = s->name,
+						 .spec = m->spec,
+						 .node_type = m->node_type,
+						 .input = s->input,
+						 .inputs = s->inputs };
 
-	for (size_t i = 0; i < s->inputs; i++)
-		if (json_array_append_new(inputs, json_integer((json_int_t)s->input[i])) <
-		    0) {
-			json_decref(inputs);
-			return NULL;
-		}
-	return json_pack("{s:s?, s:I, s:o, s:o}", "machine", s->name, "node_type",
-			 (json_int_t)m->node_type, "spec",
-			 tw_machine_spec_to_json(&m->spec), "inputs", inputs);
+	return tw_fields_to_json(&tw_plan_machine_fields, &machine);
 }
 
 /* The estimated CPU time of a unit, seconds, to the microsecond. */
@@ -247,27 +245,25 @@ static int add_data(const struct tw_plan_maker *m, json_t *list, size_t machine,
 
 	for (size_t i = 0; i < TW_COUNT(output); i++) {
 		const struct tw_strs *names = tw_train_trainers(m->job, output[i]);
-		json_t *costs = json_object();
+		json_t *costs = names->count > 0 ? json_object() : NULL;
+		const struct tw_plan_data data = { .machine = machine,
+						   .source = p->source->name,
+						   .output = tw_output_name(output[i]),
+						   .group = p->group->name,
+						   .rows = rows,
+						   .costs = costs };
+		int rc = 0;
 
-		if (names->count == 0) {
-			json_decref(costs);
+		if (names->count == 0)
 			continue;
-		}
 		for (size_t k = 0; k < names->count; k++)
-			if (json_object_set_new(costs, names->at[k],
-						cost(m->job,
-						     tw_trainer_find(names->at[k]), p,
-						     rows)) < 0) {
-				json_decref(costs);
-				return fail_nomem(err);
-			}
-		if (json_array_append_new(
-			    list,
-			    json_pack("{s:I, s:s, s:s, s:s, s:I, s:o}", "machine",
-				      (json_int_t)machine, "source", p->source->name,
-				      "output", tw_output_name(output[i]), "group",
-				      p->group->name, "rows", (json_int_t)rows, "cost_s",
-				      costs)) < 0)
+			rc |= json_object_set_new(
+				costs, names->at[k],
+				cost(m->job, tw_trainer_find(names->at[k]), p, rows));
+		rc |= json_array_append_new(
+			list, tw_fields_to_json(&tw_plan_data_fields, &data));
+		json_decref(costs);
+		if (rc != 0)
 			return fail_nomem(err);
 	}
 	return 0;
