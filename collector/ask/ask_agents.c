@@ -13,7 +13,6 @@
 #include "lib/core/strs.h"
 #include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
-#include "lib/json/json.h"
 #include "lib/program/file_limit.h"
 #include "lib/program/opt.h"
 
@@ -40,9 +39,11 @@ struct target {
 };
 
 struct job {
+	struct tw_ask_state state;
 	const char *query; /* path and query of the calls */
 	struct tw_strs urls;
-	uint64_t interval_ms, timeout_ms, refresh_ms;
+	uint64_t timeout_ms, refresh_ms;
+	const char *access_path; /* NULL: none */
 	struct tw_http_access access;
 	struct tw_strs file; /* of --agents-access: name, value, ... */
 	const char *token_file;
@@ -52,11 +53,21 @@ struct job {
 	struct tw_http_many *http;
 	struct tw_agent_rows rows;
 	uint64_t token_ms; /* time of the last reading; 0: never */
-	int fd;
 	bool closed;
 };
 
 /* ---- settings ---- */
+
+#define AT(member) TW_FIELD_AT(struct job, member)
+static const struct tw_field fields[] = {
+	TW_ASK_INTERVAL(struct job),
+	{ "timeout_ms", TW_FIELD_UINT, AT(timeout_ms), .min = 1, .max = INT32_MAX },
+	{ "refresh_ms", TW_FIELD_UINT, AT(refresh_ms), .min = 1, .max = INT32_MAX },
+	{ "query", TW_FIELD_BORROWED, AT(query) },
+	{ "access", TW_FIELD_BORROWED, AT(access_path), .optional = true },
+	{ "urls", TW_FIELD_STRS, AT(urls) },
+};
+static const struct tw_fields settings = TW_FIELDS(fields, struct job);
 
 static const struct tw_opt access_names[] = {
 	{ .name = "user" },     { .name = "password" }, { .name = "token-file" },
@@ -93,33 +104,6 @@ static int read_access(struct job *j, const char *path, struct tw_err *err)
 	return 0;
 }
 
-static int read_settings(const json_t *settings, struct job *j, struct tw_err *err)
-{
-	const struct {
-		const char *key;
-		uint64_t *to;
-	} times[] = { { "interval_ms", &j->interval_ms },
-		      { "timeout_ms", &j->timeout_ms },
-		      { "refresh_ms", &j->refresh_ms } };
-	const char *access = NULL;
-
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-		long long ms;
-
-		if (tw_json_int(settings, "settings", times[i].key, false, 1, INT32_MAX,
-				&ms, err) < 0)
-			return -1;
-		*times[i].to = (uint64_t)ms;
-	}
-	return tw_json_text(settings, "settings", "query", false, &j->query, err) < 0 ||
-			       tw_json_text(settings, "settings", "access", true, &access,
-					    err) < 0 ||
-			       tw_json_strs(settings, "settings", "urls", false, &j->urls,
-					    err) < 0
-		       ? -1
-		       : read_access(j, access, err);
-}
-
 /* The token file may be replaced at any time. Without a file the last token stays in use.
  */
 static void read_token(struct job *j, uint64_t now_ms)
@@ -128,7 +112,7 @@ static void read_token(struct job *j, uint64_t now_ms)
 	char token[TOKEN_MAX];
 
 	if (j->token_file == NULL ||
-	    (j->token_ms != 0 && now_ms - j->token_ms < j->interval_ms))
+	    (j->token_ms != 0 && now_ms - j->token_ms < j->state.interval_ms))
 		return;
 	j->token_ms = now_ms;
 	if (tw_token_read(j->token_file, token, sizeof(token), &why) < 0)
@@ -167,7 +151,7 @@ static char *add_path(const char *url, const char *path)
 
 static void send_message(struct job *j, const struct tw_ask_message *m)
 {
-	if (!j->closed && !tw_ask_send(j->fd, m))
+	if (!j->closed && !tw_ask_send(j->state.fd, m))
 		j->closed = true;
 }
 
@@ -185,9 +169,10 @@ static void set_next(const struct job *j, struct target *t, uint64_t now_ms)
 	const char *text = t->connect_to != NULL ? t->connect_to : t->url;
 
 	if (t->began_ms == 0)
-		t->due_ms = now_ms + 1 + phase_of(text, j->interval_ms);
+		t->due_ms = now_ms + 1 + phase_of(text, j->state.interval_ms);
 	else /* rounds that were missed are skipped */
-		t->due_ms += (1 + (now_ms - t->due_ms) / j->interval_ms) * j->interval_ms;
+		t->due_ms += (1 + (now_ms - t->due_ms) / j->state.interval_ms) *
+			     j->state.interval_ms;
 }
 
 static void add_target(struct job *j, const char *url, const char *connect_to,
@@ -195,7 +180,8 @@ static void add_target(struct job *j, const char *url, const char *connect_to,
 {
 	struct tw_ask_message m = tw_ask_message(TW_ASK_AGENT);
 	struct target *t;
-	const uint64_t first_ms = j->interval_ms < FIRST_MS ? j->interval_ms : FIRST_MS;
+	const uint64_t first_ms =
+		j->state.interval_ms < FIRST_MS ? j->state.interval_ms : FIRST_MS;
 	char shown[TW_URL_SHOWN];
 	size_t place = 0;
 
@@ -408,31 +394,22 @@ static void close_job(void *state)
 {
 	struct job *j = state;
 
-	if (j == NULL)
-		return;
 	for (size_t i = 0; i < TARGETS_MAX; i++)
 		free_target(j, i);
 	tw_agent_rows_release(&j->rows);
-	tw_strs_clear(&j->urls);
 	tw_strs_clear(&j->file);
 	explicit_bzero(j->token, sizeof(j->token));
-	free(j);
 }
 
-static int open_job(const json_t *settings, void **state, struct tw_err *err)
+static int open_job(void *state, struct tw_err *err)
 {
-	struct job *j = calloc(1, sizeof(*j));
+	struct job *j = state;
 
-	if (j == NULL)
-		return tw_fail(err, TW_NOMEM, "agents");
-	if (read_settings(settings, j, err) < 0) {
-		close_job(j);
+	if (read_access(j, j->access_path, err) < 0)
 		return -1;
-	}
 	/* Each agent takes a connection. */
 	tw_file_limit_raise(TARGETS_MAX + FILES_MORE);
 	read_token(j, tw_now_ms());
-	*state = j;
 	return 0;
 }
 
@@ -447,21 +424,20 @@ static int begin(struct job *j, struct tw_err *err)
 	return 0;
 }
 
-static void run_job(void *state, int fd)
+static void run_job(void *state)
 {
 	struct job *j = state;
 	struct tw_err err = { 0 };
 
-	j->fd = fd;
 	if (begin(j, &err) < 0) {
-		tw_ask_send_failure(fd, &err, false);
+		tw_ask_send_failure(j->state.fd, &err, false);
 		return;
 	}
-	while (!j->closed && !tw_ask_is_closed(&j->fd)) {
+	while (!j->closed && !tw_ask_is_closed(&j->state.fd)) {
 		tw_agent_lookup_take(j->lookup, take_addresses, j);
 		start_due(j);
-		if (tw_http_many_run(j->http, fd, STEP_MS, &err) < 0) {
-			tw_ask_send_failure(fd, &err, false);
+		if (tw_http_many_run(j->http, j->state.fd, STEP_MS, &err) < 0) {
+			tw_ask_send_failure(j->state.fd, &err, false);
 			break;
 		}
 	}
@@ -470,6 +446,7 @@ static void run_job(void *state, int fd)
 
 const struct tw_ask_job tw_ask_agents = {
 	.name = "agents",
+	.settings = &settings,
 	.net = true,
 	.open = open_job,
 	.run = run_job,

@@ -5,14 +5,12 @@
  * The program is not trusted: it may print anything, print too much, hang or end at once.
  * A program that prints a value and ends well is started again for the next value.
  */
-#include "collector/ask/ask_job.h"
 #include "collector/ask/lines.h"
 #include "collector/ask/own_job.h"
 #include "collector/ask/runner.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
-#include "lib/json/json.h"
 #include "lib/program/log.h"
 #include "lib/program/words.h"
 
@@ -20,7 +18,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -41,9 +38,9 @@
 
 struct job {
 	struct tw_own_job own;
+	const char *command, *user; /* user NULL: that of this process */
 	struct tw_strs words;
 	struct tw_runner runner;
-	int fd; /* to the collector */
 	/* The program that runs. */
 	bool running, requested;
 	int out, err; /* -1: closed */
@@ -59,7 +56,6 @@ struct job {
 	struct tw_value newest;
 	uint64_t sent_ns;
 	/* Since the start. */
-	unsigned failures;
 	uint64_t due_ns;     /* of the next start */
 	bool well;           /* the collector still is there */
 	char said[SAID_MAX]; /* begin of the last line of errors */
@@ -79,7 +75,7 @@ static void close_output(struct job *j)
 
 static void send_missing(struct job *j, const struct tw_err *why)
 {
-	j->well = j->well && tw_own_job_send_missing(j->fd, why);
+	j->well = j->well && tw_own_job_send_missing(&j->own, why);
 }
 
 static void take_value(struct job *j, const struct tw_value *v)
@@ -170,10 +166,10 @@ static void send_value(struct job *j, uint64_t now)
 {
 	struct tw_value v = j->newest;
 
-	if (j->unsent == 0 || now - j->sent_ns < j->own.interval_ms * MS / 2)
+	if (j->unsent == 0 || now - j->sent_ns < j->own.state.interval_ms * MS / 2)
 		return;
 	v.power_w = j->sum_w / (double)j->unsent;
-	j->well = j->well && tw_own_job_send(&j->own, j->fd, &v);
+	j->well = j->well && tw_own_job_send(&j->own, &v);
 	j->sent_ns = now;
 	j->unsent = 0;
 	j->sum_w = 0;
@@ -208,13 +204,14 @@ static void fail(struct job *j, const char *why)
 	struct tw_err err = { 0 };
 
 	if (j->running && j->values > 0 && now - j->started_ns > WELL_MS * MS)
-		j->failures = 0;
-	j->failures++;
+		j->own.state.failures = 0;
+	j->own.state.failures++;
 	j->running = j->requested = false;
 	j->unsent = 0;
 	j->sum_w = 0;
-	j->due_ns =
-		now + tw_ask_backoff_ms(j->failures, BACKOFF_MIN_MS, BACKOFF_MAX_MS) * MS;
+	j->due_ns = now + tw_ask_backoff_ms(j->own.state.failures, BACKOFF_MIN_MS,
+					    BACKOFF_MAX_MS) *
+				  MS;
 	tw_fail(&err, TW_IO, "the command %s", why);
 	tw_log_warn_limited(&j->limit, "%s: %s", j->words.at[0], err.text);
 	send_missing(j, &err);
@@ -243,8 +240,8 @@ static void take_end(struct job *j, int status)
 	close_output(j);
 	if (good && j->values > 0) {
 		j->running = false;
-		j->failures = 0;
-		j->due_ns = j->started_ns + j->own.interval_ms * MS;
+		j->own.state.failures = 0;
+		j->due_ns = j->started_ns + j->own.state.interval_ms * MS;
 		send_value(j, tw_now_ns());
 		return;
 	}
@@ -277,7 +274,7 @@ static void take_event(struct job *j, const struct tw_runner_event *e)
 		struct tw_err err = { 0 };
 
 		tw_fail(&err, TW_IO, "the process that starts the command has ended");
-		tw_ask_send_failure(j->fd, &err, true);
+		tw_ask_send_failure(j->own.state.fd, &err, true);
 		j->well = false;
 		break;
 	}
@@ -288,7 +285,7 @@ static void take_event(struct job *j, const struct tw_runner_event *e)
 
 static uint64_t silent_ms(const struct job *j)
 {
-	const uint64_t ms = SILENT_INTERVALS * j->own.interval_ms;
+	const uint64_t ms = SILENT_INTERVALS * j->own.state.interval_ms;
 
 	return ms > SILENT_MIN_MS ? ms : SILENT_MIN_MS;
 }
@@ -317,7 +314,7 @@ static void check_program(struct job *j, uint64_t now)
 /* Time until something is due, at most a second. */
 static int wait_ms(const struct job *j, uint64_t now)
 {
-	const uint64_t half_ns = j->own.interval_ms * MS / 2;
+	const uint64_t half_ns = j->own.state.interval_ms * MS / 2;
 	uint64_t ms = 1000;
 
 	if (!j->running && !j->requested && j->due_ns < now + ms * MS)
@@ -336,13 +333,13 @@ static bool take_collector(const struct job *j, short events)
 	if ((events & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0)
 		return false;
 	return (events & POLLIN) == 0 ||
-	       recv(j->fd, request, sizeof(request), MSG_DONTWAIT) != 0;
+	       recv(j->own.state.fd, request, sizeof(request), MSG_DONTWAIT) != 0;
 }
 
 static void turn(struct job *j)
 {
 	uint64_t now = tw_now_ns();
-	struct pollfd p[] = { { .fd = j->fd, .events = POLLIN | POLLRDHUP },
+	struct pollfd p[] = { { .fd = j->own.state.fd, .events = POLLIN | POLLRDHUP },
 			      { .fd = j->runner.fd, .events = POLLIN },
 			      { .fd = j->out, .events = POLLIN },
 			      { .fd = j->err, .events = POLLIN } };
@@ -366,11 +363,10 @@ static void turn(struct job *j)
 	check_program(j, now);
 }
 
-static void run_job(void *state, int fd)
+static void run_job(void *state)
 {
 	struct job *j = state;
 
-	j->fd = fd;
 	j->well = true;
 	while (j->well)
 		turn(j);
@@ -381,35 +377,31 @@ static void close_job(void *state)
 {
 	struct job *j = state;
 
-	if (j == NULL)
-		return;
 	tw_runner_close(&j->runner);
 	tw_strs_clear(&j->words);
-	free(j);
 }
 
-static int open_job(const json_t *settings, void **state, struct tw_err *err)
+static int open_job(void *state, struct tw_err *err)
 {
-	const char *command, *user = NULL;
-	struct job *j = calloc(1, sizeof(*j));
+	struct job *j = state;
 
-	if (j == NULL)
-		return tw_fail(err, TW_NOMEM, "command");
 	j->runner.fd = j->out = j->err = -1;
-	if (tw_own_job_read(settings, &j->own, err) < 0 ||
-	    tw_json_text(settings, "settings", "command", false, &command, err) < 0 ||
-	    tw_json_text(settings, "settings", "command_user", true, &user, err) < 0 ||
-	    tw_words_split(command, &j->words, err) < 0 ||
-	    tw_runner_open(&j->words, user, &j->runner, err) < 0) {
-		close_job(j);
-		return -1;
-	}
-	*state = j;
-	return 0;
+	return tw_words_split(j->command, &j->words, err) < 0
+		       ? -1
+		       : tw_runner_open(&j->words, j->user, &j->runner, err);
 }
+
+#define AT(member) TW_FIELD_AT(struct job, member)
+static const struct tw_field fields[] = {
+	TW_OWN_JOB_FIELDS(struct job),
+	{ "command", TW_FIELD_BORROWED, AT(command) },
+	{ "command_user", TW_FIELD_BORROWED, AT(user), .optional = true },
+};
+static const struct tw_fields settings = TW_FIELDS(fields, struct job);
 
 const struct tw_ask_job tw_ask_command = {
 	.name = "command",
+	.settings = &settings,
 	.open = open_job,
 	.run = run_job,
 	.close = close_job,

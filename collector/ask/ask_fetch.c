@@ -5,7 +5,6 @@
 #include "lib/core/err.h"
 #include "lib/http/client/download.h"
 #include "lib/http/client/http.h"
-#include "lib/json/json.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,71 +16,48 @@
 #define BODY_MAX ((size_t)1 << 20)
 
 struct job {
+	struct tw_ask_state state;
 	struct tw_http_call call;
 	char *body;
-	bool save; /* download into TW_ASK_FILE */
+	bool post, save; /* save: download into TW_ASK_FILE */
 };
+
+#define AT(member) TW_FIELD_AT(struct job, member)
+static const struct tw_field fields[] = {
+	{ "url", TW_FIELD_BORROWED, AT(call.url) },
+	{ "content_type", TW_FIELD_BORROWED, AT(call.content_type), .optional = true },
+	{ "etag", TW_FIELD_BORROWED, AT(call.etag), .optional = true },
+	{ "timeout_ms", TW_FIELD_UINT, AT(call.timeout_ms), .max = INT_MAX },
+	{ "stall_ms", TW_FIELD_UINT, AT(call.stall_ms), .max = INT_MAX },
+	{ "answer_max", TW_FIELD_UINT, AT(call.answer_max), .max = INT_MAX },
+	{ "body_len", TW_FIELD_UINT, AT(call.body_len), .max = BODY_MAX },
+	{ "post", TW_FIELD_BOOL, AT(post) },
+	{ "save", TW_FIELD_BOOL, AT(save) },
+};
+static const struct tw_fields settings = TW_FIELDS(fields, struct job);
 
 static void close_job(void *state)
 {
+	free(((struct job *)state)->body);
+}
+
+static int open_job(void *state, struct tw_err *err)
+{
 	struct job *j = state;
 
-	if (j == NULL)
-		return;
-	free(j->body);
-	free(j);
-}
-
-static int read_settings(const json_t *settings, struct job *j, struct tw_err *err)
-{
-	struct tw_http_call *c = &j->call;
-	long long timeout_ms, stall_ms, answer_max, body_len;
-	bool post;
-
-	if (tw_json_text(settings, "call", "url", false, &c->url, err) < 0 ||
-	    tw_json_text(settings, "call", "content_type", true, &c->content_type, err) <
-		    0 ||
-	    tw_json_text(settings, "call", "etag", true, &c->etag, err) < 0 ||
-	    tw_json_int(settings, "call", "timeout_ms", false, 0, INT_MAX, &timeout_ms,
-			err) < 0 ||
-	    tw_json_int(settings, "call", "stall_ms", false, 0, INT_MAX, &stall_ms, err) <
-		    0 ||
-	    tw_json_int(settings, "call", "answer_max", false, 0, INT_MAX, &answer_max,
-			err) < 0 ||
-	    tw_json_int(settings, "call", "body_len", false, 0, BODY_MAX, &body_len,
-			err) < 0 ||
-	    tw_json_bool(settings, "call", "post", false, &post, err) < 0 ||
-	    tw_json_bool(settings, "call", "save", false, &j->save, err) < 0)
-		return -1;
-	c->timeout_ms = (uint64_t)timeout_ms;
-	c->stall_ms = (uint64_t)stall_ms;
-	c->answer_max = (size_t)answer_max;
-	c->body_len = (size_t)body_len;
-	if (!post)
+	if (!j->post)
 		return 0;
-	c->body = j->body = malloc(c->body_len + 1);
-	return j->body != NULL ? 0
-			       : tw_fail(err, TW_NOMEM, "call of %zu bytes", c->body_len);
+	j->call.body = j->body = malloc(j->call.body_len + 1);
+	return j->body != NULL
+		       ? 0
+		       : tw_fail(err, TW_NOMEM, "call of %zu bytes", j->call.body_len);
 }
 
-static int open_job(const json_t *settings, void **state, struct tw_err *err)
-{
-	struct job *j = calloc(1, sizeof(*j));
-
-	if (j == NULL)
-		return tw_fail(err, TW_NOMEM, "fetch");
-	if (read_settings(settings, j, err) < 0) {
-		close_job(j);
-		return -1;
-	}
-	*state = j;
-	return 0;
-}
-
-static bool read_body(struct job *j, int fd)
+static bool read_body(struct job *j)
 {
 	for (size_t got = 0; got < j->call.body_len;) {
-		const ssize_t n = recv(fd, j->body + got, j->call.body_len - got, 0);
+		const ssize_t n =
+			recv(j->state.fd, j->body + got, j->call.body_len - got, 0);
 
 		if (n == 0 || (n < 0 && errno != EINTR))
 			return false;
@@ -130,28 +106,29 @@ static void send_failure(int fd, const struct tw_err *why)
 
 /* The call stops when the daemon closes the socket: another helper may write to the same
  * file next. */
-static void run_job(void *state, int fd)
+static void run_job(void *state)
 {
 	struct job *j = state;
-	struct tw_http_call call = j->call;
+	struct tw_http_call *call = &j->call;
 	struct tw_http_answer answer = { 0 };
 	struct tw_err err = { 0 };
 
-	call.stopped = tw_ask_is_closed;
-	call.stopped_arg = &fd;
-	if (!read_body(j, fd))
+	call->stopped = tw_ask_is_closed;
+	call->stopped_arg = &j->state.fd;
+	if (!read_body(j))
 		return;
 	if (tw_http_init(&err) == 0 &&
-	    (j->save ? tw_download(&call, TW_ASK_FILE, &answer, &err)
-		     : tw_http_call(&call, &answer, &err)) == 0)
-		send_answer(fd, &answer);
+	    (j->save ? tw_download(call, TW_ASK_FILE, &answer, &err)
+		     : tw_http_call(call, &answer, &err)) == 0)
+		send_answer(j->state.fd, &answer);
 	else
-		send_failure(fd, &err);
+		send_failure(j->state.fd, &err);
 	tw_http_answer_release(&answer);
 }
 
 const struct tw_ask_job tw_ask_fetch = {
 	.name = "fetch",
+	.settings = &settings,
 	.net = true,
 	.once = true,
 	.open = open_job,

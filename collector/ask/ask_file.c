@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The job "file": a user's own meter, whose value stands in a file. */
-#include "collector/ask/ask_job.h"
 #include "collector/ask/own_job.h"
 #include "lib/core/err.h"
-#include "lib/json/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -29,15 +26,19 @@ struct job {
 	bool by_kernel; /* of sysfs or /proc: its time stamp says nothing */
 };
 
+#define AT(member) TW_FIELD_AT(struct job, member)
+static const struct tw_field fields[] = {
+	TW_OWN_JOB_FIELDS(struct job),
+	{ "file", TW_FIELD_BORROWED, AT(path) },
+};
+static const struct tw_fields settings = TW_FIELDS(fields, struct job);
+
 static void close_job(void *state)
 {
-	struct job *j = state;
+	const struct job *j = state;
 
-	if (j == NULL)
-		return;
 	if (j->kept >= 0)
 		close(j->kept);
-	free(j);
 }
 
 /* A FIFO without a writer must not block. */
@@ -54,21 +55,13 @@ static bool is_by_kernel(const char *path)
 	       (fs.f_type == SYSFS_MAGIC || fs.f_type == PROC_SUPER_MAGIC);
 }
 
-static int open_job(const json_t *settings, void **state, struct tw_err *err)
+static int open_job(void *state, struct tw_err *err)
 {
-	struct job *j = calloc(1, sizeof(*j));
+	struct job *j = state;
 
-	if (j == NULL)
-		return tw_fail(err, TW_NOMEM, "file");
-	j->kept = -1;
-	if (tw_own_job_read(settings, &j->own, err) < 0 ||
-	    tw_json_text(settings, "settings", "file", false, &j->path, err) < 0) {
-		close_job(j);
-		return -1;
-	}
+	(void)err;
 	j->kept = open_file(j->path);
 	j->by_kernel = is_by_kernel(j->path);
-	*state = j;
 	return 0;
 }
 
@@ -89,8 +82,8 @@ static int check_age(const struct job *j, int fd, struct tw_err *err)
 {
 	const uint64_t stated_s =
 		OLD_INTERVALS *
-		(j->own.interval_ms > j->own.window_ms ? j->own.interval_ms
-						       : j->own.window_ms) /
+		(j->own.state.interval_ms > j->own.window_ms ? j->own.state.interval_ms
+							     : j->own.window_ms) /
 		1000;
 	const uint64_t most_s = stated_s > OLD_MIN_S ? stated_s : OLD_MIN_S;
 	struct timespec now;
@@ -129,33 +122,26 @@ static int read_value(const struct job *j, int fd, struct tw_value *out,
 	return check_age(j, fd, err);
 }
 
-/* False: the collector has closed its end. */
-static bool ask(const struct job *j, int fd)
+static uint64_t poll_file(void *state)
 {
+	const struct job *j = state;
 	struct tw_err err = { 0 };
 	struct tw_value v;
 	const int file = open_now(j, &err);
-	int rc;
+	const bool read = file >= 0 && read_value(j, file, &v, &err) == 0;
 
-	if (file < 0)
-		return tw_own_job_send_missing(fd, &err);
-	rc = read_value(j, file, &v, &err);
-	close(file);
-	return rc == 0 ? tw_own_job_send(&j->own, fd, &v)
-		       : tw_own_job_send_missing(fd, &err);
-}
-
-static void run_job(void *state, int fd)
-{
-	const struct job *j = state;
-
-	while (ask(j, fd) && tw_ask_pause(fd, j->own.interval_ms, j->own.interval_ms))
-		;
+	if (file >= 0)
+		close(file);
+	return (read ? tw_own_job_send(&j->own, &v)
+		     : tw_own_job_send_missing(&j->own, &err))
+		       ? j->own.state.interval_ms
+		       : 0;
 }
 
 const struct tw_ask_job tw_ask_file = {
 	.name = "file",
+	.settings = &settings,
 	.open = open_job,
-	.run = run_job,
+	.poll = poll_file,
 	.close = close_job,
 };

@@ -4,10 +4,12 @@
 #include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
+#include "lib/http/client/http.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -24,6 +26,59 @@ const struct tw_ask_job *tw_ask_job_find(const char *name)
 		if (strcmp(jobs[i]->name, name) == 0)
 			return jobs[i];
 	return NULL;
+}
+
+int tw_ask_job_open(const struct tw_ask_job *j, const json_t *settings, void **state,
+		    struct tw_err *err)
+{
+	void *s = calloc(1, j->settings->size);
+
+	if (s == NULL)
+		return tw_fail(err, TW_NOMEM, "%s", j->name);
+	if (tw_fields_read(j->settings, settings, "settings", s, err) < 0) {
+		free(s);
+		return -1;
+	}
+	if (j->open != NULL && j->open(s, err) < 0) {
+		tw_ask_job_close(j, s);
+		return -1;
+	}
+	*state = s;
+	return 0;
+}
+
+void tw_ask_job_close(const struct tw_ask_job *j, void *state)
+{
+	if (state == NULL)
+		return;
+	if (j->close != NULL)
+		j->close(state);
+	tw_fields_release(j->settings, state);
+	free(state);
+}
+
+void tw_ask_job_run(const struct tw_ask_job *j, void *state, int fd)
+{
+	struct tw_ask_state *s = state;
+	struct tw_err err = { 0 };
+	uint64_t wait_ms;
+
+	s->fd = fd;
+	if (j->run != NULL) {
+		j->run(state);
+		return;
+	}
+	if (j->net && (tw_http_init(&err) < 0 || tw_http_open(&s->http, &err) < 0)) {
+		tw_ask_send_failure(fd, &err, false);
+		return;
+	}
+	do
+		wait_ms = j->poll(state);
+	while (wait_ms > 0 &&
+	       tw_ask_pause(fd, wait_ms, j->least_ms != 0 ? j->least_ms : wait_ms));
+	if (j->leave != NULL)
+		j->leave(state);
+	tw_http_close(s->http);
 }
 
 struct tw_ask_message tw_ask_message(enum tw_ask_kind kind)

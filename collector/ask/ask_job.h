@@ -8,6 +8,7 @@
  */
 
 #include "lib/ask/ask_message.h"
+#include "lib/json/fields.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -15,27 +16,56 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_http;
+
+/* The state of each job begins with it. */
+struct tw_ask_state {
+	int fd; /* to the daemon */
+	uint64_t interval_ms;
+	unsigned failures;    /* in a row */
+	struct tw_http *http; /* of a job with sockets and poll() */
+};
+
+/* The row of tw_ask_job.settings that most jobs have. */
+#define TW_ASK_INTERVAL(type)                                                       \
+	{                                                                           \
+		"interval_ms", TW_FIELD_UINT, TW_FIELD_AT(type, state.interval_ms), \
+			.min = 1, .max = INT32_MAX                                  \
+	}
 
 struct tw_ask_job {
 	const char *name;
+	const struct tw_fields *settings; /* read into its state, zeroed before */
 	bool net;  /* it uses sockets; else only what open() has opened */
 	bool once; /* run() ends with an answer: it is not run again after a crash */
+	uint64_t
+		least_ms; /* a request to poll soon waits so long; 0: for the next poll */
 	/*
 	 * Open devices and read secrets. Runs with the rights that tw-ask was started
-	 * with, before any network input. settings lives as long as the state, which is
-	 * yours: close(). A service that may appear later is no failure.
+	 * with, before any network input. A service that may appear later is no failure.
+	 * NULL: nothing to do.
 	 */
-	int (*open)(const json_t *settings, void **state, struct tw_err *err);
+	int (*open)(void *state, struct tw_err *err);
 	/*
-	 * Poll and send by tw_ask_send*() until tw_ask_pause() returns false. Runs
-	 * without those rights.
+	 * Poll once, and send by tw_ask_send*(). Runs without those rights. Returns the
+	 * time until the next poll in ms; 0: stop.
 	 */
-	void (*run)(void *state, int fd);
-	void (*close)(void *state); /* NULL is fine */
+	uint64_t (*poll)(void *state);
+	void (*leave)(void *state); /* after the last poll; or NULL */
+	/* In place of poll(): run until tw_ask_is_closed(). */
+	void (*run)(void *state);
+	void (*close)(
+		void *state); /* free what the state owns besides settings; or NULL */
 };
 
 /* NULL if there is none. */
 const struct tw_ask_job *tw_ask_job_find(const char *name);
+
+/* settings must live as long as the state, which is yours: tw_ask_job_close(). */
+int tw_ask_job_open(const struct tw_ask_job *j, const json_t *settings, void **state,
+		    struct tw_err *err);
+void tw_ask_job_run(const struct tw_ask_job *j, void *state, int fd);
+void tw_ask_job_close(const struct tw_ask_job *j, void *state); /* NULL is fine */
 
 /* ---- for jobs ---- */
 

@@ -7,10 +7,8 @@
 #include "collector/system/credentials.h"
 #include "lib/core/err.h"
 #include "lib/http/client/http.h"
-#include "lib/json/json.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TIMEOUT_MS 30000
@@ -24,14 +22,11 @@
 #define RETRY_MAX_MS 300000
 
 struct job {
+	struct tw_ask_state state;
 	const char *url, *ca_file;
 	const char *token_file; /* NULL: none */
 	char token[TOKEN_MAX];  /* "": none */
 	bool insecure;
-	uint64_t interval_ms;
-	struct tw_http *http;
-	int fd;
-	unsigned failures;
 };
 
 /*
@@ -49,46 +44,30 @@ static int read_token(struct job *j, struct tw_err *err)
 	return tw_fail(err, why.code, "%s", why.text);
 }
 
-static int read_settings(const json_t *settings, struct job *j, struct tw_err *err)
-{
-	long long interval_ms;
-
-	if (tw_json_text(settings, "settings", "url", false, &j->url, err) < 0 ||
-	    tw_json_text(settings, "settings", "token", true, &j->token_file, err) < 0 ||
-	    tw_json_text(settings, "settings", "ca", true, &j->ca_file, err) < 0 ||
-	    tw_json_bool(settings, "settings", "insecure", false, &j->insecure, err) <
-		    0 ||
-	    tw_json_int(settings, "settings", "interval_ms", false, 1, INT32_MAX,
-			&interval_ms, err) < 0)
-		return -1;
-	j->interval_ms = (uint64_t)interval_ms;
-	return 0;
-}
+#define AT(member) TW_FIELD_AT(struct job, member)
+static const struct tw_field fields[] = {
+	TW_ASK_INTERVAL(struct job),
+	{ "url", TW_FIELD_BORROWED, AT(url) },
+	{ "token", TW_FIELD_BORROWED, AT(token_file), .optional = true },
+	{ "ca", TW_FIELD_BORROWED, AT(ca_file), .optional = true },
+	{ "insecure", TW_FIELD_BOOL, AT(insecure) },
+};
+static const struct tw_fields settings = TW_FIELDS(fields, struct job);
 
 static void close_job(void *state)
 {
 	struct job *j = state;
 
-	if (j == NULL)
-		return;
 	explicit_bzero(j->token, sizeof(j->token));
-	free(j);
 }
 
 /* Read the token before dropping root. */
-static int open_job(const json_t *settings, void **state, struct tw_err *err)
+static int open_job(void *state, struct tw_err *err)
 {
-	struct job *j = calloc(1, sizeof(*j));
 	struct tw_err later = { 0 };
 
-	if (j == NULL)
-		return tw_fail(err, TW_NOMEM, "pods");
-	if (read_settings(settings, j, err) < 0) {
-		close_job(j);
-		return -1;
-	}
-	read_token(j, &later);
-	*state = j;
+	(void)err;
+	read_token(state, &later);
 	return 0;
 }
 
@@ -98,7 +77,7 @@ static int send_names(void *arg, const struct tw_ask_names *names, struct tw_err
 	struct tw_ask_message m = tw_ask_message(TW_ASK_NAMES);
 
 	m.of.names = *names;
-	return tw_ask_send(j->fd, &m) ? 0 : tw_fail(err, TW_IO, "stopped");
+	return tw_ask_send(j->state.fd, &m) ? 0 : tw_fail(err, TW_IO, "stopped");
 }
 
 static int get(struct job *j, struct tw_pods_parser *parser, struct tw_err *err)
@@ -112,11 +91,11 @@ static int get(struct job *j, struct tw_pods_parser *parser, struct tw_err *err)
 					   .timeout_ms = TIMEOUT_MS,
 					   .answer_max = ANSWER_MAX,
 					   .access = &access,
-					   .session = j->http,
+					   .session = j->state.http,
 					   .sink = tw_pods_parser_feed,
 					   .sink_arg = parser,
 					   .stopped = tw_ask_is_closed,
-					   .stopped_arg = &j->fd };
+					   .stopped_arg = &j->state.fd };
 	struct tw_http_answer answer = { 0 };
 	int rc = -1;
 
@@ -141,7 +120,7 @@ static int ask(struct job *j, struct tw_err *err)
 	    tw_pods_parser_new(send_names, j, &parser, err) < 0 ||
 	    get(j, parser, err) < 0)
 		goto out;
-	tw_ask_send(j->fd, &all);
+	tw_ask_send(j->state.fd, &all);
 
 	rc = 0;
 out:
@@ -149,41 +128,30 @@ out:
 	return rc;
 }
 
-static uint64_t poll_and_send(struct job *j)
+static uint64_t poll_pods(void *state)
 {
+	struct job *j = state;
+	struct tw_ask_state *s = &j->state;
 	struct tw_err err = { 0 };
 
 	if (ask(j, &err) == 0) {
-		j->failures = 0;
-		return j->interval_ms;
+		s->failures = 0;
+		return s->interval_ms;
 	}
-	j->failures++;
-	tw_ask_send_failure(j->fd, &err, false);
-	return tw_ask_backoff_ms(j->failures,
-				 j->interval_ms < RETRY_MIN_MS ? j->interval_ms
+	s->failures++;
+	tw_ask_send_failure(s->fd, &err, false);
+	return tw_ask_backoff_ms(s->failures,
+				 s->interval_ms < RETRY_MIN_MS ? s->interval_ms
 							       : RETRY_MIN_MS,
 				 RETRY_MAX_MS);
 }
 
-static void run_job(void *state, int fd)
-{
-	struct job *j = state;
-	struct tw_err err = { 0 };
-
-	j->fd = fd;
-	if (tw_http_init(&err) < 0 || tw_http_open(&j->http, &err) < 0) {
-		tw_ask_send_failure(fd, &err, false);
-		return;
-	}
-	while (tw_ask_pause(fd, poll_and_send(j), LEAST_MS))
-		;
-	tw_http_close(j->http);
-}
-
 const struct tw_ask_job tw_ask_pods = {
 	.name = "pods",
+	.settings = &settings,
+	.least_ms = LEAST_MS,
 	.net = true,
 	.open = open_job,
-	.run = run_job,
+	.poll = poll_pods,
 	.close = close_job,
 };

@@ -3,7 +3,6 @@
  * The job "prometheus": a user's own meter, which a Prometheus server knows: a PDU, a
  * smart plug, an exporter of IPMI.
  */
-#include "collector/ask/ask_job.h"
 #include "collector/ask/instant.h"
 #include "collector/ask/own_job.h"
 #include "collector/system/credentials.h"
@@ -11,7 +10,6 @@
 #include "lib/core/err.h"
 #include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
-#include "lib/json/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,38 +27,26 @@ struct job {
 	struct tw_login login;
 	char token[TOKEN_MAX];
 	char *call_url;
-	struct tw_http *http;
-	int fd;
-	unsigned failures;
 };
+
+#define AT(member) TW_FIELD_AT(struct job, member)
+static const struct tw_field fields[] = {
+	TW_OWN_JOB_FIELDS(struct job),
+	{ "url", TW_FIELD_BORROWED, AT(url) },
+	{ "query", TW_FIELD_BORROWED, AT(query) },
+	{ "ca", TW_FIELD_BORROWED, AT(ca_file), .optional = true },
+	{ "login", TW_FIELD_BORROWED, AT(login_file), .optional = true },
+	{ "token", TW_FIELD_BORROWED, AT(token_file), .optional = true },
+};
+static const struct tw_fields settings = TW_FIELDS(fields, struct job);
 
 static void close_job(void *state)
 {
 	struct job *j = state;
 
-	if (j == NULL)
-		return;
 	free(j->call_url);
 	explicit_bzero(j->token, sizeof(j->token));
 	explicit_bzero(&j->login, sizeof(j->login));
-	free(j);
-}
-
-static int read_settings(const json_t *settings, struct job *j, struct tw_err *err)
-{
-	return tw_own_job_read(settings, &j->own, err) < 0 ||
-			       tw_json_text(settings, "settings", "url", false, &j->url,
-					    err) < 0 ||
-			       tw_json_text(settings, "settings", "query", false,
-					    &j->query, err) < 0 ||
-			       tw_json_text(settings, "settings", "ca", true, &j->ca_file,
-					    err) < 0 ||
-			       tw_json_text(settings, "settings", "login", true,
-					    &j->login_file, err) < 0 ||
-			       tw_json_text(settings, "settings", "token", true,
-					    &j->token_file, err) < 0
-		       ? -1
-		       : 0;
 }
 
 /* Read the secrets again, in case they have changed; keep the old ones if unreadable. */
@@ -93,19 +79,11 @@ static int make_url(struct job *j, struct tw_err *err)
 }
 
 /* Secrets are read before root is dropped. */
-static int open_job(const json_t *settings, void **state, struct tw_err *err)
+static int open_job(void *state, struct tw_err *err)
 {
-	struct job *j = calloc(1, sizeof(*j));
+	struct job *j = state;
 
-	if (j == NULL)
-		return tw_fail(err, TW_NOMEM, "prometheus");
-	if (read_settings(settings, j, err) < 0 || read_secrets(j, err) < 0 ||
-	    make_url(j, err) < 0) {
-		close_job(j);
-		return -1;
-	}
-	*state = j;
-	return 0;
+	return read_secrets(j, err) < 0 ? -1 : make_url(j, err);
 }
 
 /* The answer of a refused query is JSON, too. */
@@ -136,9 +114,9 @@ static int get(struct job *j, struct tw_value *out, struct tw_err *err)
 					   .timeout_ms = TIMEOUT_MS,
 					   .answer_max = ANSWER_MAX,
 					   .access = &access,
-					   .session = j->http,
+					   .session = j->own.state.http,
 					   .stopped = tw_ask_is_closed,
-					   .stopped_arg = &j->fd };
+					   .stopped_arg = &j->own.state.fd };
 	struct tw_http_answer answer = { 0 };
 	int rc;
 
@@ -149,45 +127,30 @@ static int get(struct job *j, struct tw_value *out, struct tw_err *err)
 	return rc;
 }
 
-/* Poll once; returns the time until the next poll in ms, or 0: stop. */
-static uint64_t ask(struct job *j)
+static uint64_t poll_query(void *state)
 {
+	struct job *j = state;
+	struct tw_ask_state *s = &j->own.state;
 	struct tw_err err = { 0 };
 	struct tw_value v;
 
 	if (get(j, &v, &err) == 0) {
-		j->failures = 0;
-		return tw_own_job_send(&j->own, j->fd, &v) ? j->own.interval_ms : 0;
+		s->failures = 0;
+		return tw_own_job_send(&j->own, &v) ? s->interval_ms : 0;
 	}
-	j->failures++;
-	if (!tw_own_job_send_missing(j->fd, &err))
+	s->failures++;
+	if (!tw_own_job_send_missing(&j->own, &err))
 		return 0;
-	return tw_ask_backoff_ms(j->failures, j->own.interval_ms,
-				 j->own.interval_ms > BACKOFF_MAX_MS ? j->own.interval_ms
-								     : BACKOFF_MAX_MS);
-}
-
-static void run_job(void *state, int fd)
-{
-	struct job *j = state;
-	struct tw_err err = { 0 };
-	uint64_t wait_ms;
-
-	j->fd = fd;
-	if (tw_http_init(&err) < 0 || tw_http_open(&j->http, &err) < 0) {
-		tw_ask_send_failure(fd, &err, false);
-		return;
-	}
-	do
-		wait_ms = ask(j);
-	while (wait_ms > 0 && tw_ask_pause(fd, wait_ms, wait_ms));
-	tw_http_close(j->http);
+	return tw_ask_backoff_ms(s->failures, s->interval_ms,
+				 s->interval_ms > BACKOFF_MAX_MS ? s->interval_ms
+								 : BACKOFF_MAX_MS);
 }
 
 const struct tw_ask_job tw_ask_prometheus = {
 	.name = "prometheus",
+	.settings = &settings,
 	.net = true,
 	.open = open_job,
-	.run = run_job,
+	.poll = poll_query,
 	.close = close_job,
 };

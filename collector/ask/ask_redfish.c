@@ -4,11 +4,9 @@
 #include "collector/ask/redfish_client.h"
 #include "collector/system/credentials.h"
 #include "lib/core/err.h"
-#include "lib/json/json.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define BACKOFF_MAX_MS 60000
@@ -23,15 +21,13 @@
 #define DENIED_MS 300000
 
 struct job {
+	struct tw_ask_state state; /* keeps the connection: a TLS handshake is slow on a
+				      controller */
 	struct tw_redfish redfish;
 	struct tw_login login;
 	const char *login_file; /* NULL: none */
 	struct tw_strs chassis;
-	struct tw_http
-		*http; /* keeps the connection: a TLS handshake is slow on a controller */
-	uint64_t interval_ms;
-	int fd;
-	unsigned failures;
+	bool connected;
 	uint64_t searched_ms; /* polled for so long since the last search */
 	/* For a chassis with an energy counter only: its last change. */
 	struct step {
@@ -41,45 +37,20 @@ struct job {
 	} step[TW_REDFISH_CHASSIS_MAX];
 };
 
-/* ---- settings ---- */
-
-static int read_auth(const json_t *settings, enum tw_redfish_auth *out,
-		     struct tw_err *err)
-{
-	const char *name;
-
-	if (tw_json_text(settings, "settings", "auth", false, &name, err) < 0)
-		return -1;
-	for (int i = 0; tw_redfish_auth_names[i] != NULL; i++)
-		if (strcmp(tw_redfish_auth_names[i], name) == 0) {
-			*out = (enum tw_redfish_auth)i;
-			return 0;
-		}
-	return tw_fail(err, TW_INVALID, "settings.auth: '%.16s'", name);
-}
-
-static int read_settings(const json_t *settings, struct job *j, struct tw_err *err)
-{
-	struct tw_redfish_config *c = &j->redfish.config;
-	long long interval_ms, timeout_ms;
-
-	if (tw_json_text(settings, "settings", "url", false, &c->url, err) < 0 ||
-	    tw_json_text(settings, "settings", "login", true, &j->login_file, err) < 0 ||
-	    tw_json_text(settings, "settings", "ca", true, &c->ca_file, err) < 0 ||
-	    tw_json_bool(settings, "settings", "insecure", false, &c->insecure, err) <
-		    0 ||
-	    tw_json_strs(settings, "settings", "chassis", true, &j->chassis, err) < 0 ||
-	    tw_json_int(settings, "settings", "interval_ms", false, 1, INT32_MAX,
-			&interval_ms, err) < 0 ||
-	    tw_json_int(settings, "settings", "timeout_ms", false, 1, INT32_MAX,
-			&timeout_ms, err) < 0 ||
-	    read_auth(settings, &c->auth, err) < 0)
-		return -1;
-	j->interval_ms = (uint64_t)interval_ms;
-	c->timeout_ms = (uint64_t)timeout_ms;
-	c->chassis = &j->chassis;
-	return 0;
-}
+#define AT(member) TW_FIELD_AT(struct job, member)
+static const struct tw_field fields[] = {
+	TW_ASK_INTERVAL(struct job),
+	{ "url", TW_FIELD_BORROWED, AT(redfish.config.url) },
+	{ "login", TW_FIELD_BORROWED, AT(login_file), .optional = true },
+	{ "ca", TW_FIELD_BORROWED, AT(redfish.config.ca_file), .optional = true },
+	{ "insecure", TW_FIELD_BOOL, AT(redfish.config.insecure), .optional = true },
+	{ "chassis", TW_FIELD_STRS, AT(chassis), .optional = true },
+	{ "timeout_ms", TW_FIELD_UINT, AT(redfish.config.timeout_ms), .min = 1,
+	  .max = INT32_MAX },
+	{ "auth", TW_FIELD_ENUM, AT(redfish.config.auth),
+	  .names = tw_redfish_auth_names },
+};
+static const struct tw_fields settings = TW_FIELDS(fields, struct job);
 
 /*
  * Read the credentials again, in case they have changed. If the file is unreadable, keep
@@ -103,25 +74,7 @@ static void close_job(void *state)
 {
 	struct job *j = state;
 
-	if (j == NULL)
-		return;
-	tw_strs_clear(&j->chassis);
 	explicit_bzero(&j->login, sizeof(j->login));
-	free(j);
-}
-
-static int open_job(const json_t *settings, void **state, struct tw_err *err)
-{
-	struct job *j = calloc(1, sizeof(*j));
-
-	if (j == NULL)
-		return tw_fail(err, TW_NOMEM, "redfish");
-	if (read_settings(settings, j, err) < 0 || read_login(j, err) < 0) {
-		close_job(j);
-		return -1;
-	}
-	*state = j;
-	return 0;
 }
 
 /* ---- sending ---- */
@@ -136,7 +89,7 @@ static bool send_zones(struct job *j)
 		m.place = (uint32_t)i;
 		snprintf(m.of.zone.name, sizeof(m.of.zone.name), "%s", s->id);
 		snprintf(m.of.zone.path, sizeof(m.of.zone.path), "%s", s->path);
-		if (!tw_ask_send(j->fd, &m))
+		if (!tw_ask_send(j->state.fd, &m))
 			return false;
 	}
 	return true;
@@ -148,7 +101,7 @@ static bool send_missing(const struct job *j, size_t i, const char *why)
 
 	m.place = (uint32_t)i;
 	snprintf(m.why, sizeof(m.why), "%.*s", (int)sizeof(m.why) - 1, why);
-	return tw_ask_send(j->fd, &m);
+	return tw_ask_send(j->state.fd, &m);
 }
 
 /*
@@ -190,7 +143,7 @@ static bool send_power(struct job *j, size_t i, const struct tw_redfish_power *p
 	if (isnan(power->power_w) && !take_step(&j->step[i], power->energy_j, &m))
 		return send_missing(
 			j, i, "it reports only energy, waiting for the counter to grow");
-	return tw_ask_send(j->fd, &m);
+	return tw_ask_send(j->state.fd, &m);
 }
 
 /* ---- polling ---- */
@@ -201,7 +154,7 @@ static int call(void *arg, const struct tw_http_call *c, struct tw_http_answer *
 	const struct job *j = arg;
 	struct tw_http_call kept = *c;
 
-	kept.session = j->http;
+	kept.session = j->state.http;
 	return tw_http_call(&kept, out, err);
 }
 
@@ -239,64 +192,59 @@ static bool connect_now(struct job *j, struct tw_err *why)
 	return false;
 }
 
-/*
- * Poll once; returns the time until the next poll in ms. *connected persists between
- * calls.
- */
-static uint64_t ask(struct job *j, bool *connected)
+static uint64_t poll_controller(void *state)
 {
+	struct job *j = state;
+	struct tw_ask_state *s = &j->state;
 	struct tw_err why = { 0 };
 
-	*connected = *connected || connect_now(j, &why);
-	if (!*connected)
-		tw_ask_send_failure(j->fd, &why, false);
-	if (*connected && read_all(j, &why)) {
-		j->failures = 0;
-		j->searched_ms += j->interval_ms;
+	j->connected = j->connected || connect_now(j, &why);
+	if (!j->connected)
+		tw_ask_send_failure(s->fd, &why, false);
+	if (j->connected && read_all(j, &why)) {
+		s->failures = 0;
+		j->searched_ms += s->interval_ms;
 		if (j->redfish.skipped > 0 && j->searched_ms >= SEARCH_MS) {
 			tw_redfish_logout(&j->redfish);
-			*connected = false;
+			j->connected = false;
 		}
-		return j->interval_ms;
+		return s->interval_ms;
 	}
-	j->failures++;
+	s->failures++;
 	/* The chassis may have changed with a firmware update: search them again. */
-	if (*connected && (j->failures >= FAILURES_MAX || why.code == TW_DENIED)) {
+	if (j->connected && (s->failures >= FAILURES_MAX || why.code == TW_DENIED)) {
 		tw_redfish_logout(&j->redfish);
-		*connected = false;
+		j->connected = false;
 	}
 	return why.code == TW_DENIED
 		       ? DENIED_MS
-		       : tw_ask_backoff_ms(j->failures, j->interval_ms, BACKOFF_MAX_MS);
+		       : tw_ask_backoff_ms(s->failures, s->interval_ms, BACKOFF_MAX_MS);
 }
 
-static void run_job(void *state, int fd)
+static void leave(void *state)
+{
+	tw_redfish_logout(&((struct job *)state)->redfish);
+}
+
+static int open_job(void *state, struct tw_err *err)
 {
 	struct job *j = state;
-	struct tw_err err = { 0 };
-	bool connected = false;
-	uint64_t wait_ms;
+	struct tw_redfish_config *c = &j->redfish.config;
 
-	j->fd = fd;
-	j->redfish.config.call = call;
-	j->redfish.config.call_arg = j;
-	j->redfish.config.stopped = tw_ask_is_closed;
-	j->redfish.config.stopped_arg = &j->fd;
-	if (tw_http_init(&err) < 0 || tw_http_open(&j->http, &err) < 0) {
-		tw_ask_send_failure(fd, &err, false);
-		return;
-	}
-	do
-		wait_ms = ask(j, &connected);
-	while (tw_ask_pause(fd, wait_ms, wait_ms));
-	tw_redfish_logout(&j->redfish);
-	tw_http_close(j->http);
+	c->chassis = &j->chassis;
+	c->call = call;
+	c->call_arg = j;
+	c->stopped = tw_ask_is_closed;
+	c->stopped_arg = &j->state.fd;
+	return read_login(j, err);
 }
 
 const struct tw_ask_job tw_ask_redfish = {
 	.name = "redfish",
+	.settings = &settings,
 	.net = true,
 	.open = open_job,
-	.run = run_job,
+	.poll = poll_controller,
+	.leave = leave,
 	.close = close_job,
 };

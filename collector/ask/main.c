@@ -78,7 +78,7 @@ static _Noreturn void ask(const struct service *s, pid_t parent)
 	if (s->filter && tw_ask_filter_install(TW_ASK_ASKS, s->job->net, &err) < 0)
 		_exit(1);
 	if (getppid() == parent)
-		s->job->run(s->state, s->fd);
+		tw_ask_job_run(s->job, s->state, s->fd);
 	_exit(0);
 }
 
@@ -155,17 +155,17 @@ static int serve(int fd, struct tw_err *err)
 		goto out;
 	}
 	/* A failure of open() is final: without rights it would fail again. */
-	if (s.job->open(settings, &s.state, err) < 0 ||
+	if (tw_ask_job_open(s.job, settings, &s.state, err) < 0 ||
 	    drop_rights(settings, &s, err) < 0) {
 		tw_ask_send_failure(fd, err, true);
 	} else {
 		if (s.job->once)
-			s.job->run(s.state, fd);
+			tw_ask_job_run(s.job, s.state, fd);
 		else
 			run_forever(&s);
 		rc = 0;
 	}
-	s.job->close(s.state);
+	tw_ask_job_close(s.job, s.state);
 out:
 	json_decref(settings);
 	return rc;

@@ -93,7 +93,7 @@ static void *run_job(void *arg)
 {
 	const struct run *r = arg;
 
-	tw_ask_ipmi.run(r->state, r->fd);
+	tw_ask_job_run(&tw_ask_ipmi, r->state, r->fd);
 	return NULL;
 }
 
@@ -110,7 +110,7 @@ static struct tw_ask_message first_answer(const uint8_t *bytes, int len)
 	answer = bytes;
 	answer_len = len;
 	set_up(&machine);
-	if (tw_ask_ipmi.open(machine.settings, &r.state, &err) < 0)
+	if (tw_ask_job_open(&tw_ask_ipmi, machine.settings, &r.state, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
 	r.fd = ends[1];
@@ -123,7 +123,7 @@ static struct tw_ask_message first_answer(const uint8_t *bytes, int len)
 	close(ends[0]);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	close(ends[1]);
-	tw_ask_ipmi.close(r.state);
+	tw_ask_job_close(&tw_ask_ipmi, r.state);
 	tear_down(&machine);
 	return m;
 }
@@ -162,12 +162,12 @@ static void a_file_that_cannot_be_opened_has_a_reason(void **state)
 	(void)state;
 	set_up(&m);
 	opens = false;
-	assert_int_equal(tw_ask_ipmi.open(m.settings, &job, &err), -1);
+	assert_int_equal(tw_ask_job_open(&tw_ask_ipmi, m.settings, &job, &err), -1);
 	assert_int_equal(err.code, TW_IO);
 	assert_non_null(strstr(err.text, "ipmi0': "));
 	assert_int_equal(unlink(m.device), 0);
 	err = (struct tw_err){ 0 };
-	assert_int_equal(tw_ask_ipmi.open(m.settings, &job, &err), -1);
+	assert_int_equal(tw_ask_job_open(&tw_ask_ipmi, m.settings, &job, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
 	tear_down(&m);
 }
@@ -184,9 +184,9 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 		int rc;
 
 		fail_alloc_at(n);
-		rc = tw_ask_ipmi.open(m.settings, &job, &err);
+		rc = tw_ask_job_open(&tw_ask_ipmi, m.settings, &job, &err);
 		if (!fail_alloc_hit()) {
-			tw_ask_ipmi.close(job);
+			tw_ask_job_close(&tw_ask_ipmi, job);
 			break;
 		}
 		assert_int_equal(rc, -1);
@@ -216,7 +216,7 @@ static void a_build_without_the_library_has_a_clear_error(void **state)
 	void *job = NULL;
 
 	(void)state;
-	assert_int_equal(tw_ask_ipmi.open(settings, &job, &err), -1);
+	assert_int_equal(tw_ask_job_open(&tw_ask_ipmi, settings, &job, &err), -1);
 	assert_int_equal(err.code, TW_UNSUPPORTED);
 	assert_string_equal(err.text, "built without libfreeipmi");
 	json_decref(settings);
