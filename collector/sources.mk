@@ -11,7 +11,7 @@ else
 left-out += $(addprefix collector/workloads/,bpf_events.c bpf_fail.c counters.c counts.c \
 	tasks_iter.c tasks_walk.c traces.c)
 endif
-$(O)/collector/expose/route_openapi.o: $(O)/gen/collector/expose/openapi.inc
+$(O)/collector/expose/routes.o: $(O)/gen/collector/expose/openapi.inc
 left-out += collector/ask/$(if $(filter 1,$(FREEIPMI)),ipmi_none,ipmi).c
 
 programs += tw-collector

@@ -6,19 +6,112 @@
 #include "lib/json/jsax.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/output_name.h"
-#include "server/member_value.h"
 #include "server/old_names.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+/* Prefix of members in errors. */
+#define WHERE "request"
+
+/* ---- values of members; null counts as absent ---- */
+
+/* The type of the value, for errors: "a list", "true". */
+static const char *describe(const struct tw_jsax_event *e)
+{
+	switch (e->type) {
+	case TW_JSAX_ARRAY:
+		return "a list";
+	case TW_JSAX_TRUE:
+		return "true";
+	case TW_JSAX_FALSE:
+		return "false";
+	default:
+		return tw_jsax_type_name(e->type);
+	}
+}
+
+static int fail_type(const char *name, const char *want, const struct tw_jsax_event *e,
+		     struct tw_err *err)
+{
+	return tw_fail(err, TW_PARSE, WHERE ".%s: expected %s, got %s", name, want,
+		       describe(e));
+}
+
+static int check_text(const char *name, const struct tw_jsax_event *e, struct tw_err *err)
+{
+	if (e->type != TW_JSAX_TEXT)
+		return fail_type(name, "a string", e, err);
+	if (memchr(e->text, '\0', e->len) != NULL)
+		return tw_fail(err, TW_PARSE, WHERE ".%s: a NUL in it", name);
+	return 0;
+}
+
+/* Copy the text to *out, which is yours. An empty text counts as absent. */
+static int copy_text(const char *name, const struct tw_jsax_event *e, char **out,
+		     struct tw_err *err)
+{
+	char *text;
+
+	if (e->type == TW_JSAX_NULL)
+		return 0;
+	if (check_text(name, e, err) < 0)
+		return -1;
+	if (e->len == 0)
+		return 0;
+	text = malloc(e->len + 1);
+	if (text == NULL)
+		return tw_fail(err, TW_NOMEM, WHERE ".%s", name);
+	memcpy(text, e->text, e->len);
+	text[e->len] = '\0';
+	*out = text;
+	return 0;
+}
+
+static int read_bool(const char *name, const struct tw_jsax_event *e, bool *out,
+		     struct tw_err *err)
+{
+	if (e->type == TW_JSAX_TRUE || e->type == TW_JSAX_FALSE)
+		*out = e->type == TW_JSAX_TRUE;
+	else if (e->type != TW_JSAX_NULL)
+		return fail_type(name, "true or false", e, err);
+	return 0;
+}
+
+static bool is_word(const struct tw_jsax_event *e, const char *word)
+{
+	return strlen(word) == e->len && strncasecmp(e->text, word, e->len) == 0;
+}
+
+/* A boolean, or its name as text in any case: "true", "False". */
+static int read_bool_word(const char *name, const struct tw_jsax_event *e, bool *out,
+			  struct tw_err *err)
+{
+	if (e->type != TW_JSAX_TEXT)
+		return read_bool(name, e, out, err);
+	if (!is_word(e, "true") && !is_word(e, "false"))
+		return fail_type(name, "true or false", e, err);
+	*out = is_word(e, "true");
+	return 0;
+}
+
+/* Whether the document writes the number without a point and without an exponent. */
+static bool is_whole(const struct tw_jsax_event *e, const char *document)
+{
+	const char *p = document + e->offset;
+
+	p += strspn(p, "-0123456789");
+	return *p != '.' && *p != 'e' && *p != 'E';
+}
+
+/* ---- the members ---- */
 
 /*
  * Read the request from parser events: building a tree of values would cost more than all
  * other work for it.
  */
-
-#define WHERE TW_REQUEST_WHERE
 
 /* Far above the number of node types of any database. */
 #define NODE_TYPE_MAX 1000000
@@ -73,37 +166,37 @@ struct member {
 static int take_filter(struct reader *r, const struct tw_jsax_event *e,
 		       struct tw_err *err)
 {
-	return tw_member_text(r->member->name, e, &r->w.filter, err);
+	return copy_text(r->member->name, e, &r->w.filter, err);
 }
 
 static int take_pipeline(struct reader *r, const struct tw_jsax_event *e,
 			 struct tw_err *err)
 {
-	return tw_member_text(r->member->name, e, &r->w.pipeline, err);
+	return copy_text(r->member->name, e, &r->w.pipeline, err);
 }
 
 static int take_trainer(struct reader *r, const struct tw_jsax_event *e,
 			struct tw_err *err)
 {
-	return tw_member_text(r->member->name, e, &r->w.trainer, err);
+	return copy_text(r->member->name, e, &r->w.trainer, err);
 }
 
 static int take_loose(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err)
 {
-	return tw_member_bool(r->member->name, e, &r->w.loose_node_type, err);
+	return read_bool(r->member->name, e, &r->w.loose_node_type, err);
 }
 
 static int take_weight(struct reader *r, const struct tw_jsax_event *e,
 		       struct tw_err *err)
 {
 	r->weight_given = e->type != TW_JSAX_NULL;
-	return tw_member_bool_word(r->member->name, e, &r->w.weight, err);
+	return read_bool_word(r->member->name, e, &r->w.weight, err);
 }
 
 static int take_list(struct reader *r, const struct tw_jsax_event *e, struct tw_err *err)
 {
 	if (e->type != TW_JSAX_ARRAY && e->type != TW_JSAX_NULL)
-		return tw_member_fail_type(r->member->name, "a list", e, err);
+		return fail_type(r->member->name, "a list", e, err);
 	return 0;
 }
 
@@ -126,7 +219,7 @@ static int take_metric(struct reader *r, const struct tw_jsax_event *e,
 	if (e->type != TW_JSAX_TEXT)
 		return tw_fail(err, TW_PARSE,
 			       WHERE ".metrics[%zu]: expected a string, got %s", i,
-			       tw_member_describe(e));
+			       describe(e));
 	if (e->len > TW_FEATURE_NAME_MAX)
 		return tw_fail(err, TW_INVALID,
 			       WHERE ".metrics[%zu]: %zu bytes, limit is %d", i, e->len,
@@ -172,7 +265,7 @@ static int take_node_type(struct reader *r, const struct tw_jsax_event *e,
 
 	if (e->type == TW_JSAX_NULL)
 		return 0;
-	if (e->type == TW_JSAX_NUMBER && tw_member_is_whole(e, r->data)) {
+	if (e->type == TW_JSAX_NUMBER && is_whole(e, r->data)) {
 		if (e->number < -1 || e->number > NODE_TYPE_MAX)
 			return tw_fail(err, TW_INVALID,
 				       WHERE ".node_type: %.0f is not from -1 to %d",
@@ -181,8 +274,8 @@ static int take_node_type(struct reader *r, const struct tw_jsax_event *e,
 		return 0;
 	}
 	if (e->type != TW_JSAX_TEXT)
-		return tw_member_fail_type(r->member->name, "a whole number", e, err);
-	if (tw_member_check_text(r->member->name, e, err) < 0)
+		return fail_type(r->member->name, "a whole number", e, err);
+	if (check_text(r->member->name, e, err) < 0)
 		return -1;
 	if (e->len >= sizeof(text))
 		return tw_fail(err, TW_INVALID, WHERE ".node_type: %zu bytes of text",
@@ -202,7 +295,7 @@ static int take_output(struct reader *r, const struct tw_jsax_event *e,
 {
 	if (e->type == TW_JSAX_NULL)
 		return tw_fail(err, TW_PARSE, WHERE ".output_type: must not be null");
-	if (tw_member_check_text(r->member->name, e, err) < 0)
+	if (check_text(r->member->name, e, err) < 0)
 		return -1;
 	r->output = tw_output_name_find(e->text, e->len);
 	if (r->output == NULL)
@@ -220,7 +313,7 @@ static int take_source(struct reader *r, const struct tw_jsax_event *e,
 	char *name = NULL;
 	int rc = -1;
 
-	if (tw_member_text(r->member->name, e, &name, err) < 0)
+	if (copy_text(r->member->name, e, &name, err) < 0)
 		return -1;
 	r->w.source = tw_energy_source_wanted(name);
 	if (r->w.source == NULL) {
@@ -240,14 +333,14 @@ static int take_spec(struct reader *r, const struct tw_jsax_event *e, struct tw_
 {
 	if (e->type != TW_JSAX_OBJECT && e->type != TW_JSAX_NULL)
 		return tw_fail(err, TW_INVALID, WHERE ".%s: expected an object, got %s",
-			       r->member->name, tw_member_describe(e));
+			       r->member->name, describe(e));
 	return 0;
 }
 
 static int take_spec_member(struct reader *r, const struct tw_jsax_event *e,
 			    struct tw_err *err)
 {
-	const struct tw_spec_value v = { .kind = tw_member_describe(e),
+	const struct tw_spec_value v = { .kind = describe(e),
 					 .text = e->type == TW_JSAX_TEXT ? e->text : NULL,
 					 .len = e->len,
 					 .is_number = e->type == TW_JSAX_NUMBER,
@@ -316,7 +409,7 @@ static int dispatch(struct reader *r, const struct tw_jsax_event *e, struct tw_e
 		return 0;
 	if (e->depth == 0 && e->type != TW_JSAX_OBJECT)
 		return tw_fail(err, TW_PARSE, WHERE ": expected an object, got %s",
-			       tw_member_describe(e));
+			       describe(e));
 	if (e->depth == 1 && e->type == TW_JSAX_KEY)
 		return begin_member(r, e, err);
 	if (e->depth == 1 && r->member != NULL)

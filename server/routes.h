@@ -25,15 +25,16 @@ extern const struct tw_http_route tw_route_api_zip;
 extern const struct tw_http_route tw_route_best_models;
 extern const struct tw_http_route tw_route_files_model;
 extern const struct tw_http_route tw_route_files_pipeline;
-extern const struct tw_http_route tw_route_healthy;
-extern const struct tw_http_route tw_route_healthz;
-extern const struct tw_http_route tw_route_livez;
 extern const struct tw_http_route tw_route_metrics;
 extern const struct tw_http_route tw_route_model;
 extern const struct tw_http_route tw_route_openapi;
-extern const struct tw_http_route tw_route_ready;
-extern const struct tw_http_route tw_route_readyz;
 extern const struct tw_http_route tw_route_reload;
+
+struct tw_buf;
+struct tw_index_entry;
+
+/* Append the members of an object that describes a model. */
+void tw_api_add_model(struct tw_buf *b, const struct tw_index_entry *e);
 
 /* All of them, sorted by path. */
 const struct tw_http_route *const *tw_server_routes(size_t *count);

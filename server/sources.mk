@@ -3,4 +3,4 @@ programs += tw-server
 tw-server-src := server/main.c
 tw-server-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(SODIUM_LIBS)
 
-$(O)/server/route_openapi.o: $(O)/gen/server/openapi.inc
+$(O)/server/routes.o: $(O)/gen/server/openapi.inc

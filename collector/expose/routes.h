@@ -14,7 +14,6 @@
 struct tw_buf;
 
 extern const struct tw_http_route tw_route_collector_agents;
-extern const struct tw_http_route tw_route_collector_healthz;
 extern const struct tw_http_route tw_route_collector_history;
 extern const struct tw_http_route tw_route_collector_live;
 extern const struct tw_http_route tw_route_collector_metrics;
