@@ -260,6 +260,13 @@ void tw_merged_series_release(struct tw_merged_series *t)
 	*t = (struct tw_merged_series){ 0 };
 }
 
+int tw_times_compare(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
 /* Galloping search: the steps from `from` double, then binary search. Its cost follows
  * the distance to the result, not the number of times. */
 size_t tw_times_find(const int64_t *time_ms, size_t times, size_t from, int64_t t)
@@ -286,13 +293,6 @@ size_t tw_times_find(const int64_t *time_ms, size_t times, size_t from, int64_t 
 
 /* Times that wait before they are sorted in. */
 #define WAITING_MIN 4096
-
-static int compare(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
 
 static size_t drop_repeats(int64_t *ms, size_t count)
 {
@@ -323,7 +323,7 @@ int tw_ticks_settle(struct tw_ticks *t, struct tw_err *err)
 {
 	if (t->waiting == 0)
 		return 0;
-	qsort(t->more, t->waiting, sizeof(*t->more), compare);
+	qsort(t->more, t->waiting, sizeof(*t->more), tw_times_compare);
 	t->waiting = drop_repeats(t->more, t->waiting);
 	if (t->count + t->waiting > t->size) {
 		if (!tw_resize(&t->ms, 2 * (t->count + t->waiting), sizeof(*t->ms)))
@@ -369,7 +369,7 @@ int tw_ticks_add(struct tw_ticks *t, const int64_t *ms, size_t count, struct tw_
 	return 0;
 }
 
-static int add_series(struct tw_ticks *t, const struct tw_series *s, struct tw_err *err)
+int tw_ticks_add_series(struct tw_ticks *t, const struct tw_series *s, struct tw_err *err)
 {
 	struct tw_unpack times = tw_unpack_begin(&s->time_ms);
 	size_t ticks = t->count, from = 0;
@@ -388,7 +388,7 @@ int tw_ticks_add_set(struct tw_ticks *t, const struct tw_counter_set *c,
 		     struct tw_err *err)
 {
 	for (size_t i = 0; i < c->count; i++) {
-		if (add_series(t, c->at[i].series, err) < 0)
+		if (tw_ticks_add_series(t, c->at[i].series, err) < 0)
 			return -1;
 		/* The first series has most of the ticks. */
 		if (i == 0 && tw_ticks_settle(t, err) < 0)

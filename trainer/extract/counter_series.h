@@ -71,6 +71,9 @@ int tw_merged_series_join(struct tw_merged_series *m, const struct tw_counter_se
 
 void tw_merged_series_release(struct tw_merged_series *m);
 
+/* For qsort() of int64_t. */
+int tw_times_compare(const void *a, const void *b);
+
 /* Index of the first of the ascending times from `from` on that is not before t; times if
  * all are before. Fast where that is near `from`. */
 size_t tw_times_find(const int64_t *time_ms, size_t times, size_t from, int64_t t);
@@ -94,7 +97,9 @@ struct tw_ticks {
 /* Add times. tw_ticks_settle() must follow before ->ms is read. */
 int tw_ticks_add(struct tw_ticks *t, const int64_t *ms, size_t count, struct tw_err *err);
 
-/* Add the times of all samples of the set's series. */
+/* Add the times of all samples of a series, or of the set's series. */
+int tw_ticks_add_series(struct tw_ticks *t, const struct tw_series *s,
+			struct tw_err *err);
 int tw_ticks_add_set(struct tw_ticks *t, const struct tw_counter_set *c,
 		     struct tw_err *err);
 

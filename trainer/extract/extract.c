@@ -291,12 +291,12 @@ static int repair_rows(struct job *j, struct tw_err *err)
 }
 
 /* Names of the features, for FEATURES_MAX of them. */
-static struct tw_quality_rows quality_rows(const struct job *j, const char **name,
-					   const double *node_ms)
+static struct tw_measured_rows quality_rows(const struct job *j, const char **name,
+					    const double *node_ms)
 {
 	for (size_t f = 0; f < j->features; f++)
 		name[f] = j->feature[f].metric->feature;
-	return (struct tw_quality_rows){
+	return (struct tw_measured_rows){
 		.rows = j->power.times,
 		.from_ms = j->power.from_ms,
 		.time_ms = j->power.time_ms,
@@ -317,7 +317,7 @@ static int correct_lag(struct job *j, struct tw_err *err)
 {
 	const char *name[FEATURES_MAX];
 	struct tw_quality q = { .cpus = j->clock.cpus };
-	struct tw_quality_rows rows;
+	struct tw_measured_rows rows;
 	int rc = -1;
 
 	if (!j->args->correct_lag || j->args->compat != TW_COMPAT_NONE ||
@@ -403,7 +403,7 @@ static int measure_quality(struct job *j, const struct tw_prom *p, struct tw_err
 {
 	const char *name[FEATURES_MAX];
 	double *node_ms = calloc(j->power.times + 1, sizeof(*node_ms));
-	const struct tw_quality_rows rows = quality_rows(j, name, node_ms);
+	const struct tw_measured_rows rows = quality_rows(j, name, node_ms);
 	struct tw_quality q = { .cpus = j->clock.cpus,
 				.repeats = j->power.repeats,
 				.late = j->late,

@@ -263,13 +263,6 @@ static void join_falls(struct falls *f)
 	f->count = n;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Keep the falls of f->at[from..to), all of one column, that are restarts. `first` and
  * `last` are the sorted times of the column's series. */
 static void keep_restarts(struct falls *f, size_t from, size_t to, size_t *kept,
@@ -301,8 +294,8 @@ static int keep_column(const struct tw_counter_set *c, struct falls *f, size_t f
 		first[n] = (int64_t)tw_packed_first(&c->at[i].series->time_ms);
 		last[n++] = (int64_t)tw_packed_last(&c->at[i].series->time_ms);
 	}
-	qsort(first, n, sizeof(*first), compare_times);
-	qsort(last, n, sizeof(*last), compare_times);
+	qsort(first, n, sizeof(*first), tw_times_compare);
+	qsort(last, n, sizeof(*last), tw_times_compare);
 	keep_restarts(f, from, to, kept, first, last, n);
 	free(first);
 	return 0;

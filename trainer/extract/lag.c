@@ -2,10 +2,10 @@
 #include "trainer/extract/lag.h"
 
 #include "lib/core/err.h"
+#include "trainer/extract/node_rows.h"
 #include "trainer/extract/power_series.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +70,8 @@ static double mean_over(const struct steps *s, const double *value, size_t first
 /* ---- finding ---- */
 
 struct search {
-	const struct tw_lag_rows *r;
+	const struct tw_measured_rows *r;
+	double step_ms; /* the median step */
 	struct steps steps;
 	bool *usable; /* rows whose time is covered with any lag within reach */
 	size_t count; /* of them */
@@ -79,7 +80,7 @@ struct search {
 
 static void find_usable(struct search *s, int reach)
 {
-	const double more_ms = (double)reach * s->r->step_ms;
+	const double more_ms = (double)reach * s->step_ms;
 	size_t first = 0;
 
 	s->reach = reach;
@@ -94,7 +95,7 @@ static void find_usable(struct search *s, int reach)
 /* Gaps leave few rows with a wide reach: most of the recording is to be compared. */
 static void find_reach(struct search *s)
 {
-	const double wanted = REACH_MS / s->r->step_ms;
+	const double wanted = REACH_MS / s->step_ms;
 	int reach = wanted < REACH_ROWS_MIN   ? REACH_ROWS_MIN
 		    : wanted > REACH_ROWS_MAX ? REACH_ROWS_MAX
 					      : (int)wanted;
@@ -148,7 +149,7 @@ static void try_lag(const struct search *s, const double *feature, double lag_ms
 /* A value between two rows is smoother than either, so that a lag must gain something. */
 static double find_best(const struct search *s)
 {
-	const struct tw_lag_rows *r = s->r;
+	const struct tw_measured_rows *r = s->r;
 	struct best without = { .share = 0 }, best;
 	double row_ms;
 
@@ -157,27 +158,29 @@ static double find_best(const struct search *s)
 	best = without;
 	for (int i = -s->reach; i <= s->reach; i++)
 		for (size_t f = 0; f < r->features; f++)
-			try_lag(s, r->feature[f], i * r->step_ms, &best);
+			try_lag(s, r->feature[f], i * s->step_ms, &best);
 	if (best.feature == NULL)
 		return 0;
 	row_ms = best.lag_ms;
 	for (int i = 1 - STEPS_A_ROW; i < STEPS_A_ROW; i++) {
-		const double lag_ms = row_ms + i * r->step_ms / STEPS_A_ROW;
+		const double lag_ms = row_ms + i * s->step_ms / STEPS_A_ROW;
 
-		if (fabs(lag_ms) <= s->reach * r->step_ms)
+		if (fabs(lag_ms) <= s->reach * s->step_ms)
 			try_lag(s, best.feature, lag_ms, &best);
 	}
 	return best.share > SHARE_MIN && best.share > without.share + GAIN ? best.lag_ms
 									   : 0;
 }
 
-int tw_lag_find(const struct tw_lag_rows *r, double *lag_ms, struct tw_err *err)
+int tw_lag_find(const struct tw_measured_rows *r, double step_ms, double *lag_ms,
+		struct tw_err *err)
 {
 	struct search s = { .r = r,
+			    .step_ms = step_ms,
 			    .steps = { r->rows, r->from_ms, r->time_ms, r->filled } };
 
 	*lag_ms = 0;
-	if (r->rows < ROWS_MIN || !(r->step_ms > 0))
+	if (r->rows < ROWS_MIN || !(step_ms > 0))
 		return 0;
 	s.usable = calloc(r->rows, sizeof(*s.usable));
 	if (s.usable == NULL)

@@ -8,31 +8,18 @@
  * of the highest correlation of power with a feature.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct tw_err;
+struct tw_measured_rows;
 struct tw_power_series;
 
-/* Rows in order of time. */
-struct tw_lag_rows {
-	size_t rows;
-	double step_ms; /* the median step */
-	const int64_t *from_ms, *time_ms;
-	const bool *filled; /* rows that have features; NULL: all */
-	double *const *feature;
-	size_t features;
-	const double *watts;
-};
-
 /*
- * Find the lag in ms; positive if power follows the features. It is looked for within
- * 15 s and 3 to 30 rows either way, less if gaps leave too few rows. 0 if there are too
- * few rows, or if a lag does not explain half of the variance of power, and at least 1 %
- * more of it than no lag: noise has no lag.
+ * Find the lag in ms; positive if power follows the features. step_ms is the median step.
+ * It is looked for within 15 s and 3 to 30 rows either way, less if gaps leave too few
+ * rows. 0 if there are too few rows, or if a lag does not explain half of the variance of
+ * power, and at least 1 % more of it than no lag: noise has no lag.
  */
-int tw_lag_find(const struct tw_lag_rows *r, double *lag_ms, struct tw_err *err);
+int tw_lag_find(const struct tw_measured_rows *r, double step_ms, double *lag_ms,
+		struct tw_err *err);
 
 /*
  * Undo a lag: the power of a row becomes the mean power over its time plus the lag. Rows

@@ -10,19 +10,42 @@
 
 /* ---- series of a metric ---- */
 
-static bool is_feature(const struct tw_schema_metric *m, const char *feature)
+/* A feature, or the power of a component by a source. */
+struct want {
+	const char *feature; /* NULL: power */
+	enum tw_component component;
+	const struct tw_energy_source *source;
+};
+
+static struct want want_feature(const char *feature)
 {
-	return (m->kind == TW_METRIC_FEATURE || m->kind == TW_METRIC_LEVEL) &&
-	       strcmp(m->feature, feature) == 0;
+	return (struct want){ .feature = feature };
 }
 
-static bool is_power(const struct tw_schema_metric *m, enum tw_component c,
-		     const struct tw_energy_source *source)
+static struct want want_power(const struct tw_energy_source *source, size_t k)
 {
+	return (struct want){ NULL, source->components[k], source };
+}
+
+static bool matches(const struct tw_schema_metric *m, struct want w)
+{
+	if (w.feature != NULL)
+		return (m->kind == TW_METRIC_FEATURE || m->kind == TW_METRIC_LEVEL) &&
+		       strcmp(m->feature, w.feature) == 0;
 	return (m->kind == TW_METRIC_ENERGY || m->kind == TW_METRIC_POWER) &&
-	       m->component == c &&
-	       (m->source == NULL || strcmp(m->source, source->name) == 0 ||
-		!tw_energy_source_is_measured(source));
+	       m->component == w.component &&
+	       (m->source == NULL || strcmp(m->source, w.source->name) == 0 ||
+		!tw_energy_source_is_measured(w.source));
+}
+
+/* The schema's first metric for it, or NULL. */
+static const struct tw_schema_metric *find_metric(const struct tw_schema *s,
+						  struct want w)
+{
+	for (size_t i = 0; i < s->metric_count; i++)
+		if (matches(&s->metrics[i], w))
+			return &s->metrics[i];
+	return NULL;
 }
 
 static bool is_unmeasured(const char *source)
@@ -126,22 +149,30 @@ find_thirdparty(const struct tw_prom *p, const struct tw_schema *schema, const c
 	return m;
 }
 
-/* The first of the schema's metrics for a feature that the response has series of; else a
- * third-party metric of that name. */
-static struct tw_metric_series
-find_present(const struct tw_prom *p, const struct tw_schema *schema, const char *feature)
+/* The first of the schema's metrics for it that the response has series of. */
+static struct tw_metric_series find_wanted(const struct tw_prom *p,
+					   const struct tw_schema *schema, struct want w)
 {
 	for (size_t i = 0; i < schema->metric_count; i++) {
 		struct tw_metric_series m;
 
-		if (!is_feature(&schema->metrics[i], feature))
+		if (!matches(&schema->metrics[i], w))
 			continue;
-		m = find_series(p, schema, &schema->metrics[i], NULL);
+		m = find_series(p, schema, &schema->metrics[i], w.source);
 		m.of_node = m.metric->kind == TW_METRIC_LEVEL;
 		if (!is_empty(&m))
 			return m;
 	}
-	return find_thirdparty(p, schema, feature);
+	return (struct tw_metric_series){ 0 };
+}
+
+/* Of the schema's metrics; else a third-party metric of that name. */
+static struct tw_metric_series
+find_present(const struct tw_prom *p, const struct tw_schema *schema, const char *feature)
+{
+	const struct tw_metric_series m = find_wanted(p, schema, want_feature(feature));
+
+	return m.metric != NULL ? m : find_thirdparty(p, schema, feature);
 }
 
 static bool is_listed(const char *const *names, const char *name)
@@ -156,18 +187,19 @@ static bool is_listed(const char *const *names, const char *name)
 static struct tw_metric_series
 find_zero(const struct tw_prom *p, const struct tw_schema *schema, const char *feature)
 {
+	struct tw_metric_series zero = { 0 };
 	bool any = false;
 
 	if (!is_listed(schema->together, feature))
-		return (struct tw_metric_series){ 0 };
+		return zero;
 	for (size_t i = 0; schema->together[i] != NULL; i++)
 		any |= find_present(p, schema, schema->together[i]).metric != NULL;
-	for (size_t i = 0; any && i < schema->metric_count; i++)
-		if (is_feature(&schema->metrics[i], feature))
-			return (struct tw_metric_series){ .schema = schema,
-							  .metric = &schema->metrics[i],
-							  .absent = true };
-	return (struct tw_metric_series){ 0 };
+	if (any)
+		zero = (struct tw_metric_series){ .schema = schema,
+						  .metric = find_metric(
+							  schema, want_feature(feature)),
+						  .absent = true };
+	return zero;
 }
 
 static struct tw_metric_series
@@ -183,30 +215,18 @@ struct tw_metric_series tw_energy_series(const struct tw_prom *p,
 					 enum tw_component c,
 					 const struct tw_energy_source *source)
 {
-	for (size_t i = 0; i < schema->metric_count; i++) {
-		struct tw_metric_series m;
-
-		if (!is_power(&schema->metrics[i], c, source))
-			continue;
-		m = find_series(p, schema, &schema->metrics[i], source);
-		if (!is_empty(&m))
-			return m;
-	}
-	return (struct tw_metric_series){ 0 };
+	return find_wanted(p, schema, (struct want){ NULL, c, source });
 }
 
 /* ---- whether a response has the wanted metrics ---- */
 
-static bool has_feature(const struct tw_prom *p, const struct tw_schema *schema,
-			const char *feature)
+static bool has(const struct tw_prom *p, const struct tw_schema *schema, struct want w)
 {
-	return find_feature(p, schema, feature).metric != NULL;
-}
+	const struct tw_metric_series m = w.feature != NULL
+						  ? find_feature(p, schema, w.feature)
+						  : find_wanted(p, schema, w);
 
-static bool has_component(const struct tw_prom *p, const struct tw_schema *schema,
-			  enum tw_component c, const struct tw_energy_source *source)
-{
-	return tw_energy_series(p, schema, c, source).metric != NULL;
+	return m.metric != NULL;
 }
 
 /* Number of components, from the source's first, of which a response must have all, or
@@ -229,7 +249,7 @@ static bool has_group(const struct tw_prom *p, const struct tw_schema *schema,
 	bool any = false;
 
 	for (size_t f = 0; f < g->count; f++) {
-		if (has_feature(p, schema, g->features[f]))
+		if (has(p, schema, want_feature(g->features[f])))
 			any = true;
 		else if (is_needed(schema, g->features[f]))
 			return false;
@@ -241,8 +261,7 @@ static bool has_source(const struct tw_prom *p, const struct tw_schema *schema,
 		       const struct tw_energy_source *source)
 {
 	for (size_t k = 0; k < count_needed(schema, source); k++)
-		if (has_component(p, schema, source->components[k], source) ==
-		    source->any)
+		if (has(p, schema, want_power(source, k)) == source->any)
 			return source->any;
 	return !source->any;
 }
@@ -254,7 +273,8 @@ static bool is_level(const char *feature)
 		for (size_t i = 0; i < tw_schema_at(s)->metric_count; i++) {
 			const struct tw_schema_metric *m = &tw_schema_at(s)->metrics[i];
 
-			if (m->kind == TW_METRIC_LEVEL && is_feature(m, feature))
+			if (m->kind == TW_METRIC_LEVEL &&
+			    matches(m, want_feature(feature)))
 				return true;
 		}
 	return false;
@@ -351,20 +371,21 @@ struct fit {
 	size_t there, known;
 };
 
+static void add_fit(const struct tw_prom *p, const struct tw_schema *schema,
+		    struct want w, struct fit *fit)
+{
+	fit->known += find_metric(schema, w) != NULL;
+	fit->there += has(p, schema, w);
+}
+
 static struct fit measure_features(const struct tw_prom *p,
 				   const struct tw_schema *schema,
 				   const struct tw_feature_group *group)
 {
 	struct fit fit = { 0 };
 
-	for (size_t f = 0; f < group->count; f++) {
-		bool known = false;
-
-		for (size_t i = 0; i < schema->metric_count; i++)
-			known |= is_feature(&schema->metrics[i], group->features[f]);
-		fit.known += known;
-		fit.there += has_feature(p, schema, group->features[f]);
-	}
+	for (size_t f = 0; f < group->count; f++)
+		add_fit(p, schema, want_feature(group->features[f]), &fit);
 	/* Missing optional features do not count against the schema. */
 	if (has_group(p, schema, group))
 		fit.there = group->count;
@@ -376,15 +397,8 @@ static struct fit measure_power(const struct tw_prom *p, const struct tw_schema 
 {
 	struct fit fit = { 0 };
 
-	for (size_t k = 0; k < source->count; k++) {
-		bool known = false;
-
-		for (size_t i = 0; i < schema->metric_count; i++)
-			known |= is_power(&schema->metrics[i], source->components[k],
-					  source);
-		fit.known += known;
-		fit.there += has_component(p, schema, source->components[k], source);
-	}
+	for (size_t k = 0; k < source->count; k++)
+		add_fit(p, schema, want_power(source, k), &fit);
 	if (has_source(p, schema, source))
 		fit.there = source->count;
 	return fit;
@@ -437,46 +451,29 @@ size_t tw_extract_components(const struct tw_prom *p, const struct tw_schema *sc
 	size_t count = 0;
 
 	for (size_t k = 0; k < source->count; k++)
-		if (has_component(p, schema, source->components[k], source))
+		if (has(p, schema, want_power(source, k)))
 			out[count++] = source->components[k];
 	return count;
 }
 
 /* ---- missing metrics ---- */
 
-/* Append the schema's name of the feature, or the canonical name. */
-static void name_feature(struct tw_buf *out, const struct tw_schema *s,
-			 const char *feature)
+/* Append the schema's name of it, or the canonical name. */
+static void add_name(struct tw_buf *out, const struct tw_schema *s, struct want w)
 {
-	for (size_t i = 0; i < s->metric_count; i++) {
-		const struct tw_schema_metric *m = &s->metrics[i];
+	const struct tw_schema_metric *m = find_metric(s, w);
 
-		if (!is_feature(m, feature))
-			continue;
+	if (m == NULL && w.feature != NULL)
+		tw_buf_addf(out, ", %s", w.feature);
+	else if (m == NULL)
+		tw_buf_addf(out, ", %s of %s", tw_component_name(w.component),
+			    w.source->name);
+	else
 		tw_buf_addf(out, ", %s", m->name);
-		if (m->label != NULL)
-			tw_buf_addf(out, "{%s=\"%s\"}", m->label, m->value);
-		return;
-	}
-	tw_buf_addf(out, ", %s", feature);
-}
-
-static void name_component(struct tw_buf *out, const struct tw_schema *s,
-			   enum tw_component c, const struct tw_energy_source *source)
-{
-	for (size_t i = 0; i < s->metric_count; i++) {
-		const struct tw_schema_metric *m = &s->metrics[i];
-
-		if (!is_power(m, c, source))
-			continue;
-		tw_buf_addf(out, ", %s", m->name);
-		if (m->label != NULL)
-			tw_buf_addf(out, "{%s=\"%s\"}", m->label, m->value);
-		else if (m->source == NULL)
-			tw_buf_addf(out, "{%s=\"%s\"}", s->source_label, source->name);
-		return;
-	}
-	tw_buf_addf(out, ", %s of %s", tw_component_name(c), source->name);
+	if (m != NULL && m->label != NULL)
+		tw_buf_addf(out, "{%s=\"%s\"}", m->label, m->value);
+	else if (m != NULL && w.feature == NULL && m->source == NULL)
+		tw_buf_addf(out, "{%s=\"%s\"}", s->source_label, w.source->name);
 }
 
 int tw_extract_check(const struct tw_prom *p, const struct tw_schema *schema,
@@ -485,17 +482,18 @@ int tw_extract_check(const struct tw_prom *p, const struct tw_schema *schema,
 	struct tw_buf names = { 0 };
 	int rc = -1;
 
-	for (size_t f = 0; f < a->group->count; f++)
-		if (!has_feature(p, schema, a->group->features[f]) &&
-		    is_needed(schema, a->group->features[f]))
-			name_feature(&names, schema, a->group->features[f]);
+	for (size_t f = 0; f < a->group->count; f++) {
+		const struct want w = want_feature(a->group->features[f]);
+
+		if (!has(p, schema, w) && is_needed(schema, w.feature))
+			add_name(&names, schema, w);
+	}
 	if (a->source->any && !has_source(p, schema, a->source))
 		tw_buf_addf(&names, ", any component of energy source '%s'",
 			    a->source->name);
 	for (size_t k = 0; !a->source->any && k < count_needed(schema, a->source); k++)
-		if (!has_component(p, schema, a->source->components[k], a->source))
-			name_component(&names, schema, a->source->components[k],
-				       a->source);
+		if (!has(p, schema, want_power(a->source, k)))
+			add_name(&names, schema, want_power(a->source, k));
 	if (tw_buf_failed(&names)) {
 		tw_fail(err, TW_NOMEM, "list of metrics");
 		goto out;

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_clock;
 struct tw_counter_set;
@@ -35,6 +36,20 @@ int tw_node_rows_read(struct tw_node_rows *out, struct tw_rates *r,
 		      const struct tw_metric_series *feature, size_t features,
 		      struct tw_err *err);
 void tw_node_rows_release(struct tw_node_rows *n);
+
+/* Features and power of one machine, in order of time, for figures of them. */
+struct tw_measured_rows {
+	size_t rows;
+	const int64_t *from_ms, *time_ms;
+	const double *from, *to; /* by the exporter's clock, ms */
+	const bool *filled;      /* rows that have features */
+	const char *const *name;
+	double *const *feature;
+	size_t features;
+	const double *cpu_ms;  /* or NULL */
+	const double *node_ms; /* by the node's own total, where not NaN; or NULL */
+	const double *watts;
+};
 
 /* ---- late scrapes ---- */
 

@@ -186,59 +186,32 @@ int tw_packages_find(const struct tw_prom *p, const struct tw_schema *schema,
 
 /* ---- shares of the rows ---- */
 
-/* ---- rows by time and id ---- */
-
-/* Rows of a dataset by time. All zero bytes is empty. */
-struct blocks {
-	const struct tw_dataset *d;
-	int64_t *time_ms;
-	size_t *first; /* first row of each time; first[count] is the number of rows */
-	size_t count;
-};
-
-static void release_blocks(struct blocks *b)
+static bool is_before(const struct tw_dataset *d, size_t row, int64_t time_ms,
+		      uint32_t id)
 {
-	free(b->time_ms);
-	free(b->first);
+	return d->time_ms[row] != time_ms ? d->time_ms[row] < time_ms
+					  : d->id != NULL && d->id[row] < id;
 }
 
-static int find_blocks(const struct tw_dataset *d, struct blocks *out, struct tw_err *err)
+/* The first row from `from` on that is not before the time and id; rows are sorted by
+ * both. Its cost follows the distance, as that of tw_times_find(). */
+static size_t find_row(const struct tw_dataset *d, size_t from, int64_t time_ms,
+		       uint32_t id)
 {
-	size_t block = 0;
+	size_t low = from, high, step = 1;
 
-	out->d = d;
-	for (size_t r = 0; r < d->rows; r++)
-		out->count += r == 0 || d->time_ms[r] != d->time_ms[r - 1];
-	out->time_ms = calloc(out->count + 1, sizeof(*out->time_ms));
-	out->first = calloc(out->count + 1, sizeof(*out->first));
-	if (out->time_ms == NULL || out->first == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu times", out->count);
-	for (size_t r = 0; r < d->rows; r++) {
-		if (r > 0 && d->time_ms[r] == d->time_ms[r - 1])
-			continue;
-		out->time_ms[block] = d->time_ms[r];
-		out->first[block++] = r;
-	}
-	out->first[out->count] = d->rows;
-	return 0;
-}
-
-/* Row of an id within a block, whose rows are in order of ids; SIZE_MAX if none. */
-static size_t find_row(const struct blocks *b, size_t block, uint32_t id)
-{
-	size_t low = b->first[block], high = b->first[block + 1];
-
-	if (b->d->id == NULL)
-		return low;
+	for (; low + step < d->rows && is_before(d, low + step, time_ms, id); step *= 2)
+		low += step;
+	high = low + step < d->rows ? low + step : d->rows;
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
-		if (b->d->id[middle] < id)
+		if (is_before(d, middle, time_ms, id))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < b->first[block + 1] && b->d->id[low] == id ? low : SIZE_MAX;
+	return low;
 }
 
 /* ---- usage ---- */
@@ -258,21 +231,17 @@ static int add_column(struct tw_dataset *d, const char *package, double **out,
 	return 0;
 }
 
-static void fill_use(const struct tw_merged_series *t, const struct blocks *b,
+static void fill_use(const struct tw_merged_series *t, const struct tw_dataset *d,
 		     uint32_t id, double factor, double *use)
 {
-	size_t block = 0;
+	size_t row = 0;
 
 	for (size_t i = 0; i < t->count; i++) {
-		size_t row;
-
-		block = tw_times_find(b->time_ms, b->count, block, t->at[i].time_ms);
-		if (block == b->count)
+		row = find_row(d, row, t->at[i].time_ms, id);
+		if (row == d->rows)
 			return;
-		if (b->time_ms[block] != t->at[i].time_ms)
-			continue;
-		row = find_row(b, block, id);
-		if (row != SIZE_MAX)
+		if (d->time_ms[row] == t->at[i].time_ms &&
+		    (d->id == NULL || d->id[row] == id))
 			use[row] = t->at[i].value * factor;
 	}
 }
@@ -301,10 +270,10 @@ static int find_counters(const struct tw_packages *p, const struct tw_extract_ar
 
 /* Fill the usage columns. Ids and keys are both sorted: walk them together. */
 static int read_use(const struct tw_packages *p, const struct tw_counter_set *c,
-		    const struct blocks *b, double *const *use, struct tw_err *err)
+		    const struct tw_dataset *d, double *const *use, struct tw_err *err)
 {
-	const struct tw_strs *ids = &b->d->ids;
-	const bool by_id = b->d->id != NULL;
+	const struct tw_strs *ids = &d->ids;
+	const bool by_id = d->id != NULL;
 	struct tw_merged_series track = { 0 };
 	uint32_t id = 0;
 	size_t next;
@@ -322,7 +291,7 @@ static int read_use(const struct tw_packages *p, const struct tw_counter_set *c,
 			tw_err_wrap(err, "%s", p->use.metric->name);
 			goto out;
 		}
-		fill_use(&track, b, id, p->use.metric->factor, use[at->column]);
+		fill_use(&track, d, id, p->use.metric->factor, use[at->column]);
 	}
 	rc = 0;
 out:
@@ -376,7 +345,6 @@ int tw_package_shares_add(const struct tw_packages *p, const struct tw_extract_a
 	double *use[TW_PACKAGES_MAX], *total;
 	struct tw_counter_set counters = { 0 };
 	bool *keep = calloc(d->rows + 1, sizeof(*keep));
-	struct blocks b = { 0 };
 	int rc = -1;
 
 	if (keep == NULL) {
@@ -388,14 +356,13 @@ int tw_package_shares_add(const struct tw_packages *p, const struct tw_extract_a
 			goto out;
 	if (tw_dataset_add(d, TW_PACKAGE_USAGE, &total, err) < 0 ||
 	    find_counters(p, a, d->id != NULL, guest, &counters, err) < 0 ||
-	    find_blocks(d, &b, err) < 0 || read_use(p, &counters, &b, use, err) < 0)
+	    read_use(p, &counters, d, use, err) < 0)
 		goto out;
 	if (keep_shared(p, a, d, keep, divide(p->count, use, total, keep, d->rows), err) <
 	    0)
 		goto out;
 	rc = 0;
 out:
-	release_blocks(&b);
 	free(keep);
 	tw_counter_set_release(&counters);
 	return rc;

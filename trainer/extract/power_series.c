@@ -302,17 +302,10 @@ static bool has_moved(const struct curve *c, size_t count, size_t from, size_t t
 	return false;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* The upper median; sorts the times. */
 static int64_t median(int64_t *ms, size_t count)
 {
-	qsort(ms, count, sizeof(*ms), compare_times);
+	qsort(ms, count, sizeof(*ms), tw_times_compare);
 	return ms[count / 2];
 }
 

@@ -19,12 +19,12 @@
 
 /* ---- time ---- */
 
-static double length_s(const struct tw_quality_rows *r, size_t k)
+static double length_s(const struct tw_measured_rows *r, size_t k)
 {
 	return (r->to[k] - r->from[k]) / 1e3;
 }
 
-static int find_steps(struct tw_quality *q, const struct tw_quality_rows *r,
+static int find_steps(struct tw_quality *q, const struct tw_measured_rows *r,
 		      struct tw_err *err)
 {
 	double *step = calloc(r->rows + 1, sizeof(*step));
@@ -68,14 +68,14 @@ static bool is_work(const char *name)
 }
 
 /* The work of a row: rows of workloads may lack some of the node's. */
-static double work_at(const struct tw_quality_rows *r, const double *v, size_t k)
+static double work_at(const struct tw_measured_rows *r, const double *v, size_t k)
 {
 	if (v != r->cpu_ms || r->node_ms == NULL || isnan(r->node_ms[k]))
 		return v[k];
 	return fmax(v[k], r->node_ms[k]);
 }
 
-static double largest(const struct tw_quality_rows *r, const double *v)
+static double largest(const struct tw_measured_rows *r, const double *v)
 {
 	double most = 0;
 
@@ -86,7 +86,7 @@ static double largest(const struct tw_quality_rows *r, const double *v)
 }
 
 /* Unmark the rows in which a feature has more than at rest. */
-static void mark_rest(const struct tw_quality_rows *r, const double *v, double least,
+static void mark_rest(const struct tw_measured_rows *r, const double *v, double least,
 		      bool *rest)
 {
 	const double limit = fmax(REST_SHARE * largest(r, v), least);
@@ -95,7 +95,7 @@ static void mark_rest(const struct tw_quality_rows *r, const double *v, double l
 		rest[k] = rest[k] && work_at(r, v, k) <= limit;
 }
 
-static void sum_rest(struct tw_quality *q, const struct tw_quality_rows *r,
+static void sum_rest(struct tw_quality *q, const struct tw_measured_rows *r,
 		     const bool *rest)
 {
 	double low = INFINITY, high = 0, run_s = 0;
@@ -116,7 +116,7 @@ static void sum_rest(struct tw_quality *q, const struct tw_quality_rows *r,
 	q->idle_high_w = q->rest_s > 0 ? high : q->power_min_w;
 }
 
-static int find_rest(struct tw_quality *q, const struct tw_quality_rows *r,
+static int find_rest(struct tw_quality *q, const struct tw_measured_rows *r,
 		     struct tw_err *err)
 {
 	bool *rest = calloc(r->rows + 1, sizeof(*rest));
@@ -140,7 +140,7 @@ static int find_rest(struct tw_quality *q, const struct tw_quality_rows *r,
 	return 0;
 }
 
-static void find_ranges(struct tw_quality *q, const struct tw_quality_rows *r)
+static void find_ranges(struct tw_quality *q, const struct tw_measured_rows *r)
 {
 	q->load_min = q->power_min_w = INFINITY;
 	q->load_max = q->power_max_w = -INFINITY;
@@ -161,7 +161,7 @@ static void find_ranges(struct tw_quality *q, const struct tw_quality_rows *r)
 		q->load_min = q->load_max = q->cpu_rows_s = NAN;
 }
 
-static int find_constant(struct tw_quality *q, const struct tw_quality_rows *r,
+static int find_constant(struct tw_quality *q, const struct tw_measured_rows *r,
 			 struct tw_err *err)
 {
 	for (size_t f = 0; f < r->features; f++) {
@@ -179,36 +179,18 @@ static int find_constant(struct tw_quality *q, const struct tw_quality_rows *r,
 	return 0;
 }
 
-/* ---- lag ---- */
-
-static int find_lag(struct tw_quality *q, const struct tw_quality_rows *r,
-		    struct tw_err *err)
-{
-	const struct tw_lag_rows rows = {
-		.rows = r->rows,
-		.step_ms = q->step_s * 1e3,
-		.from_ms = r->from_ms,
-		.time_ms = r->time_ms,
-		.filled = r->filled,
-		.feature = r->feature,
-		.features = r->features,
-		.watts = r->watts,
-	};
-	double lag_ms;
-
-	if (tw_lag_find(&rows, &lag_ms, err) < 0)
-		return -1;
-	q->lag_s = lag_ms / 1e3;
-	return 0;
-}
-
-int tw_quality_measure(struct tw_quality *q, const struct tw_quality_rows *r,
+int tw_quality_measure(struct tw_quality *q, const struct tw_measured_rows *r,
 		       struct tw_err *err)
 {
+	double lag_ms;
+
 	if (find_steps(q, r, err) < 0)
 		return -1;
 	find_ranges(q, r);
-	if (find_lag(q, r, err) < 0 || find_rest(q, r, err) < 0)
+	if (tw_lag_find(r, q->step_s * 1e3, &lag_ms, err) < 0)
+		return -1;
+	q->lag_s = lag_ms / 1e3;
+	if (find_rest(q, r, err) < 0)
 		return -1;
 	return find_constant(q, r, err);
 }

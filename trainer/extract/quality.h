@@ -43,23 +43,9 @@ struct tw_quality {
 	char virtual_path[128];           /* of a meter that a program wrote; "": none */
 };
 
-/* Rows of one machine, in order of time. */
-struct tw_quality_rows {
-	size_t rows;
-	const int64_t *from_ms, *time_ms;
-	const double *from, *to; /* by the exporter's clock, ms */
-	const bool *filled;      /* rows that have features */
-	const char *const *name;
-	double *const *feature;
-	size_t features;
-	const double *cpu_ms;  /* or NULL */
-	const double *node_ms; /* by the node's own total, where not NaN; or NULL */
-	const double *watts;
-};
-
 /* Set what follows from the rows: all but counts, totals and missing features. *q is
  * yours, also after a failure. q->cpus is set before. */
-int tw_quality_measure(struct tw_quality *q, const struct tw_quality_rows *r,
+int tw_quality_measure(struct tw_quality *q, const struct tw_measured_rows *r,
 		       struct tw_err *err);
 
 /* The rows' share of a total, such as 0.997; NaN if the total is not known. */

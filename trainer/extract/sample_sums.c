@@ -4,11 +4,11 @@
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
 #include "trainer/response/machines.h"
+#include "trainer/extract/counter_series.h"
 #include "trainer/extract/metric_series.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define METRICS_MAX (64 + TW_COMPONENT_COUNT)
 
@@ -16,8 +16,7 @@ struct sums {
 	const struct tw_extract_args *args;
 	struct tw_metric_series metric[METRICS_MAX];
 	size_t metrics, features; /* features come first */
-	int64_t *time_ms;         /* rising, without repeats */
-	size_t times;
+	struct tw_ticks times;
 };
 
 /* Series of VMs hold features only: power is the host's. */
@@ -54,38 +53,16 @@ static int find_metrics(struct sums *s, const struct tw_prom *p, struct tw_err *
 	return 0;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int find_times(struct sums *s, struct tw_err *err)
 {
-	size_t samples = 0, n = 0;
-
-	for (size_t m = 0; m < s->metrics; m++)
-		for (size_t i = 0; i < s->metric[m].count; i++)
-			samples += s->metric[m].series[i].time_ms.count;
-	s->time_ms = calloc(samples + 1, sizeof(*s->time_ms));
-	if (s->time_ms == NULL)
-		return tw_fail(err, TW_NOMEM, "times of %zu samples", samples);
 	for (size_t m = 0; m < s->metrics; m++) {
 		const struct tw_series *series;
 
-		for (size_t i = 0; (series = next_series(s, m, &i)) != NULL;) {
-			struct tw_unpack time = tw_unpack_begin(&series->time_ms);
-
-			for (size_t k = 0; k < series->time_ms.count; k++)
-				s->time_ms[n++] = (int64_t)tw_unpack_next(&time);
-		}
+		for (size_t i = 0; (series = next_series(s, m, &i)) != NULL;)
+			if (tw_ticks_add_series(&s->times, series, err) < 0)
+				return -1;
 	}
-	qsort(s->time_ms, n, sizeof(*s->time_ms), compare_times);
-	for (size_t i = 0; i < n; i++)
-		if (s->times == 0 || s->time_ms[i] != s->time_ms[s->times - 1])
-			s->time_ms[s->times++] = s->time_ms[i];
-	return 0;
+	return tw_ticks_settle(&s->times, err);
 }
 
 static void add_series(const struct sums *s, const struct tw_series *series,
@@ -99,7 +76,7 @@ static void add_series(const struct sums *s, const struct tw_series *series,
 		const int64_t ms = (int64_t)tw_unpack_next(&time);
 		const double v = tw_unpack_next(&value) * factor;
 
-		while (s->time_ms[row] < ms)
+		while (s->times.ms[row] < ms)
 			row++;
 		sum[row] = isnan(sum[row]) ? v : sum[row] + v;
 	}
@@ -130,10 +107,10 @@ static int make_table(struct sums *s, const struct tw_prom *p, struct tw_dataset
 		      struct tw_err *err)
 {
 	if (find_metrics(s, p, err) < 0 || find_times(s, err) < 0 ||
-	    tw_dataset_init(out, s->times, false, err) < 0)
+	    tw_dataset_init(out, s->times.count, false, err) < 0)
 		return -1;
-	for (size_t row = 0; row < s->times; row++)
-		out->time_ms[row] = s->time_ms[row];
+	for (size_t row = 0; row < out->rows; row++)
+		out->time_ms[row] = s->times.ms[row];
 	for (size_t m = 0; m < s->metrics; m++)
 		if (s->metric[m].metric != NULL && add_column(s, m, out, err) < 0)
 			return -1;
@@ -151,7 +128,7 @@ int tw_sample_sums(const struct tw_prom *p, const struct tw_extract_args *a,
 		rc = make_table(&s, one != NULL ? one : p, out, err);
 	if (rc < 0)
 		tw_dataset_release(out);
-	free(s.time_ms);
+	tw_ticks_release(&s.times);
 	tw_prom_free(one);
 	return rc;
 }

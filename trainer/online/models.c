@@ -187,7 +187,7 @@ double tw_online_error_mae_w(const struct tw_online_error *e)
 
 void tw_live_add(struct tw_live *l, const struct tw_live_interval *i)
 {
-	if (i->rows == 0)
+	if (i->error.rows == 0)
 		return;
 	/* Read again after a failure of the store. */
 	if (l->count > 0 && l->at[l->count - 1].from_ms == i->from_ms) {
@@ -201,28 +201,30 @@ void tw_live_add(struct tw_live *l, const struct tw_live_interval *i)
 	l->at[l->count++] = *i;
 }
 
-double tw_live_mae_w(const struct tw_live *l)
+static struct tw_online_error sum_intervals(const struct tw_live *l)
 {
-	double sum = 0;
-	size_t rows = 0;
+	struct tw_online_error sum = { 0 };
 
 	for (size_t i = 0; i < l->count; i++) {
-		sum += l->at[i].error_sum_w;
-		rows += l->at[i].rows;
+		sum.rows += l->at[i].error.rows;
+		sum.error_sum_w += l->at[i].error.error_sum_w;
+		sum.bias_sum_w += l->at[i].error.bias_sum_w;
 	}
-	return rows > 0 ? sum / (double)rows : NAN;
+	return sum;
+}
+
+double tw_live_mae_w(const struct tw_live *l)
+{
+	const struct tw_online_error sum = sum_intervals(l);
+
+	return tw_online_error_mae_w(&sum);
 }
 
 double tw_live_bias_w(const struct tw_live *l)
 {
-	double sum = 0;
-	size_t rows = 0;
+	const struct tw_online_error sum = sum_intervals(l);
 
-	for (size_t i = 0; i < l->count; i++) {
-		sum += l->at[i].bias_sum_w;
-		rows += l->at[i].rows;
-	}
-	return rows > 0 ? sum / (double)rows : NAN;
+	return sum.rows > 0 ? sum.bias_sum_w / (double)sum.rows : NAN;
 }
 
 double tw_live_drift(const struct tw_live *l, double expected_w)
@@ -233,8 +235,8 @@ double tw_live_drift(const struct tw_live *l, double expected_w)
 int64_t tw_live_onset_ms(const struct tw_live *l, double expected_w)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (l->at[i].error_sum_w >
-		    TW_LIVE_DRIFT * expected_w * (double)l->at[i].rows)
+		if (l->at[i].error.error_sum_w >
+		    TW_LIVE_DRIFT * expected_w * (double)l->at[i].error.rows)
 			return l->at[i].from_ms;
 	return l->count > 0 ? l->at[l->count - 1].from_ms : 0;
 }

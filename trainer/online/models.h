@@ -81,9 +81,7 @@ double tw_online_error_mae_w(const struct tw_online_error *e); /* NaN without ro
 
 struct tw_live_interval {
 	int64_t from_ms;
-	size_t rows;
-	double error_sum_w; /* of |predicted - measured| */
-	double bias_sum_w;  /* of predicted - measured */
+	struct tw_online_error error;
 };
 
 /* All zero bytes: no interval yet. */

@@ -147,14 +147,11 @@ static double drift_of(const struct tw_online_node *n)
 static int measure(const struct tw_power_model *p, const struct tw_prom *samples,
 		   int64_t from_ms, struct tw_live *live, struct tw_err *err)
 {
-	struct tw_online_error e = { 0 };
+	struct tw_live_interval i = { .from_ms = from_ms };
 
-	if (tw_online_error_add(&e, p, samples, err) < 0)
+	if (tw_online_error_add(&i.error, p, samples, err) < 0)
 		return -1;
-	tw_live_add(live, &(const struct tw_live_interval){ .from_ms = from_ms,
-							    .rows = e.rows,
-							    .error_sum_w = e.error_sum_w,
-							    .bias_sum_w = e.bias_sum_w });
+	tw_live_add(live, &i);
 	return 0;
 }
 
@@ -412,10 +409,16 @@ static int begin_training(struct tw_online_node *n, const struct tw_segments *w,
 	return tw_attempt_start(&in, &n->attempt, err);
 }
 
-/* What a candidate was compared with. */
-static const char *rival_of(const struct tw_online_node *n)
+/* Append "error 1.250 W, that of the serving model 1.310 W, on 60 held-out rows" to the
+ * text of `used` bytes. Returns its length. */
+static size_t add_errors(const struct tw_online_node *n, const struct tw_contest *t,
+			 char text[TW_ERR_TEXT], size_t used)
 {
-	return n->serving.count > 0 ? "that of the serving model" : "that of the mean";
+	snprintf(text + used, TW_ERR_TEXT - used,
+		 "error %.3f W, that of the %s %.3f W, on %zu held-out rows",
+		 t->candidate_w, n->serving.count > 0 ? "serving model" : "mean",
+		 t->serving_w, t->rows);
+	return strlen(text);
 }
 
 static int publish(struct tw_online_node *n, struct tw_candidate *c, struct tw_err *err)
@@ -424,10 +427,9 @@ static int publish(struct tw_online_node *n, struct tw_candidate *c, struct tw_e
 	const bool alone = c->alone;
 	char why[TW_ERR_TEXT];
 
-	snprintf(why, sizeof(why),
-		 "'%.60s' on samples %s: error %.3f W, %s %.3f W, on %zu held-out rows",
-		 n->pipeline, alone ? "since the drift began" : "of the window",
-		 t->candidate_w, rival_of(n), t->serving_w, t->rows);
+	snprintf(why, sizeof(why), "'%.60s' on samples %s: ", n->pipeline,
+		 alone ? "since the drift began" : "of the window");
+	add_errors(n, t, why, strlen(why));
 	if (n->serving.count > 0)
 		tw_contest_drop_losers(t, &c->models, &c->result.pipeline);
 	if (tw_pipeline_update(n->rules->model_db, n->pipeline, &c->result.pipeline,
@@ -446,28 +448,20 @@ static int reject(struct tw_online_node *n, const struct tw_candidate *c,
 		  struct tw_err *err)
 {
 	const struct tw_contest *t = &c->contest;
+	enum tw_verdict verdict = TW_NOT_BETTER;
 	char why[TW_ERR_TEXT];
+	const size_t len = add_errors(n, t, why, 0), left = sizeof(why) - len;
 
 	if (t->wins > 0) {
-		snprintf(why, sizeof(why),
-			 "error %.3f W, %s %.3f W, on %zu held-out rows: it would still "
-			 "drift",
-			 t->candidate_w, rival_of(n), t->serving_w, t->rows);
-		return record(n, TW_NOT_BETTER, why, false, 0, err);
-	}
-	if (t->uncertified > 0) {
-		snprintf(why, sizeof(why),
-			 "error %.3f W, %s %.3f W, on %zu held-out rows, but no "
-			 "certificate: %s",
-			 t->candidate_w, rival_of(n), t->serving_w, t->rows,
+		snprintf(why + len, left, ": it would still drift");
+	} else if (t->uncertified > 0) {
+		verdict = TW_NOT_CERTIFIED;
+		snprintf(why + len, left, ", but no certificate: %s",
 			 t->reason != NULL ? t->reason : "not tested");
-		return record(n, TW_NOT_CERTIFIED, why, false, 0, err);
+	} else {
+		snprintf(why + len, left, ": not %.0f %% better", 100 * n->rules->margin);
 	}
-	snprintf(why, sizeof(why),
-		 "error %.3f W, %s %.3f W, on %zu held-out rows: not %.0f %% better",
-		 t->candidate_w, rival_of(n), t->serving_w, t->rows,
-		 100 * n->rules->margin);
-	return record(n, TW_NOT_BETTER, why, false, 0, err);
+	return record(n, verdict, why, false, 0, err);
 }
 
 /*

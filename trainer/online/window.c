@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/online/window.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/hash.h"
 #include "lib/core/num.h"
@@ -15,15 +16,8 @@
 
 int tw_segments_add(struct tw_segments *l, const struct tw_segment *s, struct tw_err *err)
 {
-	if (l->count == l->size) {
-		size_t size = l->size != 0 ? 2 * l->size : 64;
-		struct tw_segment *more = realloc(l->at, size * sizeof(*more));
-
-		if (more == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu segments", size);
-		l->at = more;
-		l->size = size;
-	}
+	if (!tw_grow(&l->at, &l->size, l->count, sizeof(*l->at)))
+		return tw_fail(err, TW_NOMEM, "%zu segments", l->count);
 	l->at[l->count++] = *s;
 	return 0;
 }

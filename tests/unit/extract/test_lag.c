@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "trainer/extract/lag.h"
+#include "trainer/extract/node_rows.h"
 #include "trainer/extract/power_series.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ struct recording {
 	int64_t from_ms[ROWS], time_ms[ROWS];
 	bool filled[ROWS];
 	double *feature[2];
-	struct tw_lag_rows rows;
+	struct tw_measured_rows rows;
 };
 
 static double find(const struct recording *r)
@@ -34,7 +35,7 @@ static double find(const struct recording *r)
 	struct tw_err err = { 0 };
 	double lag_ms;
 
-	if (tw_lag_find(&r->rows, &lag_ms, &err) < 0)
+	if (tw_lag_find(&r->rows, STEP_MS, &lag_ms, &err) < 0)
 		fail_msg("%s", err.text);
 	return lag_ms / STEP_MS;
 }
@@ -50,9 +51,8 @@ static void set_up(struct recording *r, double lag)
 		r->time_ms[k] = r->from_ms[k] + STEP_MS;
 		r->filled[k] = true;
 	}
-	r->rows = (struct tw_lag_rows){
+	r->rows = (struct tw_measured_rows){
 		.rows = ROWS,
-		.step_ms = STEP_MS,
 		.from_ms = r->from_ms,
 		.time_ms = r->time_ms,
 		.filled = r->filled,
@@ -221,7 +221,7 @@ static void memory_that_runs_out_is_an_error(void **state)
 
 		set_up(&r, 1);
 		fail_alloc_at(n);
-		if (!fail_alloc_told(tw_lag_find(&r.rows, &lag_ms, &err), &err))
+		if (!fail_alloc_told(tw_lag_find(&r.rows, STEP_MS, &lag_ms, &err), &err))
 			break;
 	}
 }

@@ -20,7 +20,7 @@ struct recording {
 	bool filled[ROWS];
 	const char *name[2];
 	double *feature[2];
-	struct tw_quality_rows rows;
+	struct tw_measured_rows rows;
 };
 
 static void set_up(struct recording *r)
@@ -38,17 +38,17 @@ static void set_up(struct recording *r)
 	}
 	r->feature[0] = r->cpu_ms;
 	r->feature[1] = r->other;
-	r->rows = (struct tw_quality_rows){ .rows = ROWS,
-					    .from_ms = r->from_ms,
-					    .time_ms = r->time_ms,
-					    .from = r->from,
-					    .to = r->to,
-					    .filled = r->filled,
-					    .name = r->name,
-					    .feature = r->feature,
-					    .features = 2,
-					    .cpu_ms = r->cpu_ms,
-					    .watts = r->watts };
+	r->rows = (struct tw_measured_rows){ .rows = ROWS,
+					     .from_ms = r->from_ms,
+					     .time_ms = r->time_ms,
+					     .from = r->from,
+					     .to = r->to,
+					     .filled = r->filled,
+					     .name = r->name,
+					     .feature = r->feature,
+					     .features = 2,
+					     .cpu_ms = r->cpu_ms,
+					     .watts = r->watts };
 }
 
 /* Power follows the load by a share of a row. */

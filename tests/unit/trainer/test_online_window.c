@@ -165,7 +165,10 @@ static void segments_cover_the_machine_from_rest_to_load(void **state)
 
 static struct tw_live_interval interval(int64_t from_ms, double error_w)
 {
-	return (struct tw_live_interval){ from_ms, 10, 10 * error_w, 10 * error_w };
+	return (struct tw_live_interval){
+		from_ms,
+		{ .rows = 10, .error_sum_w = 10 * error_w, .bias_sum_w = 10 * error_w }
+	};
 }
 
 static void a_live_error_is_of_the_last_intervals(void **state)
@@ -187,7 +190,7 @@ static void a_live_error_is_of_the_last_intervals(void **state)
 	assert_true(fabs(tw_live_drift(&l, 0.5) - 2.8) < 1e-12);
 	assert_int_equal(tw_live_onset_ms(&l, 0.5), 17);
 	/* The same interval again replaces the last. */
-	tw_live_add(&l, &(const struct tw_live_interval){ 19, 10, 5, 5 });
+	tw_live_add(&l, &(const struct tw_live_interval){ 19, { 10, 5, 5, 0 } });
 	assert_int_equal(l.count, TW_LIVE_INTERVALS);
 	assert_true(fabs(tw_live_mae_w(&l) - 1.1) < 1e-12);
 }
