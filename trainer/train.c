@@ -115,6 +115,7 @@ static void add_data(struct training *t, struct tw_train_data data)
 	for (size_t i = 0; i < 2; i++) {
 		size_t from = 0;
 
+		data.job = t->job;
 		data.output = output[i];
 		data.isolation = &t->isolation;
 		if (next_trainer(t, &data, &from) != NULL)
@@ -250,7 +251,7 @@ static int check_ended(const struct training *t, struct tw_err *err)
 static bool shares_rows(const struct training *t, size_t i)
 {
 	return i > t->from && i < t->to &&
-	       tw_train_rows_same(&t->data[i - 1], &t->data[i], t->job);
+	       tw_train_rows_same(&t->data[i - 1], &t->data[i]);
 }
 
 static void extract_one(void *arg, size_t i)
@@ -260,7 +261,7 @@ static void extract_one(void *arg, size_t i)
 
 	if (shares_rows(t, t->from + i) || !goes_on(t))
 		return;
-	tw_train_rows_extract(d, t->job);
+	tw_train_rows_extract(d);
 	if (shares_rows(t, t->from + i + 1))
 		tw_train_rows_copy(d + 1, d);
 }
@@ -270,7 +271,7 @@ static void isolate_one(void *arg, size_t i)
 	struct training *t = arg;
 
 	if (goes_on(t))
-		tw_train_data_isolate(&t->data[t->from + i], t->job);
+		tw_train_data_isolate(&t->data[t->from + i]);
 }
 
 static void fit_one(void *arg, size_t i)
@@ -279,7 +280,7 @@ static void fit_one(void *arg, size_t i)
 
 	if (!goes_on(t))
 		return;
-	tw_train_unit_step(&t->unit[t->step[i].unit], t->step[i].step, t->job);
+	tw_train_unit_step(&t->unit[t->step[i].unit], t->step[i].step);
 	tell(t, "fit", atomic_fetch_add(&t->done, 1) + 1, t->steps);
 }
 
@@ -288,7 +289,7 @@ static void finish_one(void *arg, size_t i)
 	struct training *t = arg;
 
 	if (goes_on(t))
-		tw_train_unit_finish(&t->unit[t->unit_from + i], t->job);
+		tw_train_unit_finish(&t->unit[t->unit_from + i]);
 }
 
 static int make_units(struct training *t, struct tw_err *err)

@@ -16,9 +16,10 @@
 
 #define FOLDS_DEFAULT 5
 
-uint32_t tw_train_data_node_type(const struct tw_train_data *t)
+/* Adjacent rows that share samples with a row (struct tw_samples). */
+static size_t overlap_of(const struct tw_train_data *t)
 {
-	return t->machine != NULL ? (uint32_t)t->machine->node_type : 0;
+	return t->job->smooth > 0 ? t->job->smooth - 1 : 0;
 }
 
 /* ---- columns and power ---- */
@@ -101,7 +102,7 @@ static int isolate_fold(struct tw_train_data *t, const struct tw_isolator *isola
 			const bool *keep, size_t fold, struct tw_err *err)
 {
 	const struct tw_isolator_args args =
-		tw_isolation_args(t->isolation, tw_train_data_node_type(t));
+		tw_isolation_args(t->isolation, (uint32_t)t->machine->node_type);
 	struct tw_dataset training = { 0 }, all = { 0 };
 	void *state = NULL;
 	int rc = -1;
@@ -139,7 +140,7 @@ static void keep_outside(const struct tw_train_data *t, size_t split, bool *keep
 	memset(keep, true, t->d.rows * sizeof(*keep));
 	if (split < t->folds) {
 		const struct tw_fold fold = tw_fold_widen(
-			tw_fold_at(t->rows, t->folds, split), t->overlap, t->rows);
+			tw_fold_at(t->rows, t->folds, split), overlap_of(t), t->rows);
 
 		for (size_t r = 0; r < t->d.rows; r++)
 			keep[r] = r < fold.from || r >= fold.to;
@@ -200,39 +201,39 @@ size_t tw_train_data_alt(const struct tw_train_data *t, size_t split, uint32_t *
 	return i;
 }
 
-static int fold_by_response(struct tw_train_data *t, const struct tw_train_job *job,
-			    struct tw_folds *out, struct tw_err *err)
+static int fold_by_response(struct tw_train_data *t, struct tw_folds *out,
+			    struct tw_err *err)
 {
-	const char **names = calloc(job->response_count + 1, sizeof(*names));
+	const char **names = calloc(t->job->response_count + 1, sizeof(*names));
 	int status;
 
 	if (names == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu responses", job->response_count);
-	for (size_t i = 0; i < job->response_count; i++)
-		names[i] = job->responses[i].origin;
-	status = tw_folds_by_recording(t->input, names, job->response_count, t->d.rows,
+		return tw_fail(err, TW_NOMEM, "%zu responses", t->job->response_count);
+	for (size_t i = 0; i < t->job->response_count; i++)
+		names[i] = t->job->responses[i].origin;
+	status = tw_folds_by_recording(t->input, names, t->job->response_count, t->d.rows,
 				       out, err);
 	free(names);
 	return status;
 }
 
 /* A failure is kept in alt_err, which the rows of the result report. */
-static void make_alt_folds(struct tw_train_data *t, const struct tw_train_job *job)
+static void make_alt_folds(struct tw_train_data *t)
 {
 	struct tw_folds *next = &t->alt[0];
 	struct tw_err *err = &t->alt_err;
 
-	if (job->workloads != NULL) {
-		if (tw_folds_by_workload(job->workloads, t->d.time_ms, t->d.rows, next,
+	if (t->job->workloads != NULL) {
+		if (tw_folds_by_workload(t->job->workloads, t->d.time_ms, t->d.rows, next,
 					 err) == 0)
 			t->alts++;
-	} else if (job->by_response && t->input != NULL) {
-		if (fold_by_response(t, job, next, err) == 0)
+	} else if (t->job->by_response && t->input != NULL) {
+		if (fold_by_response(t, next, err) == 0)
 			t->alts++;
 	}
 	next = &t->alt[t->alts];
-	if (job->shuffled &&
-	    tw_folds_shuffled(t->d.rows, t->folds, job->seed, next, err) == 0)
+	if (t->job->shuffled &&
+	    tw_folds_shuffled(t->d.rows, t->folds, t->job->seed, next, err) == 0)
 		t->alts++;
 }
 
@@ -378,7 +379,7 @@ out:
 
 /* ---- preparation ---- */
 
-static void prepare(struct tw_train_data *t, const struct tw_train_job *job)
+static void prepare(struct tw_train_data *t)
 {
 	size_t blocks;
 
@@ -396,31 +397,27 @@ static void prepare(struct tw_train_data *t, const struct tw_train_job *job)
 		return;
 	}
 
-	t->folds = job->folds > 0 ? job->folds : FOLDS_DEFAULT;
+	t->folds = t->job->folds > 0 ? t->job->folds : FOLDS_DEFAULT;
 	t->folds = t->folds < t->rows ? t->folds : t->rows;
-	make_alt_folds(t, job);
+	make_alt_folds(t);
 	blocks = t->output == TW_DYN_POWER ? tw_train_data_splits(t) : 1;
 	t->y = calloc(t->d.rows + 1, blocks * t->components * sizeof(*t->y));
 	if (t->y == NULL) {
 		tw_fail(&t->err, TW_NOMEM, "power of %zu rows", t->d.rows);
 		return;
 	}
-	t->overlap = job->smooth > 0 ? job->smooth - 1 : 0;
-	t->unconstrained = job->unconstrained;
-	t->from_zero = t->output == TW_DYN_POWER && job->isolator->from_zero &&
-		       !job->unconstrained;
 	if (t->output == TW_ABS_POWER)
 		fill_power(t, &t->d, 0);
-	else if (isolate(t, job->isolator, &t->err) < 0)
+	else if (isolate(t, t->job->isolator, &t->err) < 0)
 		return;
 	if (fill_x(t, &t->err) < 0)
 		return;
 	make_profile(t, &t->profile, &t->err);
 }
 
-void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *job)
+void tw_train_data_isolate(struct tw_train_data *t)
 {
-	prepare(t, job);
+	prepare(t);
 	tw_dataset_clear_columns(&t->d);
 	if (t->err.code == TW_OK)
 		find_rest(t, &t->err);
@@ -436,10 +433,12 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t sp
 		.y = power_at(t, split, component),
 		.features = t->feature,
 		.component = t->component[component],
-		.from_zero = t->from_zero,
-		.overlap = t->overlap,
+		/* Isolated power is 0 W at zero features. */
+		.from_zero = t->output == TW_DYN_POWER && t->job->isolator->from_zero &&
+			     !t->job->unconstrained,
+		.overlap = overlap_of(t),
 		.time_ms = t->d.time_ms,
-		.unconstrained = t->unconstrained,
+		.unconstrained = t->job->unconstrained,
 		.rest = &t->rest[split * t->components + component],
 	};
 }

@@ -34,6 +34,7 @@ struct tw_train_table;
 #define TW_TRAIN_ALT_FOLDS_MAX 2
 
 struct tw_train_data {
+	const struct tw_train_job *job;
 	const struct tw_energy_source *source;
 	const struct tw_feature_group *group;
 	enum tw_output output;
@@ -59,9 +60,6 @@ struct tw_train_data {
 	double *x;             /* d.rows * cols */
 	double *y;             /* for each split, each component: d.rows */
 	struct tw_rest *rest;  /* for each split, each component: of the training rows */
-	size_t overlap;     /* adjacent rows that share samples with a row (tw_samples) */
-	bool from_zero;     /* isolated power is 0 W at zero features */
-	bool unconstrained; /* fit as kepler-model-server does */
 	/* The recorded cycles do not fit into the group's CPU time (trainer/fit/rest.h).
 	 */
 	bool cpu_time_incomplete;
@@ -74,7 +72,7 @@ struct tw_train_data {
  * After trainer/train_rows.h has filled d: find the features and components of its
  * columns; make folds, isolation, x, y and the profile.
  */
-void tw_train_data_isolate(struct tw_train_data *t, const struct tw_train_job *job);
+void tw_train_data_isolate(struct tw_train_data *t);
 
 /*
  * Number of splits. Splits 0 to folds - 1 hold out a block of time each. Split `folds`
@@ -95,9 +93,6 @@ size_t tw_train_data_alt_first(const struct tw_train_data *t, size_t alt);
  */
 struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t split,
 					size_t component);
-
-/* Node type of the machine; 0 without a machine. */
-uint32_t tw_train_data_node_type(const struct tw_train_data *t);
 
 /* Free d, alt, input, x, y and rest after the models are made. */
 void tw_train_data_drop(struct tw_train_data *t);

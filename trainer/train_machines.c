@@ -12,26 +12,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NULL equals NULL only: a machine without a name. */
-static bool same_name(const char *a, const char *b)
+int tw_train_machine_compare(const char *a, const char *b)
 {
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+	if (a == NULL || b == NULL)
+		return (a != NULL) - (b != NULL);
+	return strcmp(a, b);
 }
 
 static int by_name(const void *a, const void *b)
 {
 	const struct tw_train_machine *x = a, *y = b;
 
-	if (x->name == NULL || y->name == NULL)
-		return (x->name != NULL) - (y->name != NULL);
-	return strcmp(x->name, y->name);
+	return tw_train_machine_compare(x->name, y->name);
 }
 
 static struct tw_train_machine *find_machine(struct tw_train_machines *m,
 					     const char *name)
 {
 	for (size_t i = 0; i < m->count; i++)
-		if (same_name(m->at[i].name, name))
+		if (tw_train_machine_compare(m->at[i].name, name) == 0)
 			return &m->at[i];
 	return NULL;
 }
@@ -132,7 +131,8 @@ static int add_response(struct tw_train_machines *m, const struct tw_train_job *
 			err, TW_INVALID,
 			"response is said to be of '%.60s', and holds %zu machines",
 			r->machine, of->count);
-	if (job->machine != NULL && !same_name(job->machine, r->machine))
+	if (job->machine != NULL &&
+	    tw_train_machine_compare(job->machine, r->machine) != 0)
 		return select_machine(m, input, r->prom, job->machine, err);
 	/* Guests have no host: with vm_metrics, extraction rejects several machines. */
 	if (of->count > 1 && !job->vm_metrics)

@@ -51,6 +51,9 @@ struct tw_train_machines {
 /* Text of an error; %s is "the response" or "the machine". */
 #define TW_TRAIN_NO_DATA "no energy source and feature group of which %s has all metrics"
 
+/* The order of names: no name (NULL) is first, and equals no name only. */
+int tw_train_machine_compare(const char *a, const char *b);
+
 /*
  * *out must be all zero; it is yours: tw_train_machines_release(). It borrows from the
  * job. TW_NOTFOUND if no response has the machine that the job names.

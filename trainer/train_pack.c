@@ -43,21 +43,6 @@ static void add_machines_without(const struct tw_train_outcome *t,
 	}
 }
 
-/* Note the reason if requested scores are missing. */
-static int note_alt_failures(const struct tw_train_unit *u, struct tw_train_row *row,
-			     struct tw_err *err)
-{
-	const struct tw_err *why = &u->data->alt_err;
-
-	for (size_t i = 0; why->code == TW_OK && i < u->data->alts; i++)
-		why = &u->scores.alt_err[i];
-	if (why->code == TW_NOMEM)
-		return tw_fail(err, TW_NOMEM, "%s: %s", row->trainer, why->text);
-	if (why->code != TW_OK)
-		snprintf(row->note, sizeof(row->note), "%s", why->text);
-	return 0;
-}
-
 static int make_rows(const struct tw_train_outcome *t, struct tw_train_result *out,
 		     struct tw_err *err)
 {
@@ -67,6 +52,7 @@ static int make_rows(const struct tw_train_outcome *t, struct tw_train_result *o
 	out->machines = t->machines->count;
 	for (size_t i = 0; i < t->units; i++) {
 		const struct tw_train_unit *u = &t->unit[i];
+		const struct tw_err *note = tw_train_unit_note(u);
 		struct tw_train_row *row = &out->row[out->rows++];
 
 		row->source = u->data->source->name;
@@ -84,8 +70,10 @@ static int make_rows(const struct tw_train_outcome *t, struct tw_train_result *o
 			snprintf(row->failure, sizeof(row->failure), "%s", u->err.text);
 			continue;
 		}
-		if (note_alt_failures(u, row, err) < 0)
-			return -1;
+		if (note->code == TW_NOMEM)
+			return tw_fail(err, TW_NOMEM, "%s: %s", row->trainer, note->text);
+		if (note->code != TW_OK)
+			snprintf(row->note, sizeof(row->note), "%s", note->text);
 		row->mae_w = u->model.info.mae_w;
 		row->mape_percent = u->model.info.mape_percent;
 		row->later_mae_w = u->later_mae_w;

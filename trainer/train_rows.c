@@ -16,19 +16,18 @@
  * Whether the isolator needs a row for each workload. Other isolators get sums over
  * workloads from extraction, which equal those of tw_isolate_prepare().
  */
-static bool by_workload(const struct tw_train_data *t, const struct tw_train_job *job)
+static bool by_workload(const struct tw_train_data *t)
 {
-	return t->output == TW_DYN_POWER && job->isolator->is_background != NULL;
+	return t->output == TW_DYN_POWER && t->job->isolator->is_background != NULL;
 }
 
-static bool is_prepared(const struct tw_train_data *t, const struct tw_train_job *job)
+static bool is_prepared(const struct tw_train_data *t)
 {
-	return by_workload(t, job) || (t->output == TW_DYN_POWER && t->table != NULL);
+	return by_workload(t) || (t->output == TW_DYN_POWER && t->table != NULL);
 }
 
 /* quality may be NULL. */
-static int extract(const struct tw_train_data *t, const struct tw_train_job *job,
-		   const struct tw_train_recording *rec,
+static int extract(const struct tw_train_data *t, const struct tw_train_recording *rec,
 		   const struct tw_feature_group *group, enum tw_row_level level,
 		   struct tw_quality *quality, struct tw_dataset *out, struct tw_err *err)
 {
@@ -36,9 +35,9 @@ static int extract(const struct tw_train_data *t, const struct tw_train_job *job
 		.source = t->source,
 		.group = group,
 		.level = level,
-		.resets = job->resets,
-		.vm_metrics = job->vm_metrics,
-		.correct_lag = job->correct_lag,
+		.resets = t->job->resets,
+		.vm_metrics = t->job->vm_metrics,
+		.correct_lag = t->job->correct_lag,
 		.apart = rec->one_machine,
 		.quality = quality,
 	};
@@ -60,16 +59,14 @@ static int keep_quality(struct tw_train_data *t, const struct tw_quality *q,
 }
 
 /* Extract the rows of a recording, and keep its quality. */
-static int extract_rows(struct tw_train_data *t, const struct tw_train_job *job,
-			const struct tw_train_recording *rec, struct tw_dataset *out,
-			struct tw_err *err)
+static int extract_rows(struct tw_train_data *t, const struct tw_train_recording *rec,
+			struct tw_dataset *out, struct tw_err *err)
 {
-	const enum tw_row_level level =
-		by_workload(t, job) ? TW_ROWS_FINEST : TW_ROWS_NODE;
+	const enum tw_row_level level = by_workload(t) ? TW_ROWS_FINEST : TW_ROWS_NODE;
 	struct tw_quality quality = { 0 };
 	int rc = -1;
 
-	if (extract(t, job, rec, t->group, level, &quality, out, err) < 0)
+	if (extract(t, rec, t->group, level, &quality, out, err) < 0)
 		goto out;
 	if (keep_quality(t, &quality, err) < 0) {
 		tw_dataset_release(out);
@@ -82,29 +79,28 @@ out:
 }
 
 /* Get one row a time stamp from one recording, or from the table if rec is NULL. */
-static int get_rows(struct tw_train_data *t, const struct tw_train_job *job,
-		    const struct tw_train_recording *rec, struct tw_dataset *out,
-		    struct tw_err *err)
+static int get_rows(struct tw_train_data *t, const struct tw_train_recording *rec,
+		    struct tw_dataset *out, struct tw_err *err)
 {
 	const struct tw_isolator_args args =
-		tw_isolation_args(t->isolation, tw_train_data_node_type(t));
+		tw_isolation_args(t->isolation, (uint32_t)t->machine->node_type);
 	struct tw_dataset d = { 0 };
 	int status;
 
 	if (rec == NULL)
 		status = tw_dataset_copy(t->table->data, NULL, &d, err);
 	else
-		status = extract_rows(t, job, rec, &d, err);
+		status = extract_rows(t, rec, &d, err);
 	if (status < 0)
 		return -1;
-	if (!is_prepared(t, job)) {
+	if (!is_prepared(t)) {
 		*out = d;
 	} else {
-		status = tw_isolate_prepare(job->isolator, &args, &d, out, err);
+		status = tw_isolate_prepare(t->job->isolator, &args, &d, out, err);
 		tw_dataset_release(&d);
 	}
 	/* Sum over workloads first, so that an ended workload stays in the means. */
-	if (status < 0 || job->smooth == 0 || tw_smooth(out, job->smooth, err) == 0)
+	if (status < 0 || t->job->smooth == 0 || tw_smooth(out, t->job->smooth, err) == 0)
 		return status;
 	tw_dataset_release(out);
 	return -1;
@@ -118,8 +114,7 @@ struct recordings {
 	size_t count;
 };
 
-static int extract_all(struct tw_train_data *t, const struct tw_train_job *job,
-		       struct recordings *r, struct tw_err *err)
+static int extract_all(struct tw_train_data *t, struct recordings *r, struct tw_err *err)
 {
 	struct tw_err absent = { 0 };
 
@@ -127,13 +122,14 @@ static int extract_all(struct tw_train_data *t, const struct tw_train_job *job,
 		const struct tw_train_recording *rec = &t->machine->recording[i];
 		struct tw_err why = { 0 };
 
-		if (get_rows(t, job, rec, &r->d[r->count], &why) == 0) {
+		if (get_rows(t, rec, &r->d[r->count], &why) == 0) {
 			r->at[r->count] = &r->d[r->count];
 			r->input[r->count++] = (uint32_t)rec->input;
 			continue;
 		}
 		if (t->machine->recordings > 1)
-			tw_err_wrap(&why, "'%.80s'", job->responses[rec->input].origin);
+			tw_err_wrap(&why, "'%.80s'",
+				    t->job->responses[rec->input].origin);
 		if (why.code != TW_NOTFOUND)
 			return tw_fail(err, why.code, "%s", why.text);
 		tw_fail(&absent, why.code, "%s", why.text);
@@ -159,8 +155,7 @@ static int join(struct tw_train_data *t, struct recordings *r, struct tw_err *er
 	return 0;
 }
 
-static int extract_recordings(struct tw_train_data *t, const struct tw_train_job *job,
-			      struct tw_err *err)
+static int extract_recordings(struct tw_train_data *t, struct tw_err *err)
 {
 	const size_t count = t->machine->recordings;
 	struct recordings r = { calloc(count, sizeof(*r.d)), calloc(count, sizeof(*r.at)),
@@ -171,7 +166,7 @@ static int extract_recordings(struct tw_train_data *t, const struct tw_train_job
 		tw_fail(err, TW_NOMEM, "%zu recordings", count);
 		goto out;
 	}
-	if (extract_all(t, job, &r, err) < 0 || join(t, &r, err) < 0)
+	if (extract_all(t, &r, err) < 0 || join(t, &r, err) < 0)
 		goto out;
 
 	rc = 0;
@@ -212,7 +207,7 @@ static bool group_has(const struct tw_feature_group *g, const char *feature)
  * A group of CPU time without cycles cannot tell that CPU time is missing: look at the
  * cycles of the table or recording. Fits of a group with cycles do so themselves.
  */
-static void check_cpu_time(struct tw_train_data *t, const struct tw_train_job *job)
+static void check_cpu_time(struct tw_train_data *t)
 {
 	const size_t recordings = t->table != NULL ? 0 : t->machine->recordings;
 
@@ -226,8 +221,8 @@ static void check_cpu_time(struct tw_train_data *t, const struct tw_train_job *j
 		struct tw_err none = { 0 };
 
 		/* A recording without cycles contradicts nothing. */
-		if (extract(t, job, &t->machine->recording[i], &checked_group,
-			    TW_ROWS_NODE, NULL, &d, &none) == 0)
+		if (extract(t, &t->machine->recording[i], &checked_group, TW_ROWS_NODE,
+			    NULL, &d, &none) == 0)
 			t->cpu_time_incomplete = is_contradicted(&d);
 		tw_dataset_release(&d);
 	}
@@ -236,10 +231,9 @@ static void check_cpu_time(struct tw_train_data *t, const struct tw_train_job *j
 /* ---- shares of the recording ---- */
 
 /* Keep the job's share of the rows in d, and move the others to later. */
-static int split_share(struct tw_train_data *t, const struct tw_train_job *job,
-		       struct tw_err *err)
+static int split_share(struct tw_train_data *t, struct tw_err *err)
 {
-	const size_t rows = t->d.rows * job->share / job->shares;
+	const size_t rows = t->d.rows * t->job->share / t->job->shares;
 	bool *after;
 	int status;
 
@@ -255,25 +249,24 @@ static int split_share(struct tw_train_data *t, const struct tw_train_job *job,
 	return status;
 }
 
-void tw_train_rows_extract(struct tw_train_data *t, const struct tw_train_job *job)
+void tw_train_rows_extract(struct tw_train_data *t)
 {
 	int status;
 
-	check_cpu_time(t, job);
+	check_cpu_time(t);
 	if (t->table != NULL)
-		status = get_rows(t, job, NULL, &t->d, &t->err);
+		status = get_rows(t, NULL, &t->d, &t->err);
 	else
-		status = extract_recordings(t, job, &t->err);
-	if (status == 0 && job->shares > 0)
-		split_share(t, job, &t->err);
+		status = extract_recordings(t, &t->err);
+	if (status == 0 && t->job->shares > 0)
+		split_share(t, &t->err);
 }
 
-bool tw_train_rows_same(const struct tw_train_data *a, const struct tw_train_data *b,
-			const struct tw_train_job *job)
+bool tw_train_rows_same(const struct tw_train_data *a, const struct tw_train_data *b)
 {
 	return a->table == NULL && b->table == NULL && a->machine == b->machine &&
-	       a->source == b->source && a->group == b->group && !is_prepared(a, job) &&
-	       !is_prepared(b, job);
+	       a->source == b->source && a->group == b->group && !is_prepared(a) &&
+	       !is_prepared(b);
 }
 
 void tw_train_rows_copy(struct tw_train_data *t, const struct tw_train_data *from)

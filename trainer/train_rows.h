@@ -14,11 +14,10 @@ struct tw_train_data;
 struct tw_train_job;
 
 /* Fill d, later, input, the quality and cpu_time_incomplete. */
-void tw_train_rows_extract(struct tw_train_data *t, const struct tw_train_job *job);
+void tw_train_rows_extract(struct tw_train_data *t);
 
 /* Whether extraction gives both the same rows; they differ in the output type only. */
-bool tw_train_rows_same(const struct tw_train_data *a, const struct tw_train_data *b,
-			const struct tw_train_job *job);
+bool tw_train_rows_same(const struct tw_train_data *a, const struct tw_train_data *b);
 
 /* The same as extraction, by copying the rows of `from`, if tw_train_rows_same(). */
 void tw_train_rows_copy(struct tw_train_data *t, const struct tw_train_data *from);

@@ -80,11 +80,12 @@ static int gather(const struct tw_train_scores *s, size_t folds, size_t c,
 
 /* Calibrate the answers for single rows and, if the model has them, for a series. */
 static int calibrate(struct tw_train_scores *s, size_t c, const struct held_out *h,
-		     uint64_t seed, struct tw_err *err)
+		     struct tw_err *err)
 {
 	const struct tw_train_data *d = s->data;
 	const struct tw_samples samples = tw_train_data_samples(d, d->folds, c);
 	const double *series = tw_train_scores_series(s, c);
+	const uint64_t seed = d->job->seed;
 	struct tw_residuals r = { .samples = &samples,
 				  .measured = h->measured,
 				  .predicted = h->predicted,
@@ -104,7 +105,7 @@ static int calibrate(struct tw_train_scores *s, size_t c, const struct held_out 
 }
 
 static int score_component(struct tw_train_scores *s, size_t folds, size_t c,
-			   uint64_t seed, struct tw_err *err)
+			   struct tw_err *err)
 {
 	struct held_out h = { 0 };
 	int rc = -1;
@@ -113,7 +114,7 @@ static int score_component(struct tw_train_scores *s, size_t folds, size_t c,
 		goto out;
 	if (tw_score(h.measured, h.predicted, h.load, h.rows, &s->score[folds][c], err) <
 		    0 ||
-	    (folds == 0 && calibrate(s, c, &h, seed, err) < 0)) {
+	    (folds == 0 && calibrate(s, c, &h, err) < 0)) {
 		tw_err_wrap(err, "%s", tw_component_name(s->data->component[c]));
 		goto out;
 	}
@@ -142,16 +143,16 @@ static void score_alt(struct tw_train_scores *s, size_t alt,
 				return;
 			}
 		}
-		if (score_component(s, 1 + alt, c, 0, err) < 0)
+		if (score_component(s, 1 + alt, c, err) < 0)
 			return;
 	}
 }
 
 int tw_train_scores_compute(struct tw_train_scores *s, const struct tw_err *step_err,
-			    uint64_t seed, struct tw_err *err)
+			    struct tw_err *err)
 {
 	for (size_t c = 0; c < s->data->components; c++)
-		if (score_component(s, 0, c, seed, err) < 0)
+		if (score_component(s, 0, c, err) < 0)
 			return -1;
 	for (size_t i = 0; i < s->data->alts; i++)
 		score_alt(s, i, step_err);
@@ -326,24 +327,24 @@ static void add_alt_scores(struct keys *k, const struct tw_train_scores *s, size
 }
 
 /* "a.json,b.json": origins of the inputs that have rows in the data. */
-static json_t *origin_of(const struct tw_train_data *d, const struct tw_train_job *job)
+static json_t *origin_of(const struct tw_train_data *d)
 {
 	struct tw_buf b = { 0 };
 	json_t *text;
 
-	if (job->origin != NULL)
-		return json_string(job->origin);
+	if (d->job->origin != NULL)
+		return json_string(d->job->origin);
 	if (d->table != NULL)
 		return d->table->origin != NULL ? json_string(d->table->origin)
 						: json_null();
-	for (size_t i = 0; i < job->response_count; i++) {
+	for (size_t i = 0; i < d->job->response_count; i++) {
 		bool any = false;
 
 		for (size_t r = 0; !any && r < d->d.rows; r++)
 			any = d->input[r] == i;
-		if (any && job->responses[i].origin != NULL)
+		if (any && d->job->responses[i].origin != NULL)
 			tw_buf_addf(&b, "%s%s", b.len > 0 ? "," : "",
-				    job->responses[i].origin);
+				    d->job->responses[i].origin);
 	}
 	text = b.data != NULL ? json_string(b.data) : json_null();
 	if (tw_buf_failed(&b)) {
@@ -382,7 +383,7 @@ static void add_component(struct keys *k, const struct tw_train_scores *s, size_
 	add_intervals(k, component, "series_", &s->series[c]);
 }
 
-json_t *tw_train_metadata(const struct tw_train_scores *s, const struct tw_train_job *job)
+json_t *tw_train_metadata(const struct tw_train_scores *s)
 {
 	const struct tw_train_data *data = s->data;
 	struct keys k = { 0 };
@@ -393,7 +394,7 @@ json_t *tw_train_metadata(const struct tw_train_scores *s, const struct tw_train
 		(json_int_t)data->rows, "data_first",
 		tw_train_data_instant(data->first_ms), "data_last",
 		tw_train_data_instant(data->last_ms), "data_step_s", median_step(data),
-		"data_origin", origin_of(data, job), "seed", (json_int_t)job->seed,
+		"data_origin", origin_of(data), "seed", (json_int_t)s->data->job->seed,
 		"creator", "tallywatt " TW_VERSION);
 	k.failed = k.metadata == NULL;
 	for (size_t c = 0; c < data->components; c++)
@@ -403,7 +404,7 @@ json_t *tw_train_metadata(const struct tw_train_scores *s, const struct tw_train
 	if (data->quality != NULL)
 		set(&k, json_deep_copy(data->quality), "data_quality");
 	if (data->output == TW_DYN_POWER) {
-		set(&k, json_string(job->isolator->name), "isolator");
+		set(&k, json_string(s->data->job->isolator->name), "isolator");
 		k.failed |= json_object_update(k.metadata, data->learnt) < 0;
 	}
 	if (k.failed) {

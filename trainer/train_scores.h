@@ -49,7 +49,7 @@ double *tw_train_scores_series(const struct tw_train_scores *s, size_t c);
  * folds leaves their scores out (alt_err).
  */
 int tw_train_scores_compute(struct tw_train_scores *s, const struct tw_err *step_err,
-			    uint64_t seed, struct tw_err *err);
+			    struct tw_err *err);
 
 /* Set the part's file of expected errors, if there is one. */
 int tw_train_scores_set_errors(const struct tw_train_scores *s, size_t c,
@@ -60,8 +60,7 @@ int tw_train_scores_set_errors(const struct tw_train_scores *s, size_t c,
  * kepler-model-server treats each object in metadata.json as a model. NULL without
  * memory.
  */
-json_t *tw_train_metadata(const struct tw_train_scores *s,
-			  const struct tw_train_job *job);
+json_t *tw_train_metadata(const struct tw_train_scores *s);
 
 /* Free the predictions. */
 void tw_train_scores_drop(struct tw_train_scores *s);

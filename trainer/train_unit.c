@@ -49,18 +49,17 @@ size_t tw_train_unit_steps(const struct tw_train_unit *u)
 }
 
 static void validate_alt(struct tw_train_unit *u, size_t split, size_t c,
-			 const struct tw_train_job *job, struct tw_err *err)
+			 struct tw_err *err)
 {
 	const struct tw_samples s = tw_train_data_samples(u->data, split, c);
 	uint32_t fold;
 	const size_t alt = tw_train_data_alt(u->data, split, &fold);
 
-	tw_folds_validate(&u->data->alt[alt], fold, u->trainer, &s, job->seed,
+	tw_folds_validate(&u->data->alt[alt], fold, u->trainer, &s, u->data->job->seed,
 			  tw_train_scores_held_out(&u->scores, 1 + alt, c), err);
 }
 
-void tw_train_unit_step(struct tw_train_unit *u, size_t step,
-			const struct tw_train_job *job)
+void tw_train_unit_step(struct tw_train_unit *u, size_t step)
 {
 	const struct tw_train_data *d = u->data;
 	const size_t splits = tw_train_data_splits(d);
@@ -71,14 +70,14 @@ void tw_train_unit_step(struct tw_train_unit *u, size_t step,
 	struct tw_fold fold;
 
 	if (f > d->folds) {
-		validate_alt(u, f, c, job, err);
+		validate_alt(u, f, c, err);
 	} else if (f == d->folds) {
-		tw_validate_fit(u->trainer, &s, job->seed, &u->text[c], err);
+		tw_validate_fit(u->trainer, &s, u->data->job->seed, &u->text[c], err);
 	} else {
 		fold = tw_fold_at(d->rows, d->folds, f);
 		if (series != NULL)
 			series += fold.from;
-		tw_validate_fold(u->trainer, &s, fold, job->seed,
+		tw_validate_fold(u->trainer, &s, fold, u->data->job->seed,
 				 tw_train_scores_held_out(&u->scores, 0, c) + fold.from,
 				 series, err);
 	}
@@ -375,7 +374,7 @@ static int add_features(struct tw_strs *to, const struct tw_train_data *d,
 }
 
 static int set_info(struct tw_model_info *info, const struct tw_train_unit *u,
-		    const struct tw_train_job *job, struct tw_err *err)
+		    struct tw_err *err)
 {
 	bool failed;
 
@@ -391,7 +390,7 @@ static int set_info(struct tw_model_info *info, const struct tw_train_unit *u,
 	set_errors(info, u);
 	if (add_features(&info->features, u->data, err) < 0)
 		return -1;
-	info->metadata = tw_train_metadata(&u->scores, job);
+	info->metadata = tw_train_metadata(&u->scores);
 	failed = info->metadata == NULL;
 	for (size_t c = 0; !failed && c < u->data->components; c++)
 		failed = describe_choice(info->metadata, u, c) < 0;
@@ -427,13 +426,12 @@ static int set_part(struct tw_model_part *p, struct tw_train_unit *u, size_t c,
 	return add_features(&p->features, d, err);
 }
 
-static int make_model(struct tw_train_unit *u, const struct tw_train_job *job,
-		      struct tw_model *out, struct tw_err *err)
+static int make_model(struct tw_train_unit *u, struct tw_model *out, struct tw_err *err)
 {
 	struct tw_model m = { 0 };
 	int rc = -1;
 
-	if (set_info(&m.info, u, job, err) < 0)
+	if (set_info(&m.info, u, err) < 0)
 		goto out;
 	for (size_t c = 0; c < u->data->components; c++)
 		if (set_part(&m.part[m.parts++], u, c, err) < 0)
@@ -447,7 +445,7 @@ out:
 	return rc;
 }
 
-static void finish(struct tw_train_unit *u, const struct tw_train_job *job)
+static void finish(struct tw_train_unit *u)
 {
 	const struct tw_err *failure;
 
@@ -456,9 +454,9 @@ static void finish(struct tw_train_unit *u, const struct tw_train_job *job)
 		u->err = *failure;
 		return;
 	}
-	if (tw_train_scores_compute(&u->scores, u->step_err, job->seed, &u->err) < 0)
+	if (tw_train_scores_compute(&u->scores, u->step_err, &u->err) < 0)
 		return;
-	if (make_model(u, job, &u->model, &u->err) < 0)
+	if (make_model(u, &u->model, &u->err) < 0)
 		return;
 	if (add_certificate(u, &u->err) < 0 ||
 	    tw_pipeline_add_model(&u->files, &u->model, &u->err) < 0)
@@ -467,13 +465,22 @@ static void finish(struct tw_train_unit *u, const struct tw_train_job *job)
 		judge_later(u, &u->err);
 }
 
-void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *job)
+void tw_train_unit_finish(struct tw_train_unit *u)
 {
 	if (u->err.code == TW_OK)
-		finish(u, job);
+		finish(u);
 	free(u->step_err);
 	u->step_err = NULL;
 	tw_train_scores_drop(&u->scores);
+}
+
+const struct tw_err *tw_train_unit_note(const struct tw_train_unit *u)
+{
+	const struct tw_err *why = &u->data->alt_err;
+
+	for (size_t i = 0; why->code == TW_OK && i < u->data->alts; i++)
+		why = &u->scores.alt_err[i];
+	return why;
 }
 
 void tw_train_unit_release(struct tw_train_unit *u)

@@ -39,11 +39,13 @@ void tw_train_unit_init(struct tw_train_unit *u, const struct tw_train_data *dat
 size_t tw_train_unit_steps(const struct tw_train_unit *u);
 
 /* Run one step. Thread-safe with respect to other steps of the unit. */
-void tw_train_unit_step(struct tw_train_unit *u, size_t step,
-			const struct tw_train_job *job);
+void tw_train_unit_step(struct tw_train_unit *u, size_t step);
 
 /* After all steps: compute scores, make the model and its files, free the predictions. */
-void tw_train_unit_finish(struct tw_train_unit *u, const struct tw_train_job *job);
+void tw_train_unit_finish(struct tw_train_unit *u);
+
+/* Why requested scores are missing; the code is TW_OK if none is. */
+const struct tw_err *tw_train_unit_note(const struct tw_train_unit *u);
 
 void tw_train_unit_release(struct tw_train_unit *u);
 

@@ -13,7 +13,6 @@
 #include "model-db/publish.h"
 #include "model-db/signer.h"
 #include "profiler/node_types.h"
-#include "trainer/shards/select.h"
 #include "trainer/shards/worker.h"
 #include "trainer/train.h"
 #include "trainer/train_result.h"

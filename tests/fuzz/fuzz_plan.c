@@ -2,7 +2,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "trainer/shards/plan.h"
-#include "trainer/shards/select.h"
+#include "trainer/shards/worker.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -107,17 +107,6 @@ static const struct tw_fields document_table = TW_FIELDS(fields, struct document
 
 /* ---- writing ---- */
 
-/* Why requested scores are missing: the text of trainer/train_pack.c's note. */
-static const char *find_note(const struct tw_train_unit *u)
-{
-	if (u->data->alt_err.code != TW_OK)
-		return u->data->alt_err.text;
-	for (size_t i = 0; i < u->data->alts; i++)
-		if (u->scores.alt_err[i].code != TW_OK)
-			return u->scores.alt_err[i].text;
-	return "";
-}
-
 /* Borrows all but the list of inputs. False without memory. */
 static bool describe(const struct tw_plan *p, size_t unit, const struct tw_train_unit *u,
 		     struct document *out)
@@ -143,7 +132,8 @@ static bool describe(const struct tw_plan *p, size_t unit, const struct tw_train
 		.quality = d->quality != NULL ? d->quality_text.data : NULL,
 		.profile = d->profile,
 	};
-	snprintf(out->part.note, sizeof(out->part.note), "%s", find_note(u));
+	snprintf(out->part.note, sizeof(out->part.note), "%s",
+		 tw_train_unit_note(u)->text);
 	return true;
 }
 

@@ -106,18 +106,13 @@ int tw_plan_maker_add_file(struct tw_plan_maker *m, const char *path, const char
 
 /* ---- inputs ---- */
 
-static bool same_name(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 static int see(struct tw_plan_maker *m, const char *name, struct seen **out,
 	       struct tw_err *err)
 {
 	struct seen *s;
 
 	for (size_t i = 0; i < m->count; i++)
-		if (same_name(m->at[i].name, name)) {
+		if (tw_train_machine_compare(m->at[i].name, name) == 0) {
 			*out = &m->at[i];
 			return 0;
 		}
@@ -211,9 +206,7 @@ static int by_name(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
 
-	if (x->name == NULL || y->name == NULL)
-		return (x->name != NULL) - (y->name != NULL);
-	return strcmp(x->name, y->name);
+	return tw_train_machine_compare(x->name, y->name);
 }
 
 static json_t *machine_to_json(const struct seen *s, const struct tw_train_machine *m)

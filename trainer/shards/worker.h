@@ -40,4 +40,14 @@ struct tw_worker_result {
 int tw_worker_run(const struct tw_worker *w, struct tw_worker_result *out,
 		  struct tw_err *err);
 
+/*
+ * Choose units. "3/16": the third of sixteen shards of about equal cost, each of adjacent
+ * units, so that few workers read the same input. "2+1/16" is the same, for an index that
+ * counts from 0. Else the path of a file with a unit a line, by number or by address;
+ * blank lines and lines that start with '#' are skipped. *wanted is yours (free()): an
+ * entry for each unit.
+ */
+int tw_plan_select(const struct tw_plan *p, const char *text, bool **wanted,
+		   struct tw_err *err);
+
 #endif /* TW_TRAINER_WORKER_H */

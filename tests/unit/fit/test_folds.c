@@ -435,7 +435,8 @@ static void the_isolator_does_not_see_the_workload_that_judges(void **state)
 
 	(void)state;
 	train_set_up(&t, 40);
-	data = (struct tw_train_data){ .source = t.table.source,
+	data = (struct tw_train_data){ .job = &t.job,
+				       .source = t.table.source,
 				       .group = t.table.group,
 				       .output = TW_DYN_POWER,
 				       .machine = &machine,
@@ -445,8 +446,8 @@ static void the_isolator_does_not_see_the_workload_that_judges(void **state)
 		package[r] = 100 + (double)r;
 	read_workloads("workload,start,end\nfirst,1700000000,1700000030\n", &w);
 	t.job.workloads = &w;
-	tw_train_rows_extract(&data, &t.job);
-	tw_train_data_isolate(&data, &t.job);
+	tw_train_rows_extract(&data);
+	tw_train_data_isolate(&data);
 	assert_int_equal(data.err.code, TW_OK);
 	assert_int_equal(tw_train_data_splits(&data), 5 + 1 + 1);
 	/* Without the first ten rows the least is 110 W. */

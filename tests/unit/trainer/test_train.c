@@ -452,7 +452,8 @@ static void the_isolator_does_not_see_the_rows_that_judge(void **state)
 
 	(void)state;
 	train_set_up(&t, ROWS);
-	data = (struct tw_train_data){ .source = t.table.source,
+	data = (struct tw_train_data){ .job = &t.job,
+				       .source = t.table.source,
 				       .group = t.table.group,
 				       .output = TW_DYN_POWER,
 				       .machine = &machine,
@@ -460,8 +461,8 @@ static void the_isolator_does_not_see_the_rows_that_judge(void **state)
 	package = tw_dataset_find(&t.d, "package_power");
 	for (size_t r = 0; r < ROWS; r++)
 		package[r] = 100 + (double)r; /* the least in the first block */
-	tw_train_rows_extract(&data, &t.job);
-	tw_train_data_isolate(&data, &t.job);
+	tw_train_rows_extract(&data);
+	tw_train_data_isolate(&data);
 	assert_int_equal(data.err.code, TW_OK);
 	assert_int_equal(data.folds, 5);
 	for (size_t f = 0; f <= data.folds; f++) {
@@ -487,7 +488,8 @@ static void the_power_at_rest_of_a_split_is_that_of_its_training_rows(void **sta
 
 	(void)state;
 	train_set_up(&t, ROWS);
-	data = (struct tw_train_data){ .source = t.table.source,
+	data = (struct tw_train_data){ .job = &t.job,
+				       .source = t.table.source,
 				       .group = t.table.group,
 				       .output = TW_ABS_POWER,
 				       .machine = &machine,
@@ -495,8 +497,8 @@ static void the_power_at_rest_of_a_split_is_that_of_its_training_rows(void **sta
 	package = tw_dataset_find(&t.d, "package_power");
 	for (size_t r = 0; r < ROWS; r++)
 		package[r] += (double)(r % 7);
-	tw_train_rows_extract(&data, &t.job);
-	tw_train_data_isolate(&data, &t.job);
+	tw_train_rows_extract(&data);
+	tw_train_data_isolate(&data);
 	for (size_t f = 0; f <= data.folds; f++) {
 		const struct tw_samples s = tw_train_data_samples(&data, f, 0);
 		const struct tw_fold out = f < data.folds
