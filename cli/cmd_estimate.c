@@ -177,10 +177,8 @@ static int read_csv(const char *path, struct table *t, struct tw_err *err)
 	struct tw_dataset d = { 0 };
 	int rc = -1;
 
-	if (tw_csv_load(path, &d, err) < 0 || fill_table(&d, t, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_csv_load(path, &d, err) == 0 && fill_table(&d, t, err) == 0)
+		rc = 0;
 	tw_dataset_release(&d);
 	return rc;
 }

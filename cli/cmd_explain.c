@@ -87,11 +87,9 @@ static int find_metrics(struct tw_strs *out, struct tw_err *err)
 
 	if (tw_node_open(&node, &roots, err) < 0)
 		return -1;
-	if (tw_features_open(&features, &node, NULL, err) < 0 ||
-	    tw_strs_copy(out, &features.names, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_features_open(&features, &node, NULL, err) == 0 &&
+	    tw_strs_copy(out, &features.names, err) == 0)
+		rc = 0;
 	tw_features_release(&features);
 	tw_node_release(&node);
 	return rc;

@@ -17,11 +17,9 @@ static int read_profile(const char *path, struct tw_profile *out, struct tw_err 
 	json_t *doc = NULL;
 	int rc = -1;
 
-	if (tw_json_read(path, PROFILE_BYTES_MAX, &doc, err) < 0 ||
-	    tw_profile_from_json(doc, path, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_json_read(path, PROFILE_BYTES_MAX, &doc, err) == 0 &&
+	    tw_profile_from_json(doc, path, out, err) == 0)
+		rc = 0;
 	json_decref(doc);
 	return rc;
 }

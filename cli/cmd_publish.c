@@ -74,11 +74,9 @@ static int put(const struct config *c, const char *name, const struct tw_signer 
 
 	if (!tw_url_is(c->to))
 		return tw_pipeline_publish_with(c->to, name, s, &terms, err);
-	if (tw_command_credentials(&web, &c->web, NULL, "tallywatt publish", err) < 0 ||
-	    tw_publishing_send(c->to, name, s, &web.access, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_command_credentials(&web, &c->web, NULL, "tallywatt publish", err) == 0 &&
+	    tw_publishing_send(c->to, name, s, &web.access, err) == 0)
+		rc = 0;
 	tw_credentials_release(&web);
 	return rc;
 }

@@ -72,11 +72,9 @@ static int roll_back(void *config, struct tw_err *err)
 
 	if (!tw_url_is(c->to))
 		return tw_pipeline_rollback(c->to, c->name, check_files, c, err);
-	if (tw_command_credentials(&web, &c->web, NULL, "tallywatt rollback", err) < 0 ||
-	    tw_publishing_send_rollback(c->to, c->name, &web.access, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_command_credentials(&web, &c->web, NULL, "tallywatt rollback", err) == 0 &&
+	    tw_publishing_send_rollback(c->to, c->name, &web.access, err) == 0)
+		rc = 0;
 	tw_credentials_release(&web);
 	return rc;
 }

@@ -175,11 +175,9 @@ static int aggregate_marked(const struct tw_dataset *d, const bool *keep,
 	struct tw_dataset part = { 0 };
 	int rc = -1;
 
-	if (tw_dataset_copy(d, keep, &part, err) < 0 ||
-	    tw_isolate_aggregate(&part, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_dataset_copy(d, keep, &part, err) == 0 &&
+	    tw_isolate_aggregate(&part, out, err) == 0)
+		rc = 0;
 	tw_dataset_release(&part);
 	return rc;
 }

@@ -210,10 +210,8 @@ int tw_manifest_read_id(const char *text, size_t len, struct tw_manifest_id *id,
 	json_t *doc = NULL;
 	int rc = -1;
 
-	if (read_manifest(text, len, &doc, err) < 0 || read_id(doc, id, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (read_manifest(text, len, &doc, err) == 0 && read_id(doc, id, err) == 0)
+		rc = 0;
 	json_decref(doc);
 	return rc;
 }

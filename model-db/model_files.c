@@ -79,11 +79,10 @@ static int parse_file(const struct reader *r, const char *where, const char *nam
 	size_t len;
 	int rc = -1;
 
-	if (get_file(r, where, name, TW_MODEL_METADATA_BYTES_MAX, &data, &len, err) < 0 ||
-	    tw_json_parse(data, len, name, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (get_file(r, where, name, TW_MODEL_METADATA_BYTES_MAX, &data, &len, err) ==
+		    0 &&
+	    tw_json_parse(data, len, name, out, err) == 0)
+		rc = 0;
 	free(data);
 	return rc;
 }
@@ -294,12 +293,10 @@ static int read_list(const struct reader *r, struct tw_model *m, struct tw_err *
 	int rc = -1;
 
 	if (tw_json_text(m->info.metadata, metadata_name, "model_file", false, &file,
-			 err) < 0 ||
-	    parse_file(r, "metadata.json.model_file", file, &parts, err) < 0 ||
-	    read_parts(r, parts, file, m, err) < 0)
-		goto out;
-	rc = 0;
-out:
+			 err) == 0 &&
+	    parse_file(r, "metadata.json.model_file", file, &parts, err) == 0 &&
+	    read_parts(r, parts, file, m, err) == 0)
+		rc = 0;
 	json_decref(parts);
 	return rc;
 }

@@ -208,12 +208,9 @@ int tw_pipeline_add_summary(struct tw_fileset *pipeline, const json_t *metadata,
 	struct tw_node_types types = { 0 };
 	int rc = -1;
 
-	if (tw_summary_node_types(metadata, models, count, &types, err) < 0 ||
-	    tw_pipeline_add_index(pipeline, metadata, &types, models, count, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
+	if (tw_summary_node_types(metadata, models, count, &types, err) == 0 &&
+	    tw_pipeline_add_index(pipeline, metadata, &types, models, count, err) == 0)
+		rc = 0;
 	tw_node_types_release(&types);
 	return rc;
 }
@@ -231,12 +228,10 @@ static int join_from(struct tw_profile *to, const struct tw_fileset *pipeline,
 
 	if (f == NULL)
 		return 0;
-	if (tw_json_parse(f->data, f->len, f->name, &doc, err) < 0 ||
-	    tw_profile_from_json(doc, f->name, &p, err) < 0 ||
-	    tw_profile_join(to, &p, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_json_parse(f->data, f->len, f->name, &doc, err) == 0 &&
+	    tw_profile_from_json(doc, f->name, &p, err) == 0 &&
+	    tw_profile_join(to, &p, err) == 0)
+		rc = 0;
 	json_decref(doc);
 	tw_profile_release(&p);
 	return rc;
@@ -283,11 +278,9 @@ int tw_pipeline_join_profile(struct tw_fileset *fresh, const struct tw_fileset *
 
 	if (tw_fileset_find(old, TW_PIPELINE_PROFILE) == NULL)
 		return 0;
-	if (join_from(&p, fresh, err) < 0 || join_from(&p, old, err) < 0 ||
-	    tw_pipeline_set_profile(fresh, &p, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (join_from(&p, fresh, err) == 0 && join_from(&p, old, err) == 0 &&
+	    tw_pipeline_set_profile(fresh, &p, err) == 0)
+		rc = 0;
 	tw_profile_release(&p);
 	return rc;
 }
@@ -364,11 +357,9 @@ static int check_node_types(const struct tw_fileset *s, struct tw_err *err)
 
 	if (f == NULL)
 		return 0;
-	if (tw_json_parse(f->data, f->len, f->name, &doc, err) < 0 ||
-	    tw_node_types_from_json(doc, f->name, &types, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_json_parse(f->data, f->len, f->name, &doc, err) == 0 &&
+	    tw_node_types_from_json(doc, f->name, &types, err) == 0)
+		rc = 0;
 	tw_node_types_release(&types);
 	json_decref(doc);
 	return rc;

@@ -190,12 +190,9 @@ static int read_node_types(const struct tw_fileset *pipeline, struct tw_node_typ
 	json_t *obj = NULL;
 	int rc = -1;
 
-	if (parse(pipeline, "node_type_index.json", &obj, err) < 0 ||
-	    tw_node_types_from_json(obj, "node_type_index.json", out, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
+	if (parse(pipeline, "node_type_index.json", &obj, err) == 0 &&
+	    tw_node_types_from_json(obj, "node_type_index.json", out, err) == 0)
+		rc = 0;
 	json_decref(obj);
 	return rc;
 }
@@ -240,14 +237,11 @@ static int join_node_types(const struct tw_fileset *fresh, const struct tw_files
 	struct tw_node_types mine = { 0 };
 	int rc = -1;
 
-	if (read_node_types(old, out, err) < 0 ||
-	    read_node_types(fresh, &mine, err) < 0 ||
-	    check_node_types(out, &mine, err) < 0 ||
-	    tw_node_types_merge(out, &mine, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
+	if (read_node_types(old, out, err) == 0 &&
+	    read_node_types(fresh, &mine, err) == 0 &&
+	    check_node_types(out, &mine, err) == 0 &&
+	    tw_node_types_merge(out, &mine, err) == 0)
+		rc = 0;
 	tw_node_types_release(&mine);
 	return rc;
 }

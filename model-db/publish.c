@@ -391,12 +391,10 @@ static int write_files(const struct places *at, const struct tw_fileset *pipelin
 			return -1;
 		return tw_fileset_write_dir(pipeline, at->fresh, err);
 	}
-	if (make_manifest(at, pipeline, terms->signer != NULL, &manifest, err) < 0 ||
-	    tw_fileset_write_dir(pipeline, at->fresh, err) < 0 ||
-	    write_manifest(&manifest, terms->signer, at->fresh, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (make_manifest(at, pipeline, terms->signer != NULL, &manifest, err) == 0 &&
+	    tw_fileset_write_dir(pipeline, at->fresh, err) == 0 &&
+	    write_manifest(&manifest, terms->signer, at->fresh, err) == 0)
+		rc = 0;
 	tw_buf_clear(&manifest);
 	return rc;
 }

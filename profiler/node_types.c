@@ -153,11 +153,9 @@ int tw_node_types_read(const char *path, struct tw_node_types *out, struct tw_er
 	json_t *index = NULL;
 	int rc = -1;
 
-	if (tw_json_read(path, FILE_MAX, &index, err) < 0 ||
-	    tw_node_types_from_json(index, path, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_json_read(path, FILE_MAX, &index, err) == 0 &&
+	    tw_node_types_from_json(index, path, out, err) == 0)
+		rc = 0;
 	json_decref(index);
 	return rc;
 }

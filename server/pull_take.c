@@ -262,10 +262,8 @@ static int take_url(struct attempt *a, struct tw_err *err)
 
 	if (tw_pull_part_open(a->m->model_db, a->s, &fd, err) < 0)
 		return fail_take(a, TW_PULL_FAILED);
-	if (download(a, fd, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (download(a, fd, err) == 0)
+		rc = 0;
 	/* Keep a part that a later attempt can resume. */
 	if (rc == 0 || a->out->outcome == TW_PULL_REFUSED)
 		tw_pull_part_remove(a->m->model_db, a->s);

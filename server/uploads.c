@@ -203,11 +203,9 @@ int tw_uploads_admit(void *uploads, const char *path, const char *name,
 
 	if (!u->require_signature)
 		return 0;
-	if (tw_fileset_read_dir(&files, path, &tw_zip_pipeline_limits, err) < 0 ||
-	    check_signed(u, name, &files, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_fileset_read_dir(&files, path, &tw_zip_pipeline_limits, err) == 0 &&
+	    check_signed(u, name, &files, err) == 0)
+		rc = 0;
 	tw_fileset_clear(&files);
 	return rc;
 }
@@ -233,11 +231,9 @@ int tw_uploads_take(const struct tw_uploads *u, const char *name, const char *zi
 	struct tw_fileset files = { 0 };
 	int rc = -1;
 
-	if (tw_zip_read(zip, len, &tw_zip_pipeline_limits, &files, err) < 0 ||
-	    take_files(u, name, &files, models_out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_zip_read(zip, len, &tw_zip_pipeline_limits, &files, err) == 0 &&
+	    take_files(u, name, &files, models_out, err) == 0)
+		rc = 0;
 	tw_fileset_clear(&files);
 	return rc;
 }

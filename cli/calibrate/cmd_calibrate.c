@@ -160,12 +160,10 @@ static int find_spec(const struct config *c, struct tw_machine_spec *out,
 
 	if (c->spec == NULL)
 		return tw_machine_spec_discover(c->proc, c->sys, out, err);
-	if (tw_file_read(c->spec, SPEC_BYTES_MAX, &text, &len, err) < 0 ||
-	    tw_json_parse(text, len, c->spec, &doc, err) < 0 ||
-	    tw_machine_spec_from_json(doc, c->spec, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_file_read(c->spec, SPEC_BYTES_MAX, &text, &len, err) == 0 &&
+	    tw_json_parse(text, len, c->spec, &doc, err) == 0 &&
+	    tw_machine_spec_from_json(doc, c->spec, out, err) == 0)
+		rc = 0;
 	json_decref(doc);
 	free(text);
 	return rc;
@@ -259,11 +257,9 @@ static int estimate(const struct tw_prior *p, const struct tw_machine_spec *spec
 		return -1;
 	tw_posterior_answer(&q, &m, of_unit, &posterior->curve);
 	posterior->curve.view = v; /* lives as long as the prior */
-	if (tw_prior_take_share(prior, prior, err) < 0 ||
-	    tw_prior_take_share(posterior, posterior, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_prior_take_share(prior, prior, err) == 0 &&
+	    tw_prior_take_share(posterior, posterior, err) == 0)
+		rc = 0;
 	tw_posterior_release(&q);
 	return rc;
 }
@@ -284,12 +280,10 @@ static int certify(struct tw_model *m, struct tw_err *err)
 	struct tw_power_model *p = NULL;
 	int rc = -1;
 
-	if (tw_power_model_borrow(m, &p, err) < 0 ||
-	    tw_certify(p, NULL, 0, NULL, &c, err) < 0 ||
-	    tw_certificate_write(&c, m->info.metadata, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_power_model_borrow(m, &p, err) == 0 &&
+	    tw_certify(p, NULL, 0, NULL, &c, err) == 0 &&
+	    tw_certificate_write(&c, m->info.metadata, err) == 0)
+		rc = 0;
 	tw_power_model_free(p);
 	return rc;
 }
@@ -347,11 +341,9 @@ static int add_profile(const struct tw_prior_estimate *e, struct tw_fileset *out
 	int rc = -1;
 
 	if (tw_profile_add_power(&p, tw_energy_source_find("acpi"), TW_PLATFORM, 0, idle,
-				 1, err) < 0 ||
-	    tw_pipeline_set_profile(out, &p, err) < 0)
-		goto out;
-	rc = 0;
-out:
+				 1, err) == 0 &&
+	    tw_pipeline_set_profile(out, &p, err) == 0)
+		rc = 0;
 	tw_profile_release(&p);
 	return rc;
 }
@@ -455,14 +447,12 @@ static int calibrate(void *config, struct tw_err *err)
 	struct tw_prior p = { 0 };
 	int rc = -1;
 
-	if (load_prior(c, &p, err) < 0 || find_spec(c, &spec, err) < 0 ||
-	    find_readings(c, &l, err) < 0 ||
-	    estimate(&p, &spec, &l, &prior, &posterior, err) < 0 ||
-	    publish(c, &posterior, &spec, &l, err) < 0 ||
-	    print(c, &spec, &prior, &posterior, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (load_prior(c, &p, err) == 0 && find_spec(c, &spec, err) == 0 &&
+	    find_readings(c, &l, err) == 0 &&
+	    estimate(&p, &spec, &l, &prior, &posterior, err) == 0 &&
+	    publish(c, &posterior, &spec, &l, err) == 0 &&
+	    print(c, &spec, &prior, &posterior, err) == 0)
+		rc = 0;
 	tw_reading_list_release(&l);
 	tw_reading_list_release(&c->given);
 	tw_prior_release(&p);

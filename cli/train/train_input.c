@@ -233,11 +233,9 @@ static int read_spec(const char *from, struct tw_machine_spec *out, struct tw_er
 
 	if (strcmp(from, "here") == 0)
 		return tw_machine_spec_discover("/proc", "/sys", out, err);
-	if (tw_json_read(from, SPEC_MAX, &obj, err) < 0 ||
-	    tw_machine_spec_from_json(obj, from, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_json_read(from, SPEC_MAX, &obj, err) == 0 &&
+	    tw_machine_spec_from_json(obj, from, out, err) == 0)
+		rc = 0;
 	json_decref(obj);
 	return rc;
 }

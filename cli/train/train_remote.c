@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/command.h"
 #include "cli/train/train_remote.h"
 
+#include "cli/command.h"
 #include "cli/train/train_flags.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
@@ -320,11 +320,9 @@ static int take_zip(const struct remote *r, struct tw_err *err)
 
 	if (r->flags->output == NULL)
 		return 0;
-	if (ask(r, "/pipeline", &c, &a, err) < 0 ||
-	    tw_file_replace(r->flags->output, a.body, a.len, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (ask(r, "/pipeline", &c, &a, err) == 0 &&
+	    tw_file_replace(r->flags->output, a.body, a.len, err) == 0)
+		rc = 0;
 	tw_http_answer_release(&a);
 	return rc;
 }
@@ -335,12 +333,10 @@ int tw_train_remote(const struct tw_train_flags *f, const struct tw_train_job *j
 	struct remote r = { .flags = f };
 	int rc = -1;
 
-	if (tw_command_credentials(&r.web, &f->web, NULL, "tallywatt train", err) < 0 ||
-	    tw_http_init(err) < 0 || send_job(&r, job, err) < 0 ||
-	    wait_for_end(&r, err) < 0 || take_zip(&r, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_command_credentials(&r.web, &f->web, NULL, "tallywatt train", err) == 0 &&
+	    tw_http_init(err) == 0 && send_job(&r, job, err) == 0 &&
+	    wait_for_end(&r, err) == 0 && take_zip(&r, err) == 0)
+		rc = 0;
 	tw_credentials_release(&r.web);
 	return rc;
 }

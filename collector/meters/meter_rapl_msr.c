@@ -256,12 +256,9 @@ static int find_rapl(const struct tw_roots *roots, struct tw_rapl *out,
 	const struct tw_processor none = { .number = "" };
 	int rc = -1;
 
-	if (tw_processors_read(roots, &p, err) < 0 ||
-	    tw_rapl_find(p.count > 0 ? &p.at[0] : &none, out, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
+	if (tw_processors_read(roots, &p, err) == 0 &&
+	    tw_rapl_find(p.count > 0 ? &p.at[0] : &none, out, err) == 0)
+		rc = 0;
 	tw_processors_release(&p);
 	return rc;
 }

@@ -408,13 +408,11 @@ static int load(int fd, struct tw_power_model **out, struct tw_err *err)
 	size_t len = 0;
 	int rc = -1;
 
-	if (read_all(fd, &data, &len, err) < 0 ||
-	    tw_zip_read(data, len, &tw_zip_model_limits, &files, err) < 0 ||
-	    tw_model_from_files(&files, &m, err) < 0 ||
-	    tw_power_model_new(&m, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (read_all(fd, &data, &len, err) == 0 &&
+	    tw_zip_read(data, len, &tw_zip_model_limits, &files, err) == 0 &&
+	    tw_model_from_files(&files, &m, err) == 0 &&
+	    tw_power_model_new(&m, out, err) == 0)
+		rc = 0;
 	tw_fileset_clear(&files);
 	free(data);
 	return rc;

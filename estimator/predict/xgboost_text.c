@@ -371,11 +371,9 @@ int tw_xgboost_read(const char *text, size_t len, size_t features, struct tw_tre
 	struct reader r = { .trees = out, .features = features };
 	int rc = -1;
 
-	if (tw_jsax_parse(&limits, take_event, &r, text, len, err) < 0 ||
-	    check_learner(&r, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_jsax_parse(&limits, take_event, &r, text, len, err) == 0 &&
+	    check_learner(&r, err) == 0)
+		rc = 0;
 	for (size_t l = 0; l < LISTS; l++)
 		free(r.values[l].v.i);
 	return rc;

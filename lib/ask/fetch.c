@@ -229,13 +229,12 @@ static int run(const struct tw_fetch *f, const struct tw_http_call *call, int fi
 	json_t *settings = make_settings(call, file >= 0);
 	int rc = -1;
 
-	if (tw_helper_start(f->program, settings, file, &r.helper, err) < 0 ||
-	    send_body(&r, call->body, call->body != NULL ? call->body_len : 0, err) < 0 ||
+	if (tw_helper_start(f->program, settings, file, &r.helper, err) == 0 &&
+	    send_body(&r, call->body, call->body != NULL ? call->body_len : 0, err) ==
+		    0 &&
 	    read_answer(&r, call->answer_max != 0 ? call->answer_max : ANSWER_MAX, out,
-			err) < 0)
-		goto out;
-	rc = 0;
-out:
+			err) == 0)
+		rc = 0;
 	tw_helper_end(&r.helper, rc != 0);
 	json_decref(settings);
 	return rc;

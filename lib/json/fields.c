@@ -334,11 +334,9 @@ int tw_fields_parse(const struct tw_fields *r, const char *data, size_t len,
 	json_t *doc = NULL;
 	int rc = -1;
 
-	if (tw_json_parse(data, len, where, &doc, err) < 0 ||
-	    tw_fields_read(r, doc, where, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_json_parse(data, len, where, &doc, err) == 0 &&
+	    tw_fields_read(r, doc, where, out, err) == 0)
+		rc = 0;
 	json_decref(doc);
 	return rc;
 }

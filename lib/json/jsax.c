@@ -454,11 +454,9 @@ int tw_jsax_parse(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg
 	struct tw_jsax *p = NULL;
 	int rc = -1;
 
-	if (tw_jsax_new(limits, fn, arg, &p, err) < 0 ||
-	    feed_single(p, data, len, 0, err) < 0 || tw_jsax_end(p, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_jsax_new(limits, fn, arg, &p, err) == 0 &&
+	    feed_single(p, data, len, 0, err) == 0 && tw_jsax_end(p, err) == 0)
+		rc = 0;
 	tw_jsax_free(p);
 	return rc;
 }

@@ -369,11 +369,9 @@ int tw_json_read(const char *path, size_t bytes_max, json_t **out, struct tw_err
 	size_t len;
 	int rc = -1;
 
-	if (tw_file_read(path, bytes_max, &data, &len, err) < 0 ||
-	    tw_json_parse(data, len, path, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_file_read(path, bytes_max, &data, &len, err) == 0 &&
+	    tw_json_parse(data, len, path, out, err) == 0)
+		rc = 0;
 	free(data);
 	return rc;
 }

@@ -102,11 +102,9 @@ int tw_opt_file_read(const char *path, const struct tw_opts *o, struct tw_strs *
 	size_t len;
 	int rc = -1;
 
-	if (tw_file_read(path, CONFIG_BYTES_MAX, &data, &len, err) < 0 ||
-	    tw_opt_file_parse(path, data, len, o, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_file_read(path, CONFIG_BYTES_MAX, &data, &len, err) == 0 &&
+	    tw_opt_file_parse(path, data, len, o, out, err) == 0)
+		rc = 0;
 	free(data);
 	return rc;
 }

@@ -396,10 +396,8 @@ static int unpack_deflated(const struct tw_zip_member *m, char *out, struct tw_e
 	/* A negative number of bits: a raw stream without zlib's header. */
 	if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
 		return tw_fail(err, TW_NOMEM, "archive member '%s'", m->name);
-	if (inflate_all(&z, m, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (inflate_all(&z, m, out, err) == 0)
+		rc = 0;
 	inflateEnd(&z);
 	return rc;
 }

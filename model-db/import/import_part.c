@@ -231,13 +231,11 @@ static int import_base64(const json_t *component, const json_t *trees, const cha
 	size_t len;
 	int rc = -1;
 
-	if (tw_import_scales(component, m, scale, err) < 0 ||
+	if (tw_import_scales(component, m, scale, err) == 0 &&
 	    tw_base64_read(json_string_value(trees), json_string_length(trees), &text,
-			   &len, err) < 0 ||
-	    tw_import_trees_part(text, len, scale, name, m, err) < 0)
-		goto out;
-	rc = 0;
-out:
+			   &len, err) == 0 &&
+	    tw_import_trees_part(text, len, scale, name, m, err) == 0)
+		rc = 0;
 	free(text);
 	return rc;
 }

@@ -402,11 +402,9 @@ static int read_models(struct tw_index *x, const char *db,
 	l->prefer = prefer;
 	l->refused = refused;
 	l->arg = arg;
-	if (tw_index_walk(db, enter_pipeline, take_place, refuse, l, err) < 0 ||
-	    add_batch(l, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_index_walk(db, enter_pipeline, take_place, refuse, l, err) == 0 &&
+	    add_batch(l, err) == 0)
+		rc = 0;
 	tw_index_listing_release(&l->listing);
 	for (size_t i = 0; i < l->count; i++)
 		release_found(&l->found[i]);
@@ -458,11 +456,9 @@ static int read_types(struct tw_index_pipeline *p, const char *path, struct tw_e
 	size_t len;
 	int rc = -1;
 
-	if (read_json(path, types_name, TYPES_BYTES_MAX, &text, &len, &doc, err) < 0 ||
-	    tw_node_types_from_json(doc, types_name, &p->types, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (read_json(path, types_name, TYPES_BYTES_MAX, &text, &len, &doc, err) == 0 &&
+	    tw_node_types_from_json(doc, types_name, &p->types, err) == 0)
+		rc = 0;
 	json_decref(doc);
 	free(text);
 	return rc;

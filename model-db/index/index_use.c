@@ -66,12 +66,10 @@ static int read_files(const struct tw_index_entry *e, const char *data, size_t l
 	struct tw_fileset files = { 0 };
 	int rc = -1;
 
-	if (check_sum(e, data, len, err) < 0 ||
-	    tw_zip_read(data, len, &tw_zip_model_limits, &files, err) < 0 ||
-	    tw_model_from_files(&files, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (check_sum(e, data, len, err) == 0 &&
+	    tw_zip_read(data, len, &tw_zip_model_limits, &files, err) == 0 &&
+	    tw_model_from_files(&files, out, err) == 0)
+		rc = 0;
 	tw_fileset_clear(&files);
 	return rc;
 }

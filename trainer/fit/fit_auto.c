@@ -616,15 +616,12 @@ static int fit_auto(const struct tw_samples *s, uint64_t seed, struct tw_buf *te
 	struct fit f = { 0 };
 	int rc = -1;
 
-	if (tw_samples_check(s, tw_trainer_auto.min_rows, err) < 0 ||
-	    tw_rest_find(s, &f.rest, err) < 0 ||
-	    search_alone(&f, s, seed, &chosen, err) < 0 ||
-	    search_series(&f, s, seed, &chosen, err) < 0 ||
-	    add_text(&f, s, text, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
+	if (tw_samples_check(s, tw_trainer_auto.min_rows, err) == 0 &&
+	    tw_rest_find(s, &f.rest, err) == 0 &&
+	    search_alone(&f, s, seed, &chosen, err) == 0 &&
+	    search_series(&f, s, seed, &chosen, err) == 0 &&
+	    add_text(&f, s, text, err) == 0)
+		rc = 0;
 	tw_auto_trials_release(&f.alone);
 	tw_auto_trials_release(&f.series);
 	return rc;

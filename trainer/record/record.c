@@ -201,10 +201,8 @@ static int scrape(struct taking *t, struct tw_err *err)
 	struct tw_http_answer answer = { 0 };
 	int rc = -1;
 
-	if (tw_http_call(&call, &answer, err) < 0 || take_answer(&answer, t, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_http_call(&call, &answer, err) == 0 && take_answer(&answer, t, err) == 0)
+		rc = 0;
 	tw_http_answer_release(&answer);
 	return rc;
 }
