@@ -335,6 +335,11 @@ TW_SHARED ?= ../shared
 models: all
 	model-db/make-models $(O)/tallywatt $(TW_SHARED)/data model-db/models
 
+# The prior of machines, which ships with them, from published results (docs/machines.md).
+prior: $(O)/model-db/learning/machine_facts
+	model-db/learning/learn-prior --facts $< --input $(TW_SHARED)/data/specpower/specpower.csv \
+		--output model-db/models/machines/prior.json
+
 # ---- install ---------------------------------------------------------------
 
 models    := $(shell find model-db/models -type f 2>/dev/null)
@@ -450,5 +455,5 @@ clean:
 
 -include $(all-objs:.o=.d) $(patsubst %.bpf.c,$(O)/%.bpf.d,$(bpf-programs))
 
-.PHONY: all models install uninstall images site deb dist clean FORCE
+.PHONY: all models prior install uninstall images site deb dist clean FORCE
 .DEFAULT_GOAL := all

@@ -101,7 +101,6 @@ extern const struct tw_command tw_command_rollback;
 extern const struct tw_command tw_command_spec;
 extern const struct tw_command tw_command_top;
 extern const struct tw_command tw_command_train;
-extern const struct tw_command tw_command_train_machines;
 extern const struct tw_command tw_command_trainers;
 extern const struct tw_command tw_command_validate;
 

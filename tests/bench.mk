@@ -28,7 +28,8 @@ all-objs += $(bench-src:%.c=$(O)/%.o)
 bench-programs := $(bench-src:%.c=$(O)/%)
 $(bench-programs): $(O)/%: $(O)/%.o $(O)/libtw.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(tw-cflags) $(CFLAGS) $(tw-ldflags) $(LDFLAGS) $^ $(all-libs) -lm -o $@
+	$(Q)$(CC) $(tw-cflags) $(CFLAGS) $(tw-ldflags) $(LDFLAGS) $(filter %.o,$^) $(O)/libtw.a \
+		$(all-libs) -lm -o $@
 
 # One after the other, whatever -j says: they measure time.
 bench: all $(bench-programs)

@@ -57,6 +57,9 @@ demo-run: all
 	@$(test-env) $(if $(filter 1,$(KEEP)),,$(guard)) $(PYTHON) tests/demo.py $(if $(DURATION),--duration $(DURATION)) \
 		$(if $(filter 1,$(KEEP)),--keep)
 
+# Programs that integration tests start, beside those of the product.
+test-helpers = $(O)/tests/bench/collector_load $(O)/model-db/learning/machine_facts
+
 # Tests by their name: make t/num runs tests/unit/lib/test_num.c, make t/top starts programs. If a
 # unit and an integration test have the name, both run.
 integration-test = $(wildcard tests/integration/test_$*.py tests/integration/*/test_$*.py)
@@ -66,7 +69,7 @@ t/%:
 		echo "t/$*: neither a unit test test_$*.c nor an integration test test_$*.py" >&2; exit 1)
 	@$(MAKE) --no-print-directory $(fakes) \
 		$(unit-test) \
-		$(if $(integration-test),all $(O)/tests/bench/collector_load)
+		$(if $(integration-test),all $(test-helpers))
 	$(if $(unit-test),@$(test-env) $(run) unit $(unit-test))
 	$(if $(integration-test),@$(test-env) $(run) python $(integration-test))
 
@@ -166,7 +169,7 @@ mutate-all: all build-tests
 # ---- tests with running programs -------------------------------------------
 
 # The longest first: make starts them in this order.
-integration := install pipeline kepler_client web collector_vm publish collector_asked mass_balance api \
+integration := install prior_learning pipeline kepler_client web collector_vm publish collector_asked mass_balance api \
 	engage query models offline_trainer collector_agents schemas pull import record calibrate \
 	collector_own_meter collector_doors meters_teach query_faults online collector \
 	collector_kepler packages collector_power shards tutorial import_database server_stress \
@@ -183,7 +186,7 @@ ifneq ($(unlisted),)
 $(error no target runs $(unlisted))
 endif
 
-integration/%: all $(fakes) $(O)/tests/bench/collector_load
+integration/%: all $(fakes) $(test-helpers)
 	@$(test-env) $(run) python $(integration-test)
 
 # Groups, by what they test.

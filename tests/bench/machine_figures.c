@@ -1,14 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/bench/machine_figures.h"
 
+#include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "lib/core/num.h"
-#include "trainer/machines/machine_table.h"
+#include "model-db/prior/prior_file.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LAST (TW_PRIOR_LOADS - 1)
+
+static void die(const char *what, const char *why)
+{
+	fprintf(stderr, "%s: %s\n", what, why);
+	exit(1);
+}
+
+bool machine_case_next(FILE *plan, struct machine_case *out)
+{
+	char *line = NULL, *rest;
+	size_t size = 0;
+	int at = 0;
+
+	*out = (struct machine_case){ 0 };
+	if (getline(&line, &size, plan) < 0) {
+		free(line);
+		return false;
+	}
+	if (sscanf(line, "%15s %511s %511s %n", out->protocol, out->learned,
+		   out->conditioned, &at) != 3)
+		die("plan", "want a protocol and two files");
+	for (rest = line + at; *rest != '\0' && *rest != '\n';) {
+		const unsigned long i = strtoul(rest, &rest, 10);
+
+		if (i >= TW_PRIOR_ROWS_MAX || (*rest != ' ' && *rest != '\n'))
+			die("plan", "want numbers of machines");
+		out->judged[i] = true;
+	}
+	free(line);
+	return true;
+}
+
+void machine_prior_load(const char *path, struct tw_prior *p)
+{
+	struct tw_err err = { 0 };
+	char *data = NULL;
+	size_t len = 0;
+
+	tw_prior_release(p);
+	if (tw_file_read(path, TW_PRIOR_BYTES_MAX, &data, &len, &err) < 0 ||
+	    tw_prior_read(data, len, p, &err) < 0)
+		die(path, err.text);
+	free(data);
+}
 
 void machine_figures_clear(struct machine_figures *f)
 {
@@ -16,37 +63,40 @@ void machine_figures_clear(struct machine_figures *f)
 		f->w[i][0] = NAN;
 }
 
-static double error_at(const struct machine_figures *f, const struct tw_machine_table *t,
+static double error_at(const struct machine_figures *f, const struct tw_prior *p,
 		       size_t i, size_t l)
 {
-	return fabs(f->w[i][l] / t->machine[i].w[l] - 1);
+	return fabs(f->w[i][l] / p->row_w[i][l] - 1);
 }
 
 void machine_figures_print(const char *protocol, const struct machine_figures *f,
-			   const struct tw_machine_table *t)
+			   const struct tw_prior *p)
 {
 	double machine[TW_PRIOR_ROWS_MAX], all = 0, idle = 0, half = 0, full = 0;
-	double *inside = calloc(2 * t->processors, sizeof(*inside)), covered = 0;
+	const size_t names = p->names[TW_PRIOR_PROCESSOR].count;
+	double *inside = calloc(2 * names + 1, sizeof(*inside)), covered = 0;
 	size_t n = 0, processors = 0;
 
 	if (inside == NULL)
 		exit(1);
-	for (size_t i = 0; i < t->count; i++) {
+	for (size_t i = 0; i < p->rows; i++) {
+		const size_t k = 2 * (size_t)p->row[i].category[TW_PRIOR_PROCESSOR];
+
 		if (isnan(f->w[i][0]))
 			continue;
 		machine[n] = 0;
 		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-			machine[n] += error_at(f, t, i, l) / TW_PRIOR_LOADS;
+			machine[n] += error_at(f, p, i, l) / TW_PRIOR_LOADS;
 		all += machine[n++];
-		idle += error_at(f, t, i, 0);
-		half += error_at(f, t, i, TW_PRIOR_LOADS / 2);
-		full += error_at(f, t, i, LAST);
-		inside[2 * t->machine[i].processor] += f->inside[i];
-		inside[2 * t->machine[i].processor + 1]++;
+		idle += error_at(f, p, i, 0);
+		half += error_at(f, p, i, TW_PRIOR_LOADS / 2);
+		full += error_at(f, p, i, LAST);
+		inside[k] += f->inside[i];
+		inside[k + 1]++;
 	}
-	for (size_t p = 0; p < t->processors; p++)
-		if (inside[2 * p + 1] > 0) {
-			covered += inside[2 * p] / inside[2 * p + 1];
+	for (size_t k = 0; k < names; k++)
+		if (inside[2 * k + 1] > 0) {
+			covered += inside[2 * k] / inside[2 * k + 1];
 			processors++;
 		}
 	free(inside);
@@ -57,9 +107,4 @@ void machine_figures_print(const char *protocol, const struct machine_figures *f
 	       100 * all / (double)n, 100 * idle / (double)n, 100 * half / (double)n,
 	       100 * full / (double)n, 100 * machine[n / 2], 100 * machine[n * 9 / 10],
 	       100 * covered / (double)processors);
-}
-
-size_t machine_fold_of(size_t processor)
-{
-	return processor * 7919 % MACHINE_FOLDS;
 }

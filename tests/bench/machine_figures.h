@@ -7,11 +7,27 @@
 #include "model-db/prior/prior.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
-struct tw_machine_table;
+#define MACHINE_PATH_MAX 512
 
-#define MACHINE_FOLDS 12
-#define MACHINE_SPLIT_YEAR 2016
+/*
+ * A line of the plan that tests/bench/bench_machines.py writes: a protocol, the file of a
+ * prior, the file of that prior with weights of all other machines than those judged, and
+ * the numbers of the judged machines.
+ */
+struct machine_case {
+	char protocol[16];
+	char learned[MACHINE_PATH_MAX];
+	char conditioned[MACHINE_PATH_MAX];
+	bool judged[TW_PRIOR_ROWS_MAX];
+};
+
+/* False at the end. A line that cannot be read ends the program. */
+bool machine_case_next(FILE *plan, struct machine_case *out);
+
+/* In place of the prior that *p has. A file that cannot be read ends the program. */
+void machine_prior_load(const char *path, struct tw_prior *p);
 
 struct machine_figures {
 	const char *name;
@@ -25,12 +41,9 @@ void machine_figures_clear(struct machine_figures *f);
  * Print "protocol method n all idle half full median p90 coverage": mean absolute
  * percentage errors over eleven load points, at idle, 50 and 100 %; the median and the
  * 90th percentile of machines; and the coverage of 90 % intervals, with one weight a
- * processor. Nothing if there are no predictions.
+ * processor. Nothing if there are no predictions. The machines are the rows of the prior.
  */
 void machine_figures_print(const char *protocol, const struct machine_figures *f,
-			   const struct tw_machine_table *t);
-
-/* The fold of a processor; neighbours in the table fall apart. */
-size_t machine_fold_of(size_t processor);
+			   const struct tw_prior *p);
 
 #endif /* TW_TESTS_BENCH_MACHINE_FIGURES_H */

@@ -2,17 +2,15 @@
 /*
  * bench-machines: errors of gradient boosting, for comparison with the prior.
  *
- *	machines_boosted TABLE.csv
+ *	machines_boosted PLAN
  *
  * Trees of depth 3 predict log(W / (TDP chips)) from the load and from what is known of
  * the machine; "monotone-boosting" does not fall with load, cores, chips and memory.
- * Everything is learned again in each fold. Lines are as tests/bench/machine_figures.h
- * has them; protocols are those of tests/bench/machines.c.
+ * Everything is learned again in each fold. Plan and lines are as
+ * tests/bench/machine_figures.h has them; protocols are those of tests/bench/machines.c.
  */
 
-#include "lib/core/err.h"
 #include "tests/bench/machine_figures.h"
-#include "trainer/machines/machine_table.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -25,8 +23,7 @@
 #define TREES 500
 #define VALUES_MAX ((size_t)TW_PRIOR_ROWS_MAX * TW_PRIOR_LOADS)
 
-static struct tw_machine_table table;
-static struct tw_prior_row row[TW_PRIOR_ROWS_MAX];
+static struct tw_prior prior; /* of which only the rows count */
 static struct machine_figures figures;
 
 static void die(const char *why)
@@ -41,27 +38,9 @@ static void check(int failed)
 		die(XGBGetLastError());
 }
 
-static void locate_all(void)
-{
-	struct tw_prior p = { 0 };
-	struct tw_err err = { 0 };
-
-	for (size_t i = 0; i < table.count; i++) {
-		const struct tw_prior_machine *m = &table.machine[i].machine;
-
-		for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
-			if (m->category[c][0] != '\0' &&
-			    !tw_strs_has(&p.names[c], m->category[c]) &&
-			    tw_strs_adds(&p.names[c], m->category[c], &err) < 0)
-				die(err.text);
-		tw_prior_locate(&p, m, &row[i]);
-	}
-	tw_prior_release(&p);
-}
-
 static double tdp_of(size_t i)
 {
-	return row[i].number[TW_PRIOR_TDP] * row[i].number[TW_PRIOR_CHIPS];
+	return prior.row[i].number[TW_PRIOR_TDP] * prior.row[i].number[TW_PRIOR_CHIPS];
 }
 
 /* Numbers, and categories as numbers; the processor itself is left out. */
@@ -71,11 +50,11 @@ static void fill(size_t i, size_t load, float *x)
 
 	x[at++] = (float)load;
 	for (size_t n = 0; n < TW_PRIOR_FACTS; n++)
-		x[at++] = (float)row[i].number[n];
+		x[at++] = (float)prior.row[i].number[n];
 	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
-		x[at++] = c == TW_PRIOR_PROCESSOR || row[i].category[c] < 0
+		x[at++] = c == TW_PRIOR_PROCESSOR || prior.row[i].category[c] < 0
 				  ? NAN
-				  : (float)row[i].category[c];
+				  : (float)prior.row[i].category[c];
 }
 
 static DMatrixHandle matrix_of(const float *x, size_t rows)
@@ -102,7 +81,7 @@ static void set_up(BoosterHandle b, bool monotone)
 					"(1,1,1,0,1,0,0,0,0,0,0,0,0,0,0,0,0)"));
 }
 
-static BoosterHandle learn(const bool *use, bool monotone)
+static BoosterHandle learn(const bool *judged, bool monotone)
 {
 	float *x = calloc(VALUES_MAX * COLUMNS, sizeof(*x));
 	float *y = calloc(VALUES_MAX, sizeof(*y));
@@ -112,11 +91,11 @@ static BoosterHandle learn(const bool *use, bool monotone)
 
 	if (x == NULL || y == NULL)
 		die("out of memory");
-	for (size_t i = 0; i < table.count; i++)
-		for (size_t l = 0; use[i] && !isnan(tdp_of(i)) && l < TW_PRIOR_LOADS;
+	for (size_t i = 0; i < prior.rows; i++)
+		for (size_t l = 0; !judged[i] && !isnan(tdp_of(i)) && l < TW_PRIOR_LOADS;
 		     l++) {
 			fill(i, l, x + n * COLUMNS);
-			y[n++] = (float)log(table.machine[i].w[l] / tdp_of(i));
+			y[n++] = (float)log(prior.row_w[i][l] / tdp_of(i));
 		}
 	m = matrix_of(x, n);
 	check(XGDMatrixSetFloatInfo(m, "label", y, n));
@@ -149,44 +128,58 @@ static void predict(BoosterHandle b, size_t i)
 	check(XGDMatrixFree(m));
 }
 
-static void judge(const bool *use, bool monotone)
+static void judge(const bool *judged, bool monotone)
 {
-	BoosterHandle b = learn(use, monotone);
+	BoosterHandle b = learn(judged, monotone);
 
-	for (size_t i = 0; i < table.count; i++)
-		if (!use[i])
+	for (size_t i = 0; i < prior.rows; i++)
+		if (judged[i])
 			predict(b, i);
 	check(XGBoosterFree(b));
 }
 
+/* All cases that share what was learned are one. */
+static void judge_plan(FILE *plan, bool monotone)
+{
+	static struct machine_case c;
+	static bool judged[TW_PRIOR_ROWS_MAX];
+	char learned[MACHINE_PATH_MAX] = "", protocol[sizeof(c.protocol)] = "";
+	bool more;
+
+	rewind(plan);
+	do {
+		more = machine_case_next(plan, &c);
+		if (*learned != '\0' && strcmp(learned, c.learned) != 0) {
+			judge(judged, monotone);
+			memset(judged, 0, sizeof(judged));
+		}
+		if (*protocol != '\0' && strcmp(protocol, c.protocol) != 0) {
+			machine_figures_print(protocol, &figures, &prior);
+			machine_figures_clear(&figures);
+		}
+		if (*learned == '\0')
+			machine_prior_load(c.learned, &prior);
+		memcpy(learned, c.learned, sizeof(learned));
+		memcpy(protocol, c.protocol, sizeof(protocol));
+		for (size_t i = 0; i < TW_PRIOR_ROWS_MAX; i++)
+			judged[i] |= c.judged[i];
+	} while (more);
+}
+
 int main(int argc, char **argv)
 {
-	static bool use[TW_PRIOR_ROWS_MAX];
-	struct tw_err err = { 0 };
+	FILE *plan = argc == 2 ? fopen(argv[1], "re") : NULL;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: machines_boosted TABLE.csv\n");
+	if (plan == NULL) {
+		fprintf(stderr, "usage: machines_boosted PLAN\n");
 		return 2;
 	}
-	if (tw_machine_table_load(argv[1], &table, &err) < 0)
-		die(err.text);
-	locate_all();
 	for (int monotone = 0; monotone < 2; monotone++) {
 		figures.name = monotone ? "monotone-boosting" : "boosting";
 		machine_figures_clear(&figures);
-		for (size_t i = 0; i < table.count; i++)
-			use[i] = table.machine[i].year <= MACHINE_SPLIT_YEAR;
-		judge(use, monotone);
-		machine_figures_print("2016", &figures, &table);
-		machine_figures_clear(&figures);
-		for (size_t fold = 0; fold < MACHINE_FOLDS; fold++) {
-			for (size_t i = 0; i < table.count; i++)
-				use[i] = machine_fold_of(table.machine[i].processor) !=
-					 fold;
-			judge(use, monotone);
-		}
-		machine_figures_print("processor", &figures, &table);
+		judge_plan(plan, monotone);
 	}
-	tw_machine_table_release(&table);
+	fclose(plan);
+	tw_prior_release(&prior);
 	return 0;
 }

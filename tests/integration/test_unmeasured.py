@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The prior of machines: tw-server, tw-collector with only a database, train-machines."""
+"""The prior of machines: tw-server, tw-collector with only a database."""
 import os
 import re
 import shutil
 import unittest
 
-from harness import Case, call, run_tallywatt, sanitized, wait_until
+from harness import Case, call, sanitized, wait_until
 
 PRIOR = "model-db/models/machines/prior.json"
 
@@ -104,11 +104,6 @@ class Prior(Case):
             self.assertEqual(f.read(), "")
         self.assertNotIn("tallywatt_model_info{",
                          call(collector, "GET", "/metrics").body.decode())
-
-    def test_a_broken_table_is_named(self):
-        done = run_tallywatt("train-machines", "--input", self.write("t.csv", b"cpu_name\n"))
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(b"column 'system_vendor' is missing", done.stderr)
 
     def test_a_broken_prior_is_left_out(self):
         os.makedirs(self.path("db/machines"))

@@ -5,7 +5,6 @@
 #include "lib/core/pool.h"
 #include "trainer/machines/prior_error.h"
 #include "trainer/machines/process.h"
-#include "trainer/machines/pupils.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -110,21 +109,44 @@ static int find_rows(struct tw_posterior *q, const struct tw_prior_view *v,
 					     q->rows, v->name, ROWS_MIN);
 }
 
-static int find_frame(struct tw_posterior *q, struct tw_err *err)
+/* Set mean, standard deviation and range of a number. */
+static void find_range(const struct tw_prior_row *row, size_t rows,
+		       struct tw_prior_member *m, enum tw_prior_number n)
 {
-	const struct tw_prior_row **row = calloc(q->rows + 1, sizeof(const void *));
+	double sum = 0, squares = 0;
+	size_t count = 0;
 
-	if (row == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu machines", q->rows);
-	for (size_t i = 0; i < q->rows; i++)
-		row[i] = &q->row[i];
+	m->low[n] = INFINITY;
+	m->high[n] = -INFINITY;
+	for (size_t i = 0; i < rows; i++) {
+		const double x = tw_prior_number(m, &row[i], n);
+
+		if (isnan(x))
+			continue;
+		sum += x;
+		squares += x * x;
+		count++;
+		m->low[n] = fmin(m->low[n], x);
+		m->high[n] = fmax(m->high[n], x);
+	}
+	m->mean[n] = count > 0 ? sum / (double)count : 0;
+	m->sd[n] =
+		count > 0
+			? sqrt(fmax(squares / (double)count - m->mean[n] * m->mean[n], 0))
+			: 0;
+	if (!(m->sd[n] > 1e-6))
+		m->sd[n] = 1;
+	if (count == 0)
+		m->low[n] = m->high[n] = 0;
+}
+
+static void find_frame(struct tw_posterior *q)
+{
 	for (size_t n = 0; n < TW_PRIOR_NUMBERS; n++)
 		if ((q->view.numbers >> n & 1) != 0)
-			tw_pupils_range(row, q->rows, &q->frame, (enum tw_prior_number)n);
+			find_range(q->row, q->rows, &q->frame, (enum tw_prior_number)n);
 	for (size_t i = 0; i < q->rows; i++)
-		tw_prior_standardise(&q->view, &q->frame, row[i], q->z[i]);
-	free(row);
-	return 0;
+		tw_prior_standardise(&q->view, &q->frame, &q->row[i], q->z[i]);
 }
 
 /* The process of each load of the curve. */
@@ -246,8 +268,9 @@ static int fit(struct tw_posterior *q, const struct tw_posterior *learned,
 	struct job j = { .learned = learned, .q = q };
 	int rc = -1;
 
-	if (find_rows(q, v, &group, &read, &from, err) < 0 || find_frame(q, err) < 0)
+	if (find_rows(q, v, &group, &read, &from, err) < 0)
 		goto out;
+	find_frame(q);
 	j.group = group;
 	j.from = from;
 	j.read = (const double(*)[TW_PRIOR_READINGS_MAX])read;

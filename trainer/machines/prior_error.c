@@ -5,9 +5,7 @@
 #include "lib/core/num.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define COVERAGE 0.9
 
@@ -101,8 +99,8 @@ static void find_misses(const struct tw_prior_held_out *h, const double *share,
 	}
 }
 
-static int measure(const struct tw_prior_held_out *h, double *factor, bool find,
-		   struct tw_prior_misses *out, struct tw_err *err)
+int tw_prior_errors(const struct tw_prior_held_out *h, struct tw_prior_view *v,
+		    struct tw_err *err)
 {
 	struct weighed *x = calloc(h->rows + 1, sizeof(*x));
 	double *share = calloc(h->rows + 1, sizeof(*share)), groups;
@@ -113,27 +111,11 @@ static int measure(const struct tw_prior_held_out *h, double *factor, bool find,
 		goto out;
 	}
 	groups = find_shares(h, share);
-	if (find)
-		find_factors(h, share, x, factor);
-	find_misses(h, share, groups, factor, x, out);
+	find_factors(h, share, x, v->factor);
+	find_misses(h, share, groups, v->factor, x, &v->known);
 	rc = 0;
 out:
 	free(x);
 	free(share);
 	return rc;
-}
-
-int tw_prior_errors(const struct tw_prior_held_out *h, struct tw_prior_view *v,
-		    struct tw_err *err)
-{
-	return measure(h, v->factor, true, &v->known, err);
-}
-
-int tw_prior_find_misses(const struct tw_prior_held_out *h, const double *factor,
-			 struct tw_prior_misses *out, struct tw_err *err)
-{
-	double same[TW_PRIOR_LOADS];
-
-	memcpy(same, factor, sizeof(same));
-	return measure(h, same, false, out, err);
 }

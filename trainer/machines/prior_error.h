@@ -34,8 +34,4 @@ void tw_prior_held_out_release(struct tw_prior_held_out *h);
 int tw_prior_errors(const struct tw_prior_held_out *h, struct tw_prior_view *v,
 		    struct tw_err *err);
 
-/* The misses of answers with these factors. */
-int tw_prior_find_misses(const struct tw_prior_held_out *h, const double *factor,
-			 struct tw_prior_misses *out, struct tw_err *err);
-
 #endif /* TW_TRAINER_PRIOR_ERROR_H */

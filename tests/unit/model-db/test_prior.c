@@ -17,7 +17,6 @@
 #include "model-db/prior/prior_model.h"
 #include "model-db/weights.h"
 #include "profiler/spec.h"
-#include "trainer/machines/machine_table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -147,27 +146,6 @@ static void a_memory_type_that_the_table_lacks_counts_as_the_newest(void **state
 	tw_buf_clear(&text);
 }
 
-static void the_newest_machine_of_a_table_is_last(void **state)
-{
-	struct tw_machine_table t = { 0 };
-	struct tw_err err = { 0 };
-	struct tw_buf b = { 0 };
-
-	(void)state;
-	tw_buf_adds(&b, measured_header);
-	for (int year = 2015; year >= 2012; year--)
-		tw_buf_addf(&b,
-			    "Intel Xeon E5-2660,A,%d-06,2019,2200,2,16,2,64,95,800,5,6,7,"
-			    "8,9,10,11,12,13,14,15\n",
-			    year);
-	assert_int_equal(tw_machine_table_read(b.data, b.len, &t, &err), 0);
-	assert_int_equal(t.count, 4);
-	for (size_t i = 0; i < t.count; i++)
-		assert_int_equal(t.machine[i].year, 2012 + (int)i);
-	tw_machine_table_release(&t);
-	tw_buf_clear(&b);
-}
-
 static void a_view_needs_no_more_than_is_known(void **state)
 {
 	const struct tw_prior *p = *state;
@@ -293,42 +271,6 @@ static void a_singular_view_is_refused_when_it_is_asked(void **state)
 	answer(&p, &p.view[1], &m, &c);
 	tw_prior_release(&p);
 	tw_buf_clear(&text);
-}
-
-static void broken_tables_are_refused(void **state)
-{
-	static const struct {
-		const char *row, *why;
-	} bad[] = {
-		{ "Intel Xeon E5-2660,A,2012,2012,2200,2,16,2,64,95,800,5\n", "cells" },
-		{ "Intel Xeon "
-		  "E5-2660,A,2012,2012,x,2,16,2,64,95,800,5,6,7,8,9,10,11,12,13,14,"
-		  "15\n",
-		  "line 2, column 'nominal_mhz'" },
-		{ "Intel Xeon "
-		  "E5-2660,A,2012,2012,2200,2,16,2,64,95,800,15,6,7,8,9,10,11,12,13,"
-		  "14,15\n",
-		  "not above" },
-		{ "Intel Xeon "
-		  "E5-2660,A,2012,2012,2200,,16,2,64,95,800,5,6,7,8,9,10,11,12,13,14,"
-		  "15\n",
-		  "missing" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct tw_machine_table t = { 0 };
-		struct tw_err err = { 0 };
-		struct tw_buf b = { 0 };
-
-		tw_buf_adds(&b, measured_header);
-		tw_buf_adds(&b, bad[i].row);
-		assert_int_equal(tw_machine_table_read(b.data, b.len, &t, &err), -1);
-		if (strstr(err.text, bad[i].why) == NULL)
-			fail_msg("%s: %s", bad[i].row, err.text);
-		assert_null(t.machine);
-		tw_buf_clear(&b);
-	}
 }
 
 /* ---- models of the prior ---- */
@@ -507,13 +449,11 @@ int main(void)
 		cmocka_unit_test(power_never_falls_and_intervals_hold_it),
 		cmocka_unit_test(an_interval_is_wider_far_from_the_table),
 		cmocka_unit_test(a_memory_type_that_the_table_lacks_counts_as_the_newest),
-		cmocka_unit_test(the_newest_machine_of_a_table_is_last),
 		cmocka_unit_test(a_view_needs_no_more_than_is_known),
 		cmocka_unit_test(a_file_gives_the_same_answers),
 		cmocka_unit_test(the_file_that_ships_is_written_as_it_is),
 		cmocka_unit_test(broken_files_are_refused),
 		cmocka_unit_test(a_singular_view_is_refused_when_it_is_asked),
-		cmocka_unit_test(broken_tables_are_refused),
 		cmocka_unit_test(shares_add_up_to_a_chip),
 		cmocka_unit_test(weights_are_not_negative_and_name_the_prior),
 		cmocka_unit_test(the_error_of_a_derived_component_includes_its_share_s),

@@ -1,0 +1,572 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Learns the prior of machines from a table of measured machines. model-db/prior/prior.h has the
+formulas of the answers, which are those of this file, too."""
+import json
+import multiprocessing
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import gaussian_process as gp
+from machine_table import (ARCHITECTURE, CATEGORIES, CHIPS, CORES, FACTS, GENERATION,
+                           GENERATION_SYSTEM, LOADS, MEMORY, MEMORY_TYPE, MHZ, PROCESS, PROCESSOR,
+                           SUPPLY, SYSTEM, TDP, THREADS, VENDOR, TableError)
+
+FORMAT = 2
+# Beside the facts, the readings of a calibration, which no machine of a prior has.
+NUMBERS = FACTS + 4
+LIKENESSES = 21
+ANCHORS_MAX = 192
+ROWS_MIN = 20
+INNER = LOADS - 2
+SHAPES = 2
+# log(W_idle / W_full) is at most this, so that idle power is below full power.
+IDLE_MAX = -0.02
+# Typical standard deviations of the targets.
+SPREAD = (0.3, 0.5, 0.3, 0.3)
+COVERAGE = 0.9
+# The error of the least alike machine, if no machine of the table shows it.
+UNKNOWN_ERROR = 1.0
+# Of the years after which the prior is judged by later machines.
+MACHINES_MIN = 100
+YEARS_AHEAD = 5
+YEARS_STEP = 2
+
+BY_TDP, BY_ROOT_CORES, BY_CORES = range(3)
+OF_MACHINE, OF_CHIP, OF_CORE = range(3)
+
+
+def bits(*places):
+    return sum(1 << place for place in places)
+
+
+MORE = bits(PROCESS, THREADS)
+OF_SYSTEM = bits(SYSTEM, GENERATION_SYSTEM)
+OF_CPU = bits(*range(CATEGORIES)) & ~OF_SYSTEM
+# The sets of attributes that may be known, the best known first: name, numbers that must be
+# known, categories, what an answer is the power of.
+KINDS = (
+    ("system", bits(CORES, CHIPS, TDP, MEMORY, MHZ, SUPPLY), OF_CPU | OF_SYSTEM, OF_MACHINE),
+    ("host", bits(CORES, CHIPS, TDP, MEMORY, MHZ), OF_CPU, OF_MACHINE),
+    ("processor", bits(CORES, CHIPS, TDP, MHZ), OF_CPU, OF_MACHINE),
+    ("name", bits(CORES, CHIPS, MHZ), OF_CPU, OF_MACHINE),
+    ("chip", bits(CORES, TDP, MHZ), OF_CPU, OF_CHIP),
+    ("chip-name", bits(CORES, MHZ), OF_CPU, OF_CHIP),
+    ("core", 0, OF_CPU, OF_CORE),
+)
+# The views of a prior that ships: those that a machine spec can fill. A spec with chips mostly
+# has memory, so the view without memory would be dead weight.
+SHIPPED = ("host", "name", "chip", "chip-name", "core")
+
+
+@dataclass
+class Rows:
+    """Numbers of machines, and places in the lists of names; -1: unknown."""
+    number: np.ndarray
+    category: np.ndarray
+
+    def __getitem__(self, which):
+        return Rows(self.number[which], self.category[which])
+
+
+@dataclass
+class Target:
+    kernel: gp.Kernel = None
+    mean: float = 0
+    weight: np.ndarray = None  # of the rows that the view learned from
+
+
+@dataclass
+class Member:
+    scale: int
+    radial: bool
+    mean: np.ndarray = None  # of the numbers (log, but for threads) in training
+    sd: np.ndarray = None
+    low: np.ndarray = None
+    high: np.ndarray = None
+    shape_mean: np.ndarray = None
+    shape: np.ndarray = None
+    target: list = field(default_factory=lambda: [Target() for _ in SPREAD])
+
+
+@dataclass
+class View:
+    name: str
+    needs: int
+    categories: int
+    unit: int
+    member: list
+    row: np.ndarray = None     # numbers of the rows that it learned from
+    anchor: np.ndarray = None  # rows that stand for those with their processor
+    machines: np.ndarray = None
+    factor: np.ndarray = None  # by which answers are multiplied
+    known: tuple = None        # width and error of generations that the table has
+    later: tuple = None        # of other generations
+
+    @property
+    def numbers(self):
+        return self.needs | MORE
+
+
+def has(mask, count):
+    return np.array([mask >> i & 1 for i in range(count)], bool)
+
+
+def make_view(name, needs, categories, unit):
+    member = []
+    if needs & bits(TDP):
+        member = [Member(BY_TDP, True), Member(BY_TDP, False)]
+    member.append(Member(BY_CORES if unit == OF_CORE else BY_ROOT_CORES, True))
+    return View(name, needs, categories, unit, member)
+
+
+class Prior:
+    """Row i is machine i of the table."""
+
+    def __init__(self, table, views=SHIPPED):
+        self.table = table
+        self.names = [[] for _ in range(CATEGORIES)]
+        for machine in table.category:
+            for names, name in zip(self.names, machine):
+                if name and name not in names:
+                    names.append(name)
+        place = np.array([[names.index(name) if name else -1
+                           for names, name in zip(self.names, machine)]
+                          for machine in table.category])
+        number = np.full((len(place), NUMBERS), np.nan)
+        number[:, :FACTS] = table.number
+        self.rows = Rows(number, place)
+        self.views = [make_view(*kind) for kind in KINDS if kind[0] in views]
+        self.nearest_error = np.zeros(LIKENESSES)
+
+
+# ---- what a member knows of its machines ----
+
+def log_scale(scale, rows):
+    x = rows.number
+    if scale == BY_TDP:
+        return np.log(x[:, CHIPS] * x[:, TDP])
+    return np.log(x[:, CHIPS] * (np.sqrt(x[:, CORES]) if scale == BY_ROOT_CORES
+                                 else x[:, CORES]))
+
+
+def log_idle_scale(scale, rows):
+    """Of cores, the answer must add up; of chips, idle power grows more slowly."""
+    full = log_scale(scale, rows)
+    return full if scale == BY_CORES else 0.5 * (full + np.log(rows.number[:, CHIPS]))
+
+
+def member_numbers(member, rows):
+    """As the member uses them: log, memory and supplies over scale. May be NaN."""
+    x = np.log(rows.number)
+    x[:, THREADS] = rows.number[:, THREADS]
+    x[:, [MEMORY, SUPPLY]] -= log_scale(member.scale, rows)[:, None]
+    return x
+
+
+def standardise(view, member, rows):
+    """0 for those that the view does not use or nobody knows."""
+    x = np.clip(member_numbers(member, rows), member.low, member.high)
+    z = (x - member.mean) / member.sd
+    return np.where(np.isnan(z) | ~has(view.numbers, NUMBERS), 0, z)
+
+
+def find_ranges(member, rows):
+    x = member_numbers(member, rows)
+    count = np.maximum((~np.isnan(x)).sum(0), 1)
+    none = np.isnan(x).all(0)
+    member.mean = np.nansum(x, 0) / count
+    variance = np.nansum(x * x, 0) / count - member.mean ** 2
+    sd = np.sqrt(np.maximum(variance, 0))
+    member.sd = np.where(sd > 1e-6, sd, 1)
+    member.low = np.where(none, 0, np.fmin.reduce(x))
+    member.high = np.where(none, 0, np.fmax.reduce(x))
+
+
+def shapes_of(w):
+    return (w[:, 1:-1] - w[:, :1]) / (w[:, -1:] - w[:, :1])
+
+
+def find_shapes(member, w):
+    """The first principal components, by power iteration: their signs do not depend on a library."""
+    s = shapes_of(w)
+    member.shape_mean = s.mean(0)
+    c = (s - member.shape_mean).T @ (s - member.shape_mean) / len(s)
+    member.shape = np.empty((SHAPES, INNER))
+    for k in range(SHAPES):
+        v, value = 1 + 0.1 * np.arange(INNER), 0
+        for _ in range(300):
+            u = c @ v
+            value = np.sqrt(u @ u)
+            v = u / value if value > 0 else 0 * u
+        member.shape[k] = v
+        c = c - value * np.outer(v, v)
+
+
+def target_of(member, rows, w, t):
+    if t == 0:
+        return np.log(w[:, -1]) - log_scale(member.scale, rows)
+    if t == 1:
+        return np.log(w[:, 0]) - log_idle_scale(member.scale, rows)
+    return (shapes_of(w) - member.shape_mean) @ member.shape[t - 2]
+
+
+# ---- answers: model-db/prior/prior.c, prior_variance.c ----
+
+def compose(member, rows, target):
+    """log W at each load from the targets of a member."""
+    scale = log_scale(member.scale, rows)
+    full = np.exp(target[0] + scale)
+    idle = np.minimum(np.exp(target[1] + log_idle_scale(member.scale, rows)),
+                      full * np.exp(IDLE_MAX))
+    s = member.shape_mean + sum(np.outer(target[2 + k], member.shape[k]) for k in range(SHAPES))
+    s = np.maximum.accumulate(np.clip(s, 0, 1), axis=1)
+    inner = np.log(idle[:, None] + (full - idle)[:, None] * s)
+    return np.column_stack([np.log(idle), inner, np.log(full)])
+
+
+def take_newest(prior, view, rows):
+    """Replace levels that the view has no machine of, in the categories that stand for an era, by
+    those of its newest machine. Architectures and generations are those of a vendor.
+    """
+    learned = prior.rows[view.row].category
+    out = Rows(rows.number, rows.category.copy())
+    for r in out.category:
+        for c in (ARCHITECTURE, GENERATION, MEMORY_TYPE):
+            if r[c] == -1 or r[c] in learned[:, c]:
+                continue
+            kin = (learned[:, c] >= 0) & ((c == MEMORY_TYPE) | (learned[:, VENDOR] == r[VENDOR]))
+            if kin.any():
+                r[c] = learned[kin, c][-1]
+    return out
+
+
+def view_log_w(prior, view, rows):
+    """The mean of the members: the median, without variance and factor."""
+    rows, learned = take_newest(prior, view, rows), prior.rows[view.row]
+    out = 0
+    for m in view.member:
+        z, zl = standardise(view, m, rows), standardise(view, m, learned)
+        f = [t.mean + gp.covariance(t.kernel, z, rows.category, zl, learned.category) @ t.weight
+             for t in m.target]
+        out = out + compose(m, rows, f) / len(view.member)
+    return out
+
+
+def find_anchors(prior, view):
+    """The first machine of each processor, and the number of its machines."""
+    processor = prior.rows.category[view.row, PROCESSOR]
+    _, first, count = np.unique(processor, return_index=True, return_counts=True)
+    order = np.argsort(first)[:ANCHORS_MAX]
+    view.anchor, view.machines = view.row[first[order]], count[order]
+
+
+def variance_before(kernel, rows, z):
+    """Before the table is known: of unknown and of new categories, too, but for memory types."""
+    squares = z * z - 1
+    out = (gp.SHARED + kernel.radial + kernel.noise + kernel.linear * (z * z).sum(1) +
+           kernel.square * (squares * squares).sum(1))
+    for c in np.flatnonzero(kernel.used):
+        out += kernel.category[c] * ((c != MEMORY_TYPE) | (rows.category[:, c] >= 0))
+    return out
+
+
+def target_variance(kernel, rows, z, anchors, za, machines, without):
+    """With a = k(x, anchors), without anchor g: a_g = 0, and
+    a' K^-1 a - (K^-1 a)_g^2 / (K^-1)_gg is the variance that the anchors explain.
+    """
+    inverse = np.linalg.inv(gp.SHARED +
+                            gp.covariance(kernel, za, anchors.category, za, anchors.category) +
+                            np.diag(kernel.noise / machines))
+    a = gp.SHARED + gp.covariance(kernel, z, rows.category, za, anchors.category)
+    at = np.flatnonzero(without >= 0)
+    g = without[at]
+    a[at, g] = 0
+    half = a @ inverse
+    known = (half * a).sum(1)
+    known[at] -= half[at, g] ** 2 / np.diag(inverse)[g]
+    return np.maximum(variance_before(kernel, rows, z) - known, kernel.noise)
+
+
+def find_variance(prior, view, rows, without):
+    """Of log W at each load; without[i]: the anchor that row i may not use, or -1."""
+    log_w = view_log_w(prior, view, rows)
+    w = np.exp(log_w)
+    idle, full = w[:, :1], w[:, -1:]
+    s = (w - idle) / (full - idle)
+    anchors = prior.rows[view.anchor]
+    out = 0
+    for m in view.member:
+        z, za = standardise(view, m, rows), standardise(view, m, anchors)
+        v = [target_variance(t.kernel, rows, z, anchors, za, view.machines, without)[:, None]
+             for t in m.target]
+        # By the derivatives of log W = log(I + (F - I) s) by log F, log I and s.
+        total = (full * s / w) ** 2 * v[0] + (idle * (1 - s) / w) ** 2 * v[1]
+        for k in range(SHAPES):
+            total[:, 1:-1] += ((full - idle) * m.shape[k] / w[:, 1:-1]) ** 2 * v[2 + k]
+        out = out + total / len(view.member)
+    return out
+
+
+# ---- learning ----
+
+def quantile(x, weight, share):
+    """The least value below which `share` of the weight lies."""
+    order = np.argsort(x, kind="stable")
+    total = np.cumsum(weight[order])
+    at = np.searchsorted(total, share * total[-1])
+    return x[order[min(at, len(x) - 1)]]
+
+
+def shares_of(group):
+    """Of each row in its group: a processor has the same weight however many machines have it."""
+    _, which, count = np.unique(group, return_inverse=True, return_counts=True)
+    return 1 / count[which]
+
+
+def find_factor(log_ratio, group):
+    """The factor c minimises the mean of |c P / W - 1|: it is the median of W / P, weighted by
+    P / W. Between machines and processors: a processor counts with the root of its machines.
+    """
+    root = np.sqrt(shares_of(group))
+    return np.array([np.exp(quantile(r, root * np.exp(-r), 0.5)) for r in log_ratio.T])
+
+
+def find_misses(log_ratio, variance, group, factor):
+    """Half-widths of 90 % intervals and mean errors, in standard deviations of log W.
+
+    The width is the conformal quantile of |log(W / (c P))| / sd at 90 % (J. Lei et al.,
+    Distribution-Free Predictive Inference for Regression, JASA 2018, sections 2 and 5.2), rounded
+    up to the next processor.
+    """
+    share, groups = shares_of(group), len(np.unique(group))
+    coverage = min(COVERAGE * (groups + 1) / groups, 1)
+    sd, miss = np.sqrt(variance), log_ratio - np.log(factor)
+    width = np.array([quantile(x, share, coverage) for x in (np.abs(miss) / sd).T])
+    return width, share @ (np.abs(np.exp(-miss) - 1) / sd) / groups
+
+
+def has_needs(view, rows):
+    return ~np.isnan(rows.number[:, has(view.needs, NUMBERS)]).any(1)
+
+
+def process_data(prior, view, member, t):
+    rows, w = prior.rows[view.row], prior.table.w[view.row]
+    y = target_of(member, rows, w, t)
+    mean = y.mean()
+    return gp.Data(standardise(view, member, rows), rows.category, has(view.categories, CATEGORIES),
+                   y - mean, prior.table.processor[view.row], member.radial, SPREAD[t]), mean
+
+
+def fit_target(prior, v, m, t, learn, judge):
+    """A target of a member of a view, and its predictions of left-out processors."""
+    view = prior.views[v]
+    member = view.member[m]
+    data, mean = process_data(prior, view, member, t)
+    kernel = gp.learn(data) if learn else member.target[t].kernel
+    weight, constant = gp.solve(data, kernel)
+    return (Target(kernel, mean + constant, weight),
+            gp.leave_out(data, kernel) + mean if judge else None)
+
+
+def fit(prior, use, pool=None, learn=True, judge=True):
+    """Learn from the machines with use[i]. learn: the variances; judge: factors and misses."""
+    for view in prior.views:
+        view.row = np.flatnonzero(use & has_needs(view, prior.rows))
+        if len(view.row) < ROWS_MIN:
+            raise TableError(f"{len(view.row)} machines with the attributes of '{view.name}', "
+                             f"need {ROWS_MIN}")
+        for member in view.member:
+            find_ranges(member, prior.rows[view.row])
+            find_shapes(member, prior.table.w[view.row])
+        find_anchors(prior, view)
+    tasks = [(prior, v, m, t, learn, judge) for v, view in enumerate(prior.views)
+             for m in range(len(view.member)) for t in range(len(SPREAD))]
+    done = iter(pool.starmap(fit_target, tasks, 1) if pool else
+                [fit_target(*task) for task in tasks])
+    for view in prior.views:
+        left_out = []
+        for member in view.member:
+            results = [next(done) for _ in SPREAD]
+            member.target = [result[0] for result in results]
+            left_out.append([result[1] for result in results])
+        if judge:
+            judge_view(prior, view, left_out)
+
+
+def judge_view(prior, view, left_out):
+    """By the machines that it learned from, each without its processor."""
+    rows = prior.rows[view.row]
+    log_w = sum(compose(m, rows, f) for m, f in zip(view.member, left_out)) / len(view.member)
+    anchor_of = {prior.rows.category[row, PROCESSOR]: k for k, row in enumerate(view.anchor)}
+    without = np.array([anchor_of.get(p, -1) for p in rows.category[:, PROCESSOR]])
+    variance = find_variance(prior, view, rows, without)
+    log_ratio = np.log(prior.table.w[view.row]) - log_w + variance
+    group = prior.table.processor[view.row]
+    view.factor = find_factor(log_ratio, group)
+    view.known = find_misses(log_ratio, variance, group, view.factor)
+
+
+# ---- the error of the nearest measured machine, which the prior has to beat ----
+
+def pool_violators(error, weight):
+    """Pool adjacent violators, from the least likeness: errors must not rise."""
+    blocks = []  # value, weight, size
+    for e, w in zip(error, weight):
+        value = e / w if w > 0 else blocks[-1][0] if blocks else UNKNOWN_ERROR
+        blocks.append([value, w, 1])
+        while len(blocks) > 1 and blocks[-2][0] < blocks[-1][0]:
+            value, w, size = blocks.pop()
+            both = blocks[-1][1] + w
+            if both > 0:
+                blocks[-1][0] = (blocks[-1][0] * blocks[-1][1] + value * w) / both
+            blocks[-1][1:] = [both, blocks[-1][2] + size]
+    return np.repeat([b[0] for b in blocks], [b[2] for b in blocks])
+
+
+def find_nearest_error(table, use):
+    """For each machine, the power of the most alike other one (profiler/likeness.h) whose
+    processor differs, times the ratio of their logical CPUs, against its own, by likeness.
+    """
+    error, weight = np.zeros(LIKENESSES), np.zeros(LIKENESSES)
+    share = np.zeros(len(use))
+    share[use] = shares_of(table.processor[use])
+    for i in np.flatnonzero(use):
+        other = np.flatnonzero(use & (table.processor != table.processor[i]))
+        if len(other) == 0:
+            continue
+        nearest = other[np.argmax(table.likeness[i, other])]
+        ratio = table.w[nearest] * table.cpus[i] / table.cpus[nearest] / table.w[i]
+        k = round(table.likeness[i, nearest] * (LIKENESSES - 1))
+        error[k] += np.abs(ratio - 1).mean() * share[i]
+        weight[k] += share[i]
+    return pool_violators(error, weight)
+
+
+# ---- generations that the table lacks ----
+# Intervals of held-out processors are too narrow for later generations, because the other
+# processors are of the same years. For every other year with at least 100 earlier machines,
+# everything is learned up to that year, and judged by machines of the next five years whose
+# generation is new then. A processor has the same weight in each year. Misses are no smaller than
+# those of known generations; without such machines they equal them.
+
+def find_years(table, use):
+    """The first year with enough machines, and the last one with later machines."""
+    years = np.sort(table.year[use])
+    first, last = years[0], years[-1]
+    while first < last and (years <= first).sum() < MACHINES_MIN:
+        first += 1
+    return range(first, last, YEARS_STEP)
+
+
+def part_of(view, rows):
+    """The part of the machines that the view answers for, and how many they have of it."""
+    number = rows.number.copy()
+    parts = np.ones(len(number))
+    if view.unit != OF_MACHINE:
+        parts = parts * number[:, CHIPS]
+        number[:, CHIPS] = 1
+    if view.unit == OF_CORE:
+        parts = parts * number[:, CORES]
+        number[:, CORES] = 1
+    return Rows(number, rows.category), parts
+
+
+def judge_year(then, use, year):
+    """Of each view, by later machines: log ratios, variances and groups."""
+    table, generation = then.table, then.rows.category[:, GENERATION]
+    ahead = use & (table.year > year) & (table.year <= year + YEARS_AHEAD)
+    new = ahead & ~np.isin(generation, generation[use & (table.year <= year) & (generation >= 0)])
+    out = []
+    for view in then.views:
+        at = np.flatnonzero(new & has_needs(view, then.rows))
+        rows, parts = part_of(view, then.rows[at])
+        log_w = view_log_w(then, view, rows)
+        variance = find_variance(then, view, rows, np.full(len(at), -1))
+        out.append((np.log(table.w[at] / parts[:, None]) - log_w + variance, variance,
+                    year * len(table.w) + table.processor[at]))
+    return out
+
+
+def find_later(prior, use, pool):
+    then = Prior(prior.table, [view.name for view in prior.views])
+    judged = []
+    for year in find_years(prior.table, use):
+        fit(then, use & (prior.table.year <= year), pool, judge=False)
+        judged.append(judge_year(then, use, year))
+    for v, view in enumerate(prior.views):
+        view.later = view.known
+        if sum(len(year[v][0]) for year in judged) > 0:
+            log_ratio, variance, group = (np.concatenate(parts)
+                                          for parts in zip(*(year[v] for year in judged)))
+            later = find_misses(log_ratio, variance, group, view.factor)
+            view.later = tuple(np.maximum(a, b) for a, b in zip(later, view.known))
+
+
+def learn(prior, use=None):
+    """Learn everything from the machines with use[i], None: from all."""
+    use = np.ones(len(prior.table.w), bool) if use is None else use
+    with multiprocessing.Pool() as pool:
+        fit(prior, use, pool)
+        prior.nearest_error = find_nearest_error(prior.table, use)
+        find_later(prior, use, pool)
+
+
+def condition(prior, use):
+    """Compute the weights for other machines; variances, factors and misses stay."""
+    fit(prior, use, learn=False, judge=False)
+
+
+# ---- the file: docs/machines.md ----
+
+def six(value):
+    """Six digits: the error of an answer is far below the noise of the machines."""
+    if np.isnan(value):
+        return None
+    value = float(f"{value:.6g}")
+    return int(value) if value == int(value) and abs(value) < 1e6 else value
+
+
+def numbers(values):
+    return [six(v) for v in np.ravel(values)]
+
+
+def target_document(target, view, count):
+    k = target.kernel
+    weight = np.zeros(count)
+    weight[view.row] = target.weight
+    return {"format": 1, "parts": numbers([target.mean, k.linear, k.square, k.radial, k.noise]),
+            "length": numbers(k.length[:FACTS]), "category": numbers(k.category),
+            "weight": numbers(weight)}
+
+
+def view_document(view, count):
+    out = {"name": view.name, "needs": view.needs, "numbers": view.numbers,
+           "categories": view.categories, "unit": view.unit, "factor": numbers(view.factor)}
+    for name, (width, error) in (("", view.known), ("later_", view.later)):
+        out[name + "width"], out[name + "error"] = numbers(width), numbers(error)
+    out["members"] = [
+        {"scale": m.scale, "mean": numbers(m.mean[:FACTS]), "sd": numbers(m.sd[:FACTS]),
+         "low": numbers(m.low[:FACTS]), "high": numbers(m.high[:FACTS]),
+         "shape_mean": numbers(m.shape_mean), "shape": numbers(m.shape),
+         "targets": [target_document(t, view, count) for t in m.target]} for m in view.member]
+    return out
+
+
+def text_of(prior):
+    """A line for each machine, view and member."""
+    def dump(value):
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+    machines = [numbers(number) + place.tolist() + numbers(w) for number, place, w in
+                zip(prior.table.number, prior.rows.category, prior.table.w)]
+    views = [view_document(view, len(machines)) for view in prior.views]
+    lines = [dump({"prior": FORMAT, "categories": prior.names})[:-1] + ',\n"machines":[',
+             ",\n".join(dump(m) for m in machines) +
+             f'],"nearest_error":{dump(numbers(prior.nearest_error))},', '"views":[']
+    texts = []
+    for view in views:
+        members = view.pop("members")
+        texts.append(dump(view)[:-1] + ',"members":[\n' +
+                     ",\n".join(dump(m) for m in members) + "]}")
+    return "\n".join(lines) + "\n" + ",\n".join(texts) + "]}\n"
