@@ -1,16 +1,136 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/v1: pipelines, node types and models, and lists of them. */
+/* Pipelines, node types and models as lists of /api/v1, and the best models. */
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/http/server/httpd.h"
 #include "lib/json/writer.h"
+#include "model-db/index/choose.h"
 #include "model-db/index/filter.h"
 #include "model-db/index/index.h"
-#include "server/query.h"
 #include "server/routes.h"
 #include "server/service.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+/* ---- arguments that select models; an absent or empty one selects all ---- */
+
+struct query {
+	const char *pipeline; /* NULL: any; lives as long as the request */
+	const struct tw_energy_source *source; /* NULL: any */
+	bool output[TW_OUTPUT_COUNT];
+	const struct tw_feature_group *group; /* NULL: any */
+	const char *trainer;                  /* NULL: any */
+	long long node_type;                  /* -1: any */
+	struct tw_filter filter;
+};
+
+/* NULL if the argument is absent or empty. */
+static const char *find_text(const struct tw_http_request *q, const char *name)
+{
+	const char *text = tw_http_query(q, name);
+
+	return text != NULL && *text != '\0' ? text : NULL;
+}
+
+/* Read a whole number. *out is unchanged if the argument is absent or empty. */
+static int read_number(const struct tw_http_request *q, const char *name, uint32_t min,
+		       uint32_t max, uint32_t *out, struct tw_err *err)
+{
+	const char *text = find_text(q, name);
+
+	if (text == NULL)
+		return 0;
+	if (tw_parse_u32(text, min, max, out, err) < 0)
+		return tw_err_wrap(err, "%s", name);
+	return 0;
+}
+
+static int take_output(const char *name, struct query *out, struct tw_err *err)
+{
+	enum tw_output o;
+
+	for (int i = 0; i < TW_OUTPUT_COUNT; i++)
+		out->output[i] = name == NULL;
+	if (name == NULL)
+		return 0;
+	if (!tw_output_find(name, &o))
+		return tw_fail(err, TW_INVALID,
+			       "output-type: '%.64s' is neither AbsPower nor DynPower",
+			       name);
+	out->output[o] = true;
+	return 0;
+}
+
+static int take_node_type(const char *text, struct query *out, struct tw_err *err)
+{
+	uint32_t n;
+
+	out->node_type = -1;
+	if (text == NULL || strcmp(text, "-1") == 0)
+		return 0;
+	if (tw_parse_u32(text, 0, UINT32_MAX, &n, err) < 0)
+		return tw_err_wrap(err, "node-type");
+	out->node_type = n;
+	return 0;
+}
+
+static int take_source(const char *name, struct query *out, struct tw_err *err)
+{
+	if (name == NULL)
+		return 0;
+	out->source = tw_energy_source_wanted(name);
+	if (out->source == NULL)
+		return tw_fail(err, TW_INVALID,
+			       "energy-source: no energy source is called '%.64s'", name);
+	return 0;
+}
+
+static int take_group(const char *name, struct query *out, struct tw_err *err)
+{
+	if (name == NULL)
+		return 0;
+	out->group = tw_feature_group_find(name);
+	if (out->group == NULL)
+		return tw_fail(err, TW_INVALID,
+			       "feature-group: no feature group is called '%.64s'", name);
+	return 0;
+}
+
+/* *out must be all zero; release it, also after a failure. */
+static int read_query(const struct tw_http_request *q, struct query *out,
+		      struct tw_err *err)
+{
+	out->pipeline = find_text(q, "pipeline");
+	out->trainer = find_text(q, "trainer");
+	if (take_source(find_text(q, "energy-source"), out, err) < 0 ||
+	    take_group(find_text(q, "feature-group"), out, err) < 0 ||
+	    take_output(find_text(q, "output-type"), out, err) < 0 ||
+	    take_node_type(find_text(q, "node-type"), out, err) < 0)
+		return -1;
+	return tw_filter_parse(find_text(q, "filter"), &out->filter, err);
+}
+
+static void release_query(struct query *q)
+{
+	tw_filter_release(&q->filter);
+}
+
+/* Whether the arguments select the model. */
+static bool is_selected(const struct query *q, const struct tw_index_entry *e)
+{
+	return (q->pipeline == NULL || strcmp(q->pipeline, e->pipeline) == 0) &&
+	       (q->source == NULL || q->source == e->source) && q->output[e->output] &&
+	       (q->group == NULL || q->group == e->group) &&
+	       (q->trainer == NULL || strcmp(q->trainer, e->trainer) == 0) &&
+	       (q->node_type < 0 || q->node_type == e->node_type) &&
+	       tw_filter_pass(&q->filter, e, NULL);
+}
+
+/* ---- members ---- */
 
 /* The index has plain names only: a URL needs no escapes. */
 static void add_url(struct tw_buf *b, const struct tw_index_entry *e)
@@ -120,9 +240,9 @@ struct page {
 static int take_page(const struct tw_http_request *q, struct page *p, struct tw_err *err)
 {
 	p->limit = PAGE;
-	if (tw_query_number(q, "offset", 0, UINT32_MAX, &p->offset, err) < 0)
+	if (read_number(q, "offset", 0, UINT32_MAX, &p->offset, err) < 0)
 		return -1;
-	return tw_query_number(q, "limit", 1, PAGE_MAX, &p->limit, err);
+	return read_number(q, "limit", 1, PAGE_MAX, &p->limit, err);
 }
 
 /* Count an element. True: it is on the page. */
@@ -150,7 +270,7 @@ static void end_list(struct page *p, struct tw_buf *b)
 
 /* The selected elements, and the function that writes each. */
 struct selection {
-	struct tw_query q;
+	struct query q;
 	struct page page;
 };
 
@@ -192,7 +312,7 @@ static void write_models(const struct tw_index *x, struct selection *s, struct t
 	for (size_t i = 0; i < tw_index_count(x); i++) {
 		const struct tw_index_entry *e = tw_index_at(x, i);
 
-		if (!tw_query_has(&s->q, e) || !on_page(&s->page))
+		if (!is_selected(&s->q, e) || !on_page(&s->page))
 			continue;
 		tw_json_add_object(b, NULL);
 		tw_api_add_model(b, e);
@@ -210,7 +330,7 @@ static void answer(void *app, const struct tw_http_request *q, struct tw_http_re
 	struct tw_err err = { 0 };
 	struct tw_buf b = { 0 };
 
-	if (tw_query_parse(q, &s.q, &err) < 0 || take_page(q, &s.page, &err) < 0) {
+	if (read_query(q, &s.q, &err) < 0 || take_page(q, &s.page, &err) < 0) {
 		tw_http_reply_error(r, &err);
 	} else if (x == NULL) {
 		tw_http_reply_problem(r, 503, "the model database was not read yet");
@@ -221,7 +341,7 @@ static void answer(void *app, const struct tw_http_request *q, struct tw_http_re
 		tw_json_end_object(&b);
 		tw_http_reply_buf(r, &b);
 	}
-	tw_query_release(&s.q);
+	release_query(&s.q);
 	tw_index_unref(x);
 }
 
@@ -295,4 +415,90 @@ const struct tw_http_route tw_route_api_pipeline = {
 	.method = "GET",
 	.path = "/api/v1/pipelines/{pipeline}",
 	.handle = get_pipeline,
+};
+
+/* ---- the best models ---- */
+
+static bool any_model_has(const struct tw_index *x, const char *attribute)
+{
+	for (size_t i = 0; i < tw_index_count(x); i++)
+		if (!isnan(tw_index_figure(tw_index_at(x, i), attribute)))
+			return true;
+	return false;
+}
+
+/* Reject an attribute that no model has: it would filter nothing. */
+static int check_filter(const struct tw_index *x, const struct tw_filter *f,
+			struct tw_err *err)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->part[i].only.count == 0 && !any_model_has(x, f->part[i].attribute))
+			return tw_fail(err, TW_INVALID, "filter: no model has a '%.64s'",
+				       f->part[i].attribute);
+	return 0;
+}
+
+static void add_groups(const struct tw_index *x, const struct query *s, enum tw_output o,
+		       struct tw_buf *b)
+{
+	for (size_t g = 0; g < tw_feature_group_count(); g++) {
+		const struct tw_feature_group *group = tw_feature_group_at(g);
+		const struct tw_index_entry *e;
+
+		if (s->group != NULL && s->group != group)
+			continue;
+		e = tw_choose_best(x, s->source, o, group, s->node_type, &s->filter);
+		if (e != NULL)
+			tw_json_add_text(b, group->name, e->name);
+	}
+}
+
+static int answer_best(const struct tw_index *x, const struct query *s,
+		       struct tw_http_reply *r, struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+
+	if (check_filter(x, &s->filter, err) < 0)
+		return -1;
+	tw_json_add_object(&b, NULL);
+	for (int o = 0; o < TW_OUTPUT_COUNT; o++) {
+		if (!s->output[o])
+			continue;
+		tw_json_add_object(&b, tw_output_name((enum tw_output)o));
+		add_groups(x, s, (enum tw_output)o, &b);
+		tw_json_end_object(&b);
+	}
+	tw_json_end_object(&b);
+	tw_http_reply_buf(r, &b);
+	return 0;
+}
+
+static void get_best_models(void *app, const struct tw_http_request *q,
+			    struct tw_http_reply *r)
+{
+	struct tw_service *service = app;
+	struct query s = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_index *x = NULL;
+
+	if (read_query(q, &s, &err) < 0) {
+		tw_http_reply_error(r, &err);
+		goto out;
+	}
+	/* The default is that of POST /model. */
+	if (s.source == NULL)
+		s.source = tw_energy_source_wanted(NULL);
+	if ((x = tw_catalog_ref(&service->catalog, r)) != NULL) {
+		if (answer_best(x, &s, r, &err) < 0)
+			tw_http_reply_error(r, &err);
+	}
+out:
+	tw_index_unref(x);
+	release_query(&s);
+}
+
+const struct tw_http_route tw_route_best_models = {
+	.method = "GET",
+	.path = "/best-models",
+	.handle = get_best_models,
 };
