@@ -3,7 +3,6 @@
 
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
-#include "cli/train/input_query.h"
 #include "cli/train/train_input.h"
 #include "isolator/isolator.h"
 #include "lib/core/array.h"

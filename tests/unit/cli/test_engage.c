@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/engage/engage_others.h"
+#include "cli/engage/engage_record.h"
 #include "cli/engage/report_page.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
