@@ -11,9 +11,6 @@
 #include "lib/program/opt.h"
 
 #include <stdio.h>
-#include <time.h>
-
-#define LOOK_NS 1000000
 
 /* Interval of requests to a management controller. */
 #define ASK_MS 1000
@@ -46,17 +43,6 @@ static const struct tw_opts opts = {
 	.opt = options,
 	.count = TW_COUNT(options),
 };
-
-static uint64_t wait_a_little(void *arg)
-{
-	const struct timespec look = { .tv_nsec = LOOK_NS };
-	struct timespec now;
-
-	(void)arg;
-	nanosleep(&look, NULL);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 /* ---- the table ---- */
 
@@ -175,8 +161,7 @@ static int probe(void *config, struct tw_err *err)
 					    .nvml = c->nvml,
 					    .redfish = &redfish,
 					    .own_meter = &c->own_meter,
-					    .watch_ms = (uint32_t)c->watch_ms,
-					    .wait = wait_a_little };
+					    .watch_ms = (uint32_t)c->watch_ms };
 	struct tw_buf b = { 0 };
 	json_t *doc = NULL;
 	int rc = -1;

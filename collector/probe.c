@@ -13,11 +13,13 @@
 #include "collector/workloads/tasks.h"
 #include "collector/workloads/usage.h"
 #include "lib/core/array.h"
+#include "lib/core/clock.h"
 #include "lib/core/err.h"
 
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #if TW_BPF
 #include <bpf/libbpf.h>
@@ -125,16 +127,27 @@ static void look(struct watch *w, uint64_t now_ns, uint64_t tick_ns)
 	}
 }
 
+/* Wait as the configuration says; by default 1 ms. Returns the time, as tw_now_ns(). */
+static uint64_t wait_a_little(const struct tw_probe_config *c)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	if (c->wait != NULL)
+		return c->wait(c->arg);
+	nanosleep(&pause, NULL);
+	return tw_now_ns();
+}
+
 static void look_at_all(struct watch *w, const struct tw_probe_config *c)
 {
-	const uint64_t began_ns = c->wait(c->arg),
+	const uint64_t began_ns = wait_a_little(c),
 		       span_ns = c->watch_ms * UINT64_C(1000000);
 	uint64_t now_ns = began_ns;
 
 	for (size_t i = 0; i < tw_meter_count(); i++)
 		look(&w[i], began_ns, 0);
 	do {
-		now_ns = c->wait(c->arg);
+		now_ns = wait_a_little(c);
 		for (size_t i = 0; i < tw_meter_count(); i++)
 			look(&w[i], now_ns,
 			     now_ns - began_ns < span_ns ? UINT64_MAX

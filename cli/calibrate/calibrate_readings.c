@@ -5,7 +5,6 @@
 #include "collector/probe.h"
 #include "collector/system/proc_stat.h"
 #include "collector/system/roots.h"
-#include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
@@ -25,7 +24,6 @@
 #define READINGS_MAX ((size_t)1 << 20)
 #define CSV_BYTES_MAX ((size_t)64 << 20)
 #define STAT_BYTES_MAX ((size_t)1 << 20)
-#define LOOK_NS 1000000
 /* Part of a phase in which the load settles. */
 #define SETTLE 5
 
@@ -228,15 +226,6 @@ out:
 	return rc;
 }
 
-static uint64_t wait_a_little(void *arg)
-{
-	const struct timespec look = { .tv_nsec = LOOK_NS };
-
-	(void)arg;
-	nanosleep(&look, NULL);
-	return tw_now_ns();
-}
-
 /* The power of the first meter of the zone platform, in W; 0 if no meter has the zone. */
 static double platform_of(const json_t *probe, const char **meter)
 {
@@ -268,8 +257,7 @@ static int watch(struct tw_reading_list *l, const struct tw_reading_record *r,
 					 .tv_nsec = (long)(settle_ms % 1000) * 1000000 };
 	const struct tw_probe_config pc = { .roots = r->roots,
 					    .watch_ms =
-						    (uint32_t)(r->phase_ms - settle_ms),
-					    .wait = wait_a_little };
+						    (uint32_t)(r->phase_ms - settle_ms) };
 	struct cpu_time before = { 0 }, after = { 0 };
 	const char *meter = NULL;
 	json_t *doc = NULL;

@@ -39,12 +39,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ANSWER_MS 5000
 #define PROBE_WATCH_MS 2000
-#define PROBE_LOOK_NS 1000000
 #define PHASE_MIN_INTERVALS 3
 #define INTERVAL_MIN_MS 100
 #define WARNINGS_MAX ((size_t)1 << 20)
@@ -266,15 +264,6 @@ static int find_collector(struct engage *e, struct tw_err *err)
 	}
 }
 
-static uint64_t wait_a_little(void *arg)
-{
-	const struct timespec look = { .tv_nsec = PROBE_LOOK_NS };
-
-	(void)arg;
-	nanosleep(&look, NULL);
-	return tw_now_ns();
-}
-
 /* Watch the meters, and keep the result as probe.json. */
 static int probe(struct engage *e, struct tw_err *err)
 {
@@ -285,8 +274,7 @@ static int probe(struct engage *e, struct tw_err *err)
 						    tw_engage_meters_measure(&e->meters),
 					    .watch_ms = c->phase_ms < PROBE_WATCH_MS
 								? (uint32_t)c->phase_ms
-								: PROBE_WATCH_MS,
-					    .wait = wait_a_little };
+								: PROBE_WATCH_MS };
 	struct tw_buf b = { 0 };
 	char *path = NULL;
 	int rc = -1;
