@@ -2,7 +2,6 @@
 #include "collector/collector.h"
 
 #include "collector/agents/agents.h"
-#include "lib/ask/ask.h"
 #include "collector/power/attribute.h"
 #include "collector/power/estimates.h"
 #include "collector/power/model_finder.h"
@@ -18,6 +17,7 @@
 #include "collector/workloads/workload.h"
 #include "estimator/init_urls.h"
 #include "estimator/models.h"
+#include "lib/ask/ask.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "profiler/discover.h"

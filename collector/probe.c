@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/probe.h"
 
-#include "lib/ask/ask.h"
 #include "collector/meters/meter.h"
 #include "collector/power/estimates.h"
 #include "collector/power/node.h"
@@ -12,6 +11,7 @@
 #include "collector/workloads/counters.h"
 #include "collector/workloads/tasks.h"
 #include "collector/workloads/usage.h"
+#include "lib/ask/ask.h"
 #include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"

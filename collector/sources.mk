@@ -12,7 +12,6 @@ left-out += $(addprefix collector/workloads/,bpf_events.c bpf_fail.c counters.c 
 	tasks_iter.c tasks_walk.c traces.c)
 endif
 $(O)/collector/expose/routes.o: $(O)/gen/collector/expose/openapi.inc
-left-out += collector/ask/$(if $(filter 1,$(FREEIPMI)),ipmi_none,ipmi).c
 
 programs += tw-collector
 tw-collector-src := collector/main.c

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/pull.h"
 
+#include "lib/ask/fetch.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "lib/ask/fetch.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
 #include "server/pull_record.h"

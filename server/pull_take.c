@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/pull_take.h"
 
+#include "lib/ask/fetch.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/client/download.h"
-#include "lib/ask/fetch.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/manifest.h"

@@ -28,8 +28,8 @@
 #include "profiler/discover.h"
 #include "profiler/load.h"
 #include "profiler/workload_plan.h"
-#include "trainer/record/stop.h"
 #include "trainer/names.h"
+#include "trainer/record/stop.h"
 #include "trainer/train.h"
 
 #include <errno.h>

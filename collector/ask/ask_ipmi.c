@@ -4,10 +4,17 @@
  */
 #include "collector/ask/ask_job.h"
 #include "collector/ask/dcmi.h"
-#include "collector/ask/ipmi.h"
 #include "lib/core/err.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
+
+#if TW_FREEIPMI
+#include <freeipmi/freeipmi.h>
+#else
+typedef void *ipmi_ctx_t;
+#endif
 
 #define BACKOFF_MAX_MS 60000
 
@@ -16,7 +23,7 @@
 
 struct job {
 	struct tw_ask_state state;
-	struct tw_ipmi *ipmi; /* NULL: not open */
+	ipmi_ctx_t ipmi; /* NULL: not open */
 	const char *device;
 	bool told; /* its zone was sent */
 };
@@ -28,29 +35,71 @@ static const struct tw_field fields[] = {
 };
 static const struct tw_fields settings = TW_FIELDS(fields, struct job);
 
+/* ---- libfreeipmi: a request blocks for tens of ms ---- */
+
+#if TW_FREEIPMI
+
 static void close_job(void *state)
 {
-	tw_ipmi_close(((struct job *)state)->ipmi);
+	const struct job *j = state;
+
+	if (j->ipmi == NULL)
+		return;
+	ipmi_ctx_close(j->ipmi);
+	ipmi_ctx_destroy(j->ipmi);
 }
 
 static int open_job(void *state, struct tw_err *err)
 {
 	struct job *j = state;
 
-	return tw_ipmi_open(j->device, &j->ipmi, err);
+	if (access(j->device, R_OK | W_OK) < 0)
+		return tw_fail_errno(err, errno, "'%s'", j->device);
+	j->ipmi = ipmi_ctx_create();
+	if (j->ipmi == NULL)
+		return tw_fail(err, TW_NOMEM, "'%s'", j->device);
+	if (ipmi_ctx_open_inband(j->ipmi, IPMI_DEVICE_OPENIPMI, 0, 0, 0, j->device, 0,
+				 IPMI_FLAGS_DEFAULT) < 0)
+		return tw_fail(err, TW_IO, "'%s': %s", j->device,
+			       ipmi_ctx_errormsg(j->ipmi));
+	return 0;
 }
 
-static int read_power(struct job *j, struct tw_dcmi_power *out, struct tw_err *err)
+static int read_power(const struct job *j, struct tw_dcmi_power *out, struct tw_err *err)
 {
 	uint8_t answer[TW_DCMI_RESPONSE_MAX];
-	size_t len;
+	const int n =
+		ipmi_cmd_raw(j->ipmi, TW_DCMI_LUN, TW_DCMI_NETFN, tw_dcmi_power_request,
+			     sizeof(tw_dcmi_power_request), answer, sizeof(answer));
 
-	if (tw_ipmi_ask(j->ipmi, TW_DCMI_LUN, TW_DCMI_NETFN, tw_dcmi_power_request,
-			sizeof(tw_dcmi_power_request), answer, sizeof(answer), &len,
-			err) < 0)
-		return -1;
-	return tw_dcmi_power_parse(answer, len, out, err);
+	if (n < 0)
+		return tw_fail(err, TW_IO, "IPMI: %s", ipmi_ctx_errormsg(j->ipmi));
+	return tw_dcmi_power_parse(answer, (size_t)n, out, err);
 }
+
+#else
+
+static void close_job(void *state)
+{
+	(void)state;
+}
+
+static int open_job(void *state, struct tw_err *err)
+{
+	(void)state;
+	return tw_fail(err, TW_UNSUPPORTED, "built without libfreeipmi");
+}
+
+static int read_power(const struct job *j, struct tw_dcmi_power *out, struct tw_err *err)
+{
+	(void)j;
+	(void)out;
+	return tw_fail(err, TW_UNSUPPORTED, "built without libfreeipmi");
+}
+
+#endif
+
+/* ---- the job ---- */
 
 static bool send_zone(const struct job *j)
 {

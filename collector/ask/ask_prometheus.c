@@ -3,7 +3,6 @@
  * The job "prometheus": a user's own meter, which a Prometheus server knows: a PDU, a
  * smart plug, an exporter of IPMI.
  */
-#include "collector/ask/instant.h"
 #include "collector/ask/own_job.h"
 #include "collector/system/credentials.h"
 #include "lib/core/buf.h"

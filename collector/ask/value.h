@@ -3,7 +3,8 @@
 #define TW_COLLECTOR_VALUE_H
 
 /*
- * Values of a user's own meter: a number in a stated unit. A unit is of power, which is a
+ * Values of a user's own meter: a number in a stated unit, on a line that a foreign
+ * program prints, or in the answer of a Prometheus server. A unit is of power, which is a
  * gauge, or of energy, which is a counter that grows.
  */
 
@@ -42,5 +43,40 @@ struct tw_value {
  */
 int tw_value_parse(const char *s, size_t len, enum tw_unit unit, struct tw_value *out,
 		   struct tw_err *err);
+
+/* ---- lines of a stream of bytes ---- */
+
+/* Longest line, without its end. */
+#define TW_LINE_MAX 256
+
+/* All zero bytes: at the beginning of a line. */
+struct tw_lines {
+	char text[TW_LINE_MAX];
+	size_t len;
+	bool too_long; /* the current line is cut off */
+};
+
+/* Takes a line without its end. cut: it was longer than TW_LINE_MAX. */
+typedef void tw_line_sink(void *arg, const char *line, size_t len, bool cut);
+
+/* Take bytes, and give each line that ends to the sink. */
+void tw_lines_feed(struct tw_lines *l, const char *data, size_t len, tw_line_sink *sink,
+		   void *arg);
+
+/* The stream has ended: give an unfinished line to the sink, and begin anew. */
+void tw_lines_end(struct tw_lines *l, tw_line_sink *sink, void *arg);
+
+/* ---- the answer of a Prometheus server to an instant query ---- */
+
+/* Longest text of a sample's value that is accepted. */
+#define TW_INSTANT_VALUE 64
+
+/*
+ * Find the value of the only sample of an answer: a scalar, or a vector with one series.
+ * *out is its text, NUL-terminated. TW_NOTFOUND without a sample, TW_INVALID with
+ * several, TW_IO with the server's own error.
+ */
+int tw_instant_parse(const char *body, size_t len, char out[TW_INSTANT_VALUE],
+		     struct tw_err *err);
 
 #endif /* TW_COLLECTOR_VALUE_H */

@@ -3,11 +3,11 @@
  * A user's own meter, without C: a command that prints values, a file that holds one, or
  * a query of a Prometheus server. tw-ask polls all three (collector/ask/).
  */
-#include "lib/ask/ask.h"
 #include "collector/ask/ask_options.h"
 #include "collector/meters/meter.h"
 #include "collector/meters/meter_polled.h"
 #include "collector/system/credentials.h"
+#include "lib/ask/ask.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/field/energy.h"

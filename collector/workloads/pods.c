@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/workloads/pods.h"
 
-#include "lib/ask/ask.h"
 #include "collector/ask/ask_options.h"
+#include "lib/ask/ask.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/hash.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The output of a user's own meter: lines of values, and answers of a server. */
-#include "collector/ask/instant.h"
-#include "collector/ask/lines.h"
 #include "collector/ask/value.h"
 #include "lib/core/err.h"
 

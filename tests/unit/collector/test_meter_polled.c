@@ -2,16 +2,16 @@
 /* Zones that a helper tells of: the test's own program takes its part. */
 #include "tests/unit/tw_test.h"
 
-#include "lib/ask/ask.h"
 #include "collector/ask/ask_options.h"
 #include "collector/meters/meter_polled.h"
 #include "collector/power/node.h"
 #include "collector/power/power.h"
 #include "collector/system/roots.h"
+#include "lib/ask/ask.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "tests/unit/fail_alloc.h"
 #include "tests/unit/collector/scripted_ask.h"
+#include "tests/unit/fail_alloc.h"
 
 #include <stdio.h>
 #include <string.h>

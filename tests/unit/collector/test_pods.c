@@ -2,15 +2,15 @@
 /* Names of pods: parsing of lists, and the collector's table. */
 #include "tests/unit/tw_test.h"
 
-#include "lib/ask/ask.h"
 #include "collector/ask/ask_options.h"
 #include "collector/ask/pods_parse.h"
 #include "collector/workloads/pods.h"
+#include "lib/ask/ask.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "tests/unit/fail_alloc.h"
 #include "tests/unit/collector/scripted_ask.h"
+#include "tests/unit/fail_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

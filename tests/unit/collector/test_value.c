@@ -2,8 +2,6 @@
 /* What a user's own meter may say: values, lines of a command, answers of a server. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/ask/instant.h"
-#include "collector/ask/lines.h"
 #include "collector/ask/value.h"
 #include "lib/core/err.h"
 

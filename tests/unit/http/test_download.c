@@ -7,8 +7,8 @@
 #include "lib/http/client/download.h"
 #include "lib/http/client/http.h"
 #include "lib/http/client/http_range.h"
-#include "lib/http/server/httpd.h"
 #include "lib/http/client/url.h"
+#include "lib/http/server/httpd.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/http_calls.h"
 

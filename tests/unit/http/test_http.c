@@ -6,8 +6,8 @@
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/http.h"
-#include "lib/http/server/httpd.h"
 #include "lib/http/client/url.h"
+#include "lib/http/server/httpd.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/http_calls.h"
 
