@@ -3,7 +3,7 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -75,11 +75,10 @@ static char *make_login(const struct tw_redfish_config *c)
 {
 	struct tw_buf b = { 0 };
 
-	tw_buf_adds(&b, "{\"UserName\":");
-	tw_buf_add_json_text(&b, c->user, strlen(c->user));
-	tw_buf_adds(&b, ",\"Password\":");
-	tw_buf_add_json_text(&b, c->password, strlen(c->password));
-	tw_buf_adds(&b, "}");
+	tw_json_add_object(&b, NULL);
+	tw_json_add_text(&b, "UserName", c->user);
+	tw_json_add_text(&b, "Password", c->password);
+	tw_json_end_object(&b);
 	return tw_buf_detach(&b, NULL);
 }
 

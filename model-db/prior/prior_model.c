@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/field/feature.h"
+#include "lib/json/writer.h"
 #include "model-db/fitness.h"
 #include "model-db/model.h"
 #include "profiler/cpu_identity.h"
@@ -247,12 +248,12 @@ static int add_part(struct tw_model *m, const struct share *k,
 	tw_buf_add_double(&b, c->w[0] * k->idle);
 	tw_buf_adds(&b, ",\"Categorical_Variables\":{},\"Numerical_Variables\":{");
 	for (size_t i = 0; i < part->features.count; i++) {
-		tw_buf_addf(&b, "%s\"%s\":{\"scale\":", i > 0 ? "," : "",
-			    part->features.at[i]);
-		tw_buf_add_double(&b, MS_PER_CPU * cpus);
-		tw_buf_adds(&b, ",\"mean\":0,\"variance\":1,\"weight\":");
-		tw_buf_add_double(&b, slope * k->dynamic);
-		tw_buf_adds(&b, "}");
+		tw_json_add_object(&b, part->features.at[i]);
+		tw_json_add_number(&b, "scale", MS_PER_CPU * cpus);
+		tw_json_add_uint(&b, "mean", 0);
+		tw_json_add_uint(&b, "variance", 1);
+		tw_json_add_number(&b, "weight", slope * k->dynamic);
+		tw_json_end_object(&b);
 	}
 	tw_buf_adds(&b, "}}}");
 	part->text = tw_buf_detach(&b, &part->len);

@@ -5,7 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/num.h"
 #include "lib/http/server/expo.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -75,14 +75,10 @@ bool tw_online_metrics_polled(struct tw_online_metrics *m, bool failed,
 void tw_online_metrics_health(struct tw_online_metrics *m, struct tw_buf *out)
 {
 	pthread_mutex_lock(&m->lock);
-	tw_buf_adds(out, "\"online\":{\"behind_seconds\":");
-	tw_buf_add_double(out, (double)m->behind_ms / 1e3);
-	tw_buf_adds(out, ",\"problem\":");
-	if (m->problem[0] != '\0')
-		tw_buf_add_json_text(out, m->problem, strlen(m->problem));
-	else
-		tw_buf_adds(out, "null");
-	tw_buf_adds(out, "}");
+	tw_json_add_object(out, "online");
+	tw_json_add_number(out, "behind_seconds", (double)m->behind_ms / 1e3);
+	tw_json_add_text(out, "problem", m->problem[0] != '\0' ? m->problem : NULL);
+	tw_json_end_object(out);
 	pthread_mutex_unlock(&m->lock);
 }
 

@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/http/server/expo.h"
 #include "lib/http/server/httpd_stats.h"
+#include "lib/json/writer.h"
 #include "lib/program/log.h"
 #include "trainer/service/job_report.h"
 #include "trainer/service/jobs.h"
@@ -334,12 +335,11 @@ static void get_health(void *app, const struct tw_http_request *request,
 	struct tw_buf b = { 0 };
 
 	(void)request;
-	tw_buf_adds(&b, "{\"status\":\"ok\"");
-	if (s->health != NULL) {
-		tw_buf_adds(&b, ",");
+	tw_json_add_object(&b, NULL);
+	tw_json_add_text(&b, "status", "ok");
+	if (s->health != NULL)
 		s->health(s->health_arg, &b);
-	}
-	tw_buf_adds(&b, "}");
+	tw_json_end_object(&b);
 	tw_http_reply_buf(r, &b);
 }
 

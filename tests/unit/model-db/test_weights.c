@@ -21,10 +21,14 @@ static char *write_weights(const struct sample *s, enum tw_client client)
 	char *text;
 
 	sample_model(s, &m);
+	/* After another document, as in the index. */
+	tw_buf_adds(&b, "{}");
 	if (tw_weights_write(&m, client, &b, &err) < 0)
 		fail_msg("%s", err.text);
 	text = tw_buf_detach(&b, NULL);
 	assert_non_null(text);
+	assert_memory_equal(text, "{}{", 3);
+	memmove(text, text + 2, strlen(text + 2) + 1);
 	tw_model_release(&m);
 	return text;
 }
