@@ -111,11 +111,8 @@ void tw_stats_took(struct tw_stats *s, uint64_t ns)
 static void write_refused(struct tw_expo *e, const struct tw_stats *s)
 {
 	tw_expo_family(e, &families[REFUSED]);
-	for (int i = 0; i < TW_REFUSED_COUNT; i++) {
-		const struct tw_expo_label label = { "reason", reasons[i] };
-
-		tw_expo_count(e, &label, 1, s->refused[i]);
-	}
+	for (int i = 0; i < TW_REFUSED_COUNT; i++)
+		tw_expo_count_by(e, "reason", reasons[i], s->refused[i]);
 }
 
 static void write_origins(struct tw_expo *e, const struct tw_models_counts *c)

@@ -1,15 +1,275 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/array.h"
+#include "lib/core/err.h"
 #include "lib/http/server/expo.h"
 #include "lib/http/server/httpd.h"
 #include "lib/http/server/httpd_stats.h"
+#include "lib/json/json.h"
 #include "model-db/index/index.h"
-#include "server/model_metrics.h"
-#include "server/pull_metrics.h"
+#include "model-db/index/index_use.h"
+#include "server/pull.h"
 #include "server/routes.h"
 #include "server/service.h"
 
+#include <math.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Limit of models with series of their own. The most preferred models get them;
+ * tw_models_without_series counts the others.
+ */
+#define MODELS_MAX 1000
+
+/* ---- the pulled pipelines ---- */
+
+enum { PULL_STATE, PULL_FAILURES };
+
+static const struct tw_expo_family pull_families[] = {
+	[PULL_STATE] = { "tw_pull_state", TW_EXPO_GAUGE, NULL,
+			 "1 for the current state of the pull of a pipeline." },
+	[PULL_FAILURES] = { "tw_pull_failures_total", TW_EXPO_COUNTER, NULL,
+			    "How often that failed, by reason." },
+};
+
+#define PULL(name, type, unit, help, member) \
+	TW_EXPO_ROW("tw_pull_" name, type, unit, help, struct tw_pull_status, member, 1)
+
+static const struct tw_expo_row requests[] = {
+	PULL("attempts_total", TW_EXPO_COUNTER, NULL, "Requests to the source.",
+	     attempts),
+};
+
+static const struct tw_expo_row versions[] = {
+	PULL("taken_total", TW_EXPO_COUNTER, NULL, "Versions that were published.",
+	     taken),
+	PULL("bytes_total", TW_EXPO_COUNTER, "bytes", "Bytes of complete downloads.",
+	     bytes),
+};
+
+/* Only once the source has confirmed a version; the first only of rollouts. */
+static const struct tw_expo_row confirmed[] = {
+	PULL("rollout_next", TW_EXPO_GAUGE, NULL,
+	     "1 if this replica took the next version of a rollout, 0 if the stable one.",
+	     next),
+	PULL("confirmed_timestamp_seconds", TW_EXPO_GAUGE, "seconds",
+	     "Time at which the source last confirmed the published version.",
+	     confirmed_s),
+};
+
+static void label_pull(struct tw_labels *l, const struct tw_pull_status *s)
+{
+	l->count = 0;
+	tw_labels_add(l, "pipeline", s->pipeline);
+	tw_labels_add(l, "from", s->from);
+}
+
+static bool shows(const struct tw_pull_status *s, const struct tw_expo_row *row)
+{
+	if (row == &confirmed[0])
+		return s->rollout && s->confirmed_s != 0;
+	return row != &confirmed[1] || s->confirmed_s != 0;
+}
+
+static void write_rows(const struct tw_pull_status *s, size_t count,
+		       const struct tw_expo_row *row, size_t rows, struct tw_expo *e)
+{
+	for (size_t r = 0; r < rows; r++) {
+		tw_expo_family(e, &row[r].family);
+		for (size_t i = 0; i < count; i++) {
+			struct tw_labels l;
+
+			label_pull(&l, &s[i]);
+			if (shows(&s[i], &row[r]))
+				tw_expo_number(e, &row[r], &l, &s[i]);
+		}
+	}
+}
+
+static void write_labelled(const struct tw_pull_status *s, const char *name,
+			   const char *value, uint64_t number, struct tw_expo *e)
+{
+	struct tw_labels l;
+
+	label_pull(&l, s);
+	tw_labels_add(&l, name, value);
+	tw_expo_count(e, l.at, l.count, number);
+}
+
+static void write_pull_families(const struct tw_pull_status *s, size_t count,
+				struct tw_expo *e)
+{
+	tw_expo_family(e, &pull_families[PULL_STATE]);
+	for (size_t i = 0; i < count * TW_PULL_STATES; i++) {
+		const struct tw_pull_status *of = &s[i / TW_PULL_STATES];
+		const enum tw_pull_state state = (enum tw_pull_state)(i % TW_PULL_STATES);
+
+		write_labelled(of, "state", tw_pull_state_name(state), of->state == state,
+			       e);
+	}
+	write_rows(s, count, requests, TW_COUNT(requests), e);
+	tw_expo_family(e, &pull_families[PULL_FAILURES]);
+	for (size_t i = 0; i < count; i++) {
+		write_labelled(&s[i], "reason", "failed", s[i].failures, e);
+		write_labelled(&s[i], "reason", "refused", s[i].refusals, e);
+	}
+	write_rows(s, count, versions, TW_COUNT(versions), e);
+	write_rows(s, count, confirmed, TW_COUNT(confirmed), e);
+}
+
+static void write_pulls(struct tw_pulls *p, struct tw_expo *e)
+{
+	const size_t count = p != NULL ? tw_pulls_count(p) : 0;
+	struct tw_pull_status *s;
+
+	if (count == 0)
+		return;
+	s = calloc(count, sizeof(*s));
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < count; i++)
+		tw_pulls_at(p, i, &s[i]);
+	write_pull_families(s, count, e);
+	free(s);
+}
+
+/* ---- the models of the index ---- */
+
+static const struct tw_expo_family models_left_out[] = {
+	{ "tw_models_without_series", TW_EXPO_GAUGE, NULL,
+	  "Models without series of their own, because there are too many models." }
+};
+
+static void label_model(struct tw_labels *l, const struct tw_index_entry *e)
+{
+	l->count = 0;
+	snprintf(l->text[0], sizeof(l->text[0]), "%lld", e->node_type);
+	tw_labels_add(l, "pipeline", e->pipeline);
+	tw_labels_add(l, "source", e->source->name);
+	tw_labels_add(l, "output", tw_output_name(e->output));
+	tw_labels_add(l, "feature_group", e->group->name);
+	tw_labels_add(l, "trainer", e->trainer);
+	tw_labels_add(l, "node_type", l->text[0]);
+}
+
+typedef void write_fn(struct tw_index *x, const struct tw_index_entry *e,
+		      struct tw_labels *l, struct tw_expo *out);
+
+static void write_info(struct tw_index *x, const struct tw_index_entry *e,
+		       struct tw_labels *l, struct tw_expo *out)
+{
+	(void)x;
+	tw_labels_add(l, "predictor", e->predictor);
+	tw_labels_add(l, "processor", e->machine->spec.processor);
+	tw_expo_sample(out, l->at, l->count, 1);
+}
+
+static void write_mae(struct tw_index *x, const struct tw_index_entry *e,
+		      struct tw_labels *l, struct tw_expo *out)
+{
+	(void)x;
+	if (isfinite(e->mae_w))
+		tw_expo_sample(out, l->at, l->count, e->mae_w);
+}
+
+static void write_mape(struct tw_index *x, const struct tw_index_entry *e,
+		       struct tw_labels *l, struct tw_expo *out)
+{
+	(void)x;
+	if (isfinite(e->mape_percent))
+		tw_expo_sample(out, l->at, l->count, e->mape_percent / 100);
+}
+
+/* {"All_Weights":{"Bias_Weight":b,"Numerical_Variables":{"f":{"weight":w}}}} */
+static void write_component(const char *component, const json_t *v, struct tw_labels *l,
+			    struct tw_expo *out)
+{
+	const json_t *all = json_object_get(v, "All_Weights");
+	json_t *features = json_object_get(all, "Numerical_Variables");
+	const size_t count = l->count;
+	const char *name;
+	json_t *f;
+
+	tw_labels_add(l, "component", component);
+	tw_labels_add(l, "feature", "");
+	tw_expo_sample(out, l->at, l->count,
+		       json_number_value(json_object_get(all, "Bias_Weight")));
+	json_object_foreach(features, name, f) {
+		l->at[l->count - 1].value = name;
+		tw_expo_sample(out, l->at, l->count,
+			       json_number_value(json_object_get(f, "weight")));
+	}
+	l->count = count;
+}
+
+static void write_weights(struct tw_index *x, const struct tw_index_entry *e,
+			  struct tw_labels *l, struct tw_expo *out)
+{
+	struct tw_index_text text = { 0 };
+	struct tw_err err = { 0 };
+	json_t *doc = NULL, *v;
+	const char *key;
+
+	/*
+	 * Only plain weights, which all clients since 0.5.4 take. Skip weights that
+	 * cannot be read.
+	 */
+	if (!tw_index_has_weights(e, TW_CLIENT_0_7) ||
+	    tw_index_weights(x, e, TW_CLIENT_0_7, &text, &err) < 0)
+		return;
+	if (tw_json_parse(text.text, text.len, "weights", &doc, &err) == 0)
+		json_object_foreach(doc, key, v)
+			write_component(key, v, l, out);
+	json_decref(doc);
+	tw_index_text_release(&text);
+}
+
+/* The families of each model, in this order; weights only if asked for. */
+static const struct {
+	struct tw_expo_family family;
+	write_fn *write;
+} model_families[] = {
+	{ { "tw_model_info", TW_EXPO_INFO, NULL, "A served model." }, write_info },
+	{ { "tw_model_mae_watts", TW_EXPO_GAUGE, "watts",
+	    "Mean absolute error of a model on data that it did not see." },
+	  write_mae },
+	{ { "tw_model_mape_ratio", TW_EXPO_GAUGE, "ratio",
+	    "Mean absolute error of a model relative to the power." },
+	  write_mape },
+	{ { "tw_model_weight_watts", TW_EXPO_GAUGE, "watts",
+	    "Power that a linear model adds for one scale of a feature; without a "
+	    "feature, its bias." },
+	  write_weights },
+};
+
+static void write_family(struct tw_index *x, size_t f, struct tw_expo *out)
+{
+	tw_expo_family(out, &model_families[f].family);
+	for (size_t i = 0; i < tw_index_count(x); i++) {
+		const struct tw_index_entry *e = tw_index_at(x, i);
+		struct tw_labels l;
+
+		if (e->rank >= MODELS_MAX)
+			continue;
+		label_model(&l, e);
+		model_families[f].write(x, e, &l, out);
+	}
+}
+
+static void write_models(struct tw_index *x, bool weights, struct tw_expo *e)
+{
+	const size_t count = tw_index_count(x), max = MODELS_MAX;
+
+	tw_expo_single(e, models_left_out, count > max ? count - max : 0);
+	for (size_t f = 0; f < TW_COUNT(model_families); f++)
+		if (model_families[f].write != write_weights || weights)
+			write_family(x, f, e);
+}
+
+/* ---- the server ---- */
 
 static const struct tw_expo_family reloads[] = {
 	{ "tw_reloads_total", TW_EXPO_COUNTER, NULL,
@@ -45,21 +305,20 @@ static const struct tw_expo_row of_index[] = {
 
 void tw_server_list_metrics(struct tw_buf *out)
 {
-	static const struct tw_expo_table own[] = { TW_EXPO_TABLE(reloads),
-						    TW_EXPO_TABLE(of_reload),
-						    TW_EXPO_TABLE(of_index),
-						    { .first = NULL } };
+	static const struct tw_expo_table all[] = {
+		TW_EXPO_TABLE(reloads),        TW_EXPO_TABLE(of_reload),
+		TW_EXPO_TABLE(of_index),       TW_EXPO_TABLE(pull_families),
+		TW_EXPO_TABLE(requests),       TW_EXPO_TABLE(versions),
+		TW_EXPO_TABLE(confirmed),      TW_EXPO_TABLE(models_left_out),
+		TW_EXPO_TABLE(model_families), { .first = NULL },
+	};
 
 	tw_expo_list(out, tw_http_families);
-	tw_expo_list(out, own);
-	tw_expo_list(out, tw_pull_families);
-	tw_expo_list(out, tw_model_families);
+	tw_expo_list(out, all);
 }
 
 static void write_metrics(void *service, struct tw_expo *e)
 {
-	static const struct tw_expo_label ok = { "result", "ok" },
-					  failed = { "result", "failed" };
 	struct tw_service *s = service;
 	struct tw_index *x = tw_catalog_current(&s->catalog);
 	const struct numbers numbers = {
@@ -73,13 +332,13 @@ static void write_metrics(void *service, struct tw_expo *e)
 
 	tw_http_stats_write(s->http, "tw-server", e);
 	tw_expo_family(e, reloads);
-	tw_expo_count(e, &ok, 1, atomic_load(&s->reloads));
-	tw_expo_count(e, &failed, 1, atomic_load(&s->reloads_failed));
+	tw_expo_count_by(e, "result", "ok", atomic_load(&s->reloads));
+	tw_expo_count_by(e, "result", "failed", atomic_load(&s->reloads_failed));
 	tw_expo_numbers(e, of_reload, TW_COUNT(of_reload), &numbers);
-	tw_pull_metrics_write(s->pulls, e);
+	write_pulls(s->pulls, e);
 	tw_expo_numbers(e, of_index, TW_COUNT(of_index), &numbers);
 	if (x != NULL)
-		tw_model_metrics_write(x, s->weights_metrics, e);
+		write_models(x, s->weights_metrics, e);
 	tw_index_unref(x);
 }
 

@@ -236,12 +236,12 @@ static void expose_health(const struct tw_agents *a, struct tw_expo *e)
 static void expose_rest(const struct tw_agents *a, const struct tw_sums *s,
 			struct tw_expo *e)
 {
-	const struct tw_expo_label failure = { "reason", tw_agents_failure(a) };
+	const char *failure = tw_agents_failure(a);
 	size_t count;
 	const struct tw_agents_lookup *l = tw_agents_lookups(a, &count);
 
 	tw_expo_family(e, &health[HELPER]);
-	tw_expo_count(e, &failure, 1, failure.value[0] == '\0');
+	tw_expo_count_by(e, "reason", failure, failure[0] == '\0');
 	tw_expo_family(e, &health[LOOKUP]);
 	for (size_t i = 0; i < count; i++) {
 		const struct tw_expo_label labels[] = { { "name", l[i].name },

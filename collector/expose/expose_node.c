@@ -176,14 +176,10 @@ static void expose_kinds(const struct tw_exposure *x)
 	const struct tw_attribution_stats *s = tw_attribution_stats(x->c->attribution);
 
 	tw_expo_family(x->e, &kinds[SUM]);
-	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
-		const struct tw_expo_label l = {
-			"zone", tw_zone_kind_name((enum tw_zone_kind)kind)
-		};
-
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
 		if ((x->sum >> kind & 1) != 0)
-			tw_expo_count(x->e, &l, 1, 1);
-	}
+			tw_expo_count_by(x->e, "zone",
+					 tw_zone_kind_name((enum tw_zone_kind)kind), 1);
 	tw_expo_numbers(x->e, errors, TW_COUNT(errors), s);
 	tw_expo_family(x->e, &kinds[UNATTRIBUTED]);
 	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
@@ -238,12 +234,9 @@ static void expose_counts(const struct tw_exposure *x)
 	}
 	tw_expo_numbers(x->e, counts, TW_COUNT(counts), &n->total);
 	tw_expo_family(x->e, &machine[SOFTIRQS]);
-	for (int i = 0; i < TW_SOFTIRQ_COUNT; i++) {
-		const struct tw_expo_label l = { "vector",
-						 tw_softirq_name((enum tw_softirq)i) };
-
-		tw_expo_count(x->e, &l, 1, n->total.softirqs[i]);
-	}
+	for (int i = 0; i < TW_SOFTIRQ_COUNT; i++)
+		tw_expo_count_by(x->e, "vector", tw_softirq_name((enum tw_softirq)i),
+				 n->total.softirqs[i]);
 }
 
 static void expose_frequencies(const struct tw_exposure *x)
@@ -255,11 +248,10 @@ static void expose_frequencies(const struct tw_exposure *x)
 	tw_expo_family(x->e, &machine[FREQUENCY]);
 	for (size_t i = 0; i < n->frequencies; i++) {
 		char cpu[24];
-		const struct tw_expo_label l = { "cpu", cpu };
 
 		snprintf(cpu, sizeof(cpu), "%zu", i);
 		if (n->hz[i] != 0)
-			tw_expo_count(x->e, &l, 1, n->hz[i]);
+			tw_expo_count_by(x->e, "cpu", cpu, n->hz[i]);
 	}
 }
 
@@ -318,10 +310,9 @@ static const struct tw_expo_row pods[] = {
 static void expose_pods(const struct tw_exposure *x)
 {
 	const struct tw_pods_stats *s = tw_pods_stats(x->c->pods);
-	const struct tw_expo_label reason = { "reason", s->why };
 
 	tw_expo_family(x->e, pods_up);
-	tw_expo_count(x->e, &reason, 1, s->up);
+	tw_expo_count_by(x->e, "reason", s->why, s->up);
 	tw_expo_numbers(x->e, pods, TW_COUNT(pods), s);
 }
 

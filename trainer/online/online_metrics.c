@@ -196,13 +196,10 @@ static void write_verdicts(const struct tw_online_figures *f, struct tw_expo *e)
 
 void tw_online_metrics_write(struct tw_online_metrics *m, struct tw_expo *e)
 {
-	static const struct tw_expo_label ok = { "result", "ok" },
-					  failed = { "result", "failed" };
-
 	pthread_mutex_lock(&m->lock);
 	tw_expo_family(e, &families[POLLS]);
-	tw_expo_count(e, &ok, 1, m->polls);
-	tw_expo_count(e, &failed, 1, m->failed_polls);
+	tw_expo_count_by(e, "result", "ok", m->polls);
+	tw_expo_count_by(e, "result", "failed", m->failed_polls);
 	tw_expo_numbers(e, totals, TW_COUNT(totals), m);
 	for (size_t g = 0; g < TW_COUNT(gauges); g++)
 		write_gauge(m, &gauges[g], e);

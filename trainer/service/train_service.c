@@ -369,13 +369,9 @@ static void write_metrics(void *service, struct tw_expo *e)
 	tw_jobs_count(jobs_of(s), count);
 	tw_http_stats_write(s->stats, "tw-trainer", e);
 	tw_expo_family(e, &families[JOBS]);
-	for (size_t i = 0; i < TW_JOB_STATES; i++) {
-		const struct tw_expo_label state = {
-			"state", tw_job_state_name((enum tw_job_state)i)
-		};
-
-		tw_expo_count(e, &state, 1, count[i]);
-	}
+	for (size_t i = 0; i < TW_JOB_STATES; i++)
+		tw_expo_count_by(e, "state", tw_job_state_name((enum tw_job_state)i),
+				 count[i]);
 	tw_expo_single(e, &families[JOBS_MAX], tw_trainings_max(s->trainings));
 	if (s->more != NULL)
 		s->more(s->more_arg, e);

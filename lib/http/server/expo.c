@@ -280,6 +280,14 @@ void tw_expo_count(struct tw_expo *e, const struct tw_expo_label *labels, size_t
 	add_count(e, "", labels, count, NULL, value);
 }
 
+void tw_expo_count_by(struct tw_expo *e, const char *label, const char *value,
+		      uint64_t count)
+{
+	const struct tw_expo_label l = { label, value };
+
+	tw_expo_count(e, &l, 1, count);
+}
+
 void tw_expo_single(struct tw_expo *e, const struct tw_expo_family *f, uint64_t value)
 {
 	tw_expo_family(e, f);

@@ -96,11 +96,7 @@ struct tw_expo_table {
 };
 
 /* A table of an array of families, or of structs that begin with one. */
-#define TW_EXPO_TABLE(rows)                                                              \
-	{                                                                                \
-		.first = (const struct tw_expo_family *)(rows), .count = TW_COUNT(rows), \
-		.size = sizeof((rows)[0])                                                \
-	}
+#define TW_EXPO_TABLE(rows) TW_EXPO_TABLE_OF(rows, NULL, 0)
 #define TW_EXPO_TABLE_OF(rows, of_level, level_count)                                    \
 	{                                                                                \
 		.first = (const struct tw_expo_family *)(rows), .count = TW_COUNT(rows), \
@@ -180,6 +176,10 @@ void tw_expo_number(struct tw_expo *e, const struct tw_expo_row *r,
 /* Write families of one sample each, without labels: the numbers of object. */
 void tw_expo_numbers(struct tw_expo *e, const struct tw_expo_row *r, size_t count,
 		     const void *object);
+
+/* Write a sample of a count with one label. */
+void tw_expo_count_by(struct tw_expo *e, const char *label, const char *value,
+		      uint64_t count);
 
 /* Append formatted labels to out, for tw_expo_fixed(). */
 void tw_expo_add_labels(struct tw_buf *out, const struct tw_expo_label *labels,
