@@ -4,7 +4,9 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/json/fields.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/zip/fileset.h"
 #include "model-db/model.h"
 #include "model-db/weights.h"
@@ -46,8 +48,6 @@ bool tw_model_has_details(const struct tw_model_info *i)
 	return false;
 }
 
-/* ---- reading ---- */
-
 static const char metadata_name[] = "metadata.json", details_name[] = "details.json";
 
 /* Reads the files of a model by name. */
@@ -87,137 +87,187 @@ static int parse_file(const struct reader *r, const char *where, const char *nam
 	return rc;
 }
 
+/* ---- the tables ---- */
+
 /* kepler-model-server's fe_files are pickles, which we never open. */
-static int refuse_fe_files(const json_t *obj, const char *where, struct tw_err *err)
+static int refuse_fe_files(const json_t *v, const char *where, void *none,
+			   struct tw_err *err)
 {
-	const json_t *list = NULL;
-
-	if (tw_json_array(obj, where, "fe_files", true, &list, err) < 0)
-		return -1;
-	if (json_array_size(list) > 0)
+	(void)none;
+	if (!json_is_array(v))
+		return tw_fail(err, TW_PARSE, "%s: expected a list, got %s", where,
+			       tw_json_type_name(v));
+	if (json_array_size(v) > 0)
 		return tw_fail(err, TW_UNSUPPORTED,
-			       "%s.fe_files: %zu files of feature engineering; pickles "
-			       "are not supported",
-			       where, json_array_size(list));
+			       "%s: %zu files of feature engineering; pickles are not "
+			       "supported",
+			       where, json_array_size(v));
 	return 0;
 }
 
-static int read_name(const json_t *obj, const char *key, char out[TW_MODEL_NAME_MAX],
-		     struct tw_err *err)
+static void write_fe_files(const void *none, struct tw_buf *out)
 {
-	const char *text;
+	(void)none;
+	tw_buf_adds(out, "[]");
+}
 
-	if (tw_json_text(obj, metadata_name, key, false, &text, err) < 0)
-		return -1;
-	if (strlen(text) >= TW_MODEL_NAME_MAX)
-		return tw_fail(err, TW_INVALID, "%s.%s: %zu bytes, limit is %d",
-			       metadata_name, key, strlen(text), TW_MODEL_NAME_MAX - 1);
-	snprintf(out, TW_MODEL_NAME_MAX, "%s", text);
+/* The name of the file follows from that of the model. */
+static void write_model_file(const void *name, struct tw_buf *out)
+{
+	char file[TW_MODEL_NAME_MAX + 8];
+
+	snprintf(file, sizeof(file), "%s.json", (const char *)name);
+	tw_json_add_text(out, NULL, file);
+}
+
+static int parse_source(const char *text, void *source, struct tw_err *err)
+{
+	return tw_energy_source_open(text, source, err);
+}
+
+static const char *source_text(const void *source)
+{
+	return (*(const struct tw_energy_source *const *)source)->name;
+}
+
+static int parse_output(const char *text, void *output, struct tw_err *err)
+{
+	return tw_output_find(text, output)
+		       ? 0
+		       : tw_fail(err, TW_INVALID, "'%s' is not known", text);
+}
+
+static const char *output_text(const void *output)
+{
+	return tw_output_name(*(const enum tw_output *)output);
+}
+
+static int parse_group(const char *text, void *group, struct tw_err *err)
+{
+	const struct tw_feature_group *found = tw_feature_group_find(text);
+
+	if (found == NULL)
+		return tw_fail(err, TW_INVALID, "'%s' is not known", text);
+	*(const struct tw_feature_group **)group = found;
 	return 0;
 }
+
+static const char *group_text(const void *group)
+{
+	return (*(const struct tw_feature_group *const *)group)->name;
+}
+
+static const struct tw_field_own fe_files_own = { .read = refuse_fe_files,
+						  .write = write_fe_files },
+				 model_file_own = { .write = write_model_file },
+				 source_own = { .parse = parse_source,
+						.text = source_text },
+				 output_own = { .parse = parse_output,
+						.text = output_text },
+				 group_own = { .parse = parse_group, .text = group_text };
+
+static bool knows_spec(const void *info)
+{
+	return tw_machine_spec_known(&((const struct tw_model_info *)info)->spec);
+}
+
+#define INFO(member) TW_FIELD_AT(struct tw_model_info, member)
+
+static const struct tw_field info_fields[] = {
+	{ "format_version", TW_FIELD_FORMAT, .min = TW_MODEL_FORMAT,
+	  .max = TW_MODEL_FORMAT, .optional = true },
+	{ "model_name", TW_FIELD_TEXT, INFO(name) },
+	{ "model_class", TW_FIELD_TEXT, INFO(predictor) },
+	{ "model_file", TW_FIELD_OWN, INFO(name), .own = &model_file_own,
+	  .unread = true },
+	{ "energy_source", TW_FIELD_OWN, INFO(source), .own = &source_own },
+	{ "output_type", TW_FIELD_OWN, INFO(output), .own = &output_own },
+	{ "feature_group", TW_FIELD_OWN, INFO(group), .own = &group_own },
+	{ "features", TW_FIELD_STRS, INFO(features) },
+	{ "fe_files", TW_FIELD_OWN, .own = &fe_files_own, .optional = true },
+	{ "trainer", TW_FIELD_TEXT, INFO(trainer), .optional = true },
+	{ "node_type", TW_FIELD_INT, INFO(node_type), .max = TW_MODEL_NODE_TYPE_MAX,
+	  .optional = true },
+	{ "mae", TW_FIELD_DOUBLE, INFO(mae_w), .optional = true },
+	{ "mape", TW_FIELD_DOUBLE, INFO(mape_percent), .optional = true },
+	{ "machine_spec", TW_FIELD_OWN, INFO(spec), .own = &tw_machine_spec_own,
+	  .optional = true, .when = knows_spec },
+};
+
+static const struct tw_fields info_table = TW_FIELDS(info_fields, struct tw_model_info);
+
+/* A component in <name>.json. */
+struct listed {
+	const char *file, *error_file;
+	struct tw_strs features;
+	double *min, *max;
+	size_t mins, maxs;
+};
+
+#define LISTED(member) TW_FIELD_AT(struct listed, member)
+
+static const struct tw_field listed_fields[] = {
+	{ "model_file", TW_FIELD_BORROWED, LISTED(file) },
+	{ "error_file", TW_FIELD_BORROWED, LISTED(error_file), .optional = true,
+	  .omit_empty = true },
+	{ "features", TW_FIELD_STRS, LISTED(features) },
+	{ "fe_files", TW_FIELD_OWN, .own = &fe_files_own, .optional = true },
+	{ "feature_min", TW_FIELD_DOUBLE, TW_FIELD_LIST_AT(struct listed, min, mins),
+	  .optional = true, .omit_empty = true },
+	{ "feature_max", TW_FIELD_DOUBLE, TW_FIELD_LIST_AT(struct listed, max, maxs),
+	  .optional = true, .omit_empty = true },
+};
+
+static const struct tw_fields listed_table = TW_FIELDS(listed_fields, struct listed);
+
+/* ---- reading ---- */
 
 /* The name contains trainer and node_type; tw_model_check_info() compares them. */
-static int read_identity(const json_t *obj, struct tw_model_info *i, struct tw_err *err)
+static void read_identity(const json_t *obj, struct tw_model_info *i)
 {
+	long long node_type;
 	size_t len;
 
-	if (read_name(obj, "model_name", i->name, err) < 0 ||
-	    read_name(obj, "model_class", i->predictor, err) < 0)
-		return -1;
-	if (tw_model_name_split(i->name, &len, &i->node_type))
+	if (!tw_model_name_split(i->name, &len, &node_type))
+		return;
+	if (json_object_get(obj, "trainer") == NULL)
 		snprintf(i->trainer, sizeof(i->trainer), "%.*s", (int)len, i->name);
-	if (json_object_get(obj, "trainer") != NULL &&
-	    read_name(obj, "trainer", i->trainer, err) < 0)
-		return -1;
-	return tw_json_int(obj, metadata_name, "node_type", true, 0,
-			   TW_MODEL_NODE_TYPE_MAX, &i->node_type, err);
-}
-
-/* Read the directory levels of the model: source, group, output. */
-static int read_place(const json_t *obj, struct tw_model_info *i, struct tw_err *err)
-{
-	const char *text;
-
-	if (tw_json_text(obj, metadata_name, "energy_source", false, &text, err) < 0)
-		return -1;
-	if (tw_energy_source_open(text, &i->source, err) < 0)
-		return tw_err_wrap(err, "%s.energy_source", metadata_name);
-	if (tw_json_text(obj, metadata_name, "feature_group", false, &text, err) < 0)
-		return -1;
-	i->group = tw_feature_group_find(text);
-	if (i->group == NULL)
-		return tw_fail(err, TW_INVALID, "%s.feature_group: '%s' is not known",
-			       metadata_name, text);
-	if (tw_json_text(obj, metadata_name, "output_type", false, &text, err) < 0)
-		return -1;
-	if (!tw_output_find(text, &i->output))
-		return tw_fail(err, TW_INVALID, "%s.output_type: '%s' is not known",
-			       metadata_name, text);
-	return 0;
-}
-
-static int read_errors(const json_t *obj, struct tw_model_info *i, struct tw_err *err)
-{
-	i->mae_w = NAN;
-	i->mape_percent = NAN;
-	if (tw_json_number(obj, metadata_name, "mae", true, &i->mae_w, err) < 0 ||
-	    tw_json_number(obj, metadata_name, "mape", true, &i->mape_percent, err) < 0)
-		return -1;
-	/* kepler-model-server writes -1 for an undefined error. */
-	if (i->mape_percent == -1)
-		i->mape_percent = NAN;
-	return 0;
+	if (!json_is_integer(json_object_get(obj, "node_type")))
+		i->node_type = node_type;
 }
 
 static int read_info(const json_t *obj, struct tw_model_info *i, struct tw_err *err)
 {
-	long long format = TW_MODEL_FORMAT;
-
-	if (!json_is_object(obj))
-		return tw_fail(err, TW_PARSE, "%s: expected an object, got %s",
-			       metadata_name, tw_json_type_name(obj));
-	if (tw_json_int(obj, metadata_name, "format_version", true, 0, INT32_MAX, &format,
-			err) < 0)
+	i->mae_w = NAN;
+	i->mape_percent = NAN;
+	if (tw_fields_read(&info_table, obj, metadata_name, i, err) < 0)
 		return -1;
-	if (format != TW_MODEL_FORMAT)
-		return tw_fail(err, TW_UNSUPPORTED, "%s.format_version: %lld, want %d",
-			       metadata_name, format, TW_MODEL_FORMAT);
-	if (refuse_fe_files(obj, metadata_name, err) < 0 ||
-	    read_identity(obj, i, err) < 0 || read_place(obj, i, err) < 0 ||
-	    read_errors(obj, i, err) < 0)
-		return -1;
-	if (tw_json_strs(obj, metadata_name, "features", false, &i->features, err) < 0)
-		return -1;
+	read_identity(obj, i);
+	/* kepler-model-server writes -1 for an undefined error. */
+	if (i->mape_percent == -1)
+		i->mape_percent = NAN;
 	tw_strs_sort(&i->features);
-	return tw_machine_spec_from_json(json_object_get(obj, "machine_spec"),
-					 "metadata.json.machine_spec", &i->spec, err);
+	return 0;
 }
 
-static int read_range(const json_t *obj, const char *where, const char *key, size_t count,
-		      double **out, struct tw_err *err)
+/* Move the members that a component keeps. */
+static int take_listed(struct listed *l, const char *where, struct tw_model_part *p,
+		       struct tw_err *err)
 {
-	const json_t *list = NULL;
-	double *v = NULL;
+	const size_t n = l->features.count;
 
-	if (tw_json_array(obj, where, key, true, &list, err) < 0)
-		return -1;
-	if (list == NULL)
-		return 0;
-	if (json_array_size(list) != count)
-		return tw_fail(err, TW_INVALID, "%s.%s: %zu numbers for %zu features",
-			       where, key, json_array_size(list), count);
-	v = calloc(count + 1, sizeof(*v));
-	if (v == NULL)
-		return tw_fail(err, TW_NOMEM, "range of %zu features", count);
-	for (size_t i = 0; i < count; i++) {
-		if (!json_is_number(json_array_get(list, i))) {
-			free(v);
-			return tw_fail(err, TW_PARSE, "%s.%s[%zu]: expected a number",
-				       where, key, i);
-		}
-		v[i] = json_number_value(json_array_get(list, i));
-	}
-	*out = v;
+	if (n > TW_MODEL_FEATURES_MAX)
+		return tw_fail(err, TW_INVALID, "%s.features: %zu features, limit is %d",
+			       where, n, TW_MODEL_FEATURES_MAX);
+	if ((l->min != NULL && l->mins != n) || (l->max != NULL && l->maxs != n))
+		return tw_fail(err, TW_INVALID,
+			       "%s.feature_%s: %zu numbers for %zu features", where,
+			       l->mins != n ? "min" : "max",
+			       l->mins != n ? l->mins : l->maxs, n);
+	p->features = l->features;
+	p->feature_min = l->min;
+	p->feature_max = l->max;
+	*l = (struct listed){ .file = l->file, .error_file = l->error_file };
 	return 0;
 }
 
@@ -225,34 +275,25 @@ static int read_part(const struct reader *r, const json_t *obj, const char *wher
 		     struct tw_model_part *p, struct tw_err *err)
 {
 	char file_where[2 * TW_MODEL_NAME_MAX + 16];
-	const char *file, *errors = NULL;
+	struct listed l = { .file = NULL };
+	int rc = -1;
 
-	if (!json_is_object(obj))
-		return tw_fail(err, TW_PARSE, "%s: expected an object, got %s", where,
-			       tw_json_type_name(obj));
+	if (tw_fields_read(&listed_table, obj, where, &l, err) < 0 ||
+	    take_listed(&l, where, p, err) < 0)
+		goto out;
 	snprintf(file_where, sizeof(file_where), "%s.model_file", where);
-	if (refuse_fe_files(obj, where, err) < 0 ||
-	    tw_json_text(obj, where, "model_file", false, &file, err) < 0 ||
-	    tw_json_text(obj, where, "error_file", true, &errors, err) < 0)
-		return -1;
-	if (tw_json_strs(obj, where, "features", false, &p->features, err) < 0)
-		return -1;
-	if (p->features.count > TW_MODEL_FEATURES_MAX)
-		return tw_fail(err, TW_INVALID, "%s.features: %zu features, limit is %d",
-			       where, p->features.count, TW_MODEL_FEATURES_MAX);
-	if (read_range(obj, where, "feature_min", p->features.count, &p->feature_min,
-		       err) < 0 ||
-	    read_range(obj, where, "feature_max", p->features.count, &p->feature_max,
-		       err) < 0)
-		return -1;
-	if (get_file(r, file_where, file, TW_MODEL_PART_BYTES_MAX, &p->text, &p->len,
+	if (get_file(r, file_where, l.file, TW_MODEL_PART_BYTES_MAX, &p->text, &p->len,
 		     err) < 0)
-		return -1;
-	if (errors == NULL || r->no_errors)
-		return 0;
+		goto out;
 	snprintf(file_where, sizeof(file_where), "%s.error_file", where);
-	return get_file(r, file_where, errors, TW_MODEL_PART_BYTES_MAX, &p->error_text,
-			&p->error_len, err);
+	if (l.error_file != NULL && !r->no_errors &&
+	    get_file(r, file_where, l.error_file, TW_MODEL_PART_BYTES_MAX, &p->error_text,
+		     &p->error_len, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	tw_fields_release(&listed_table, &l);
+	return rc;
 }
 
 /* Read <name>.json: for each component its file, features and ranges. */
@@ -414,25 +455,6 @@ out:
 
 /* ---- writing ---- */
 
-/* A number; null if it is not finite. */
-static json_t *number(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
-
-static json_t *numbers(const double *v, size_t count)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; list != NULL && i < count; i++) {
-		if (json_array_append_new(list, json_real(v[i])) < 0) {
-			json_decref(list);
-			list = NULL;
-		}
-	}
-	return list;
-}
-
 /* Add the value as an indented JSON file. */
 static int add_json(struct tw_fileset *files, const char *name, const json_t *v,
 		    struct tw_err *err)
@@ -448,38 +470,14 @@ static int add_json(struct tw_fileset *files, const char *name, const json_t *v,
 	return tw_fileset_take(files, name, text, len, err);
 }
 
-static void set_derived(json_t *obj, const struct tw_model_info *i, bool *failed)
-{
-	char file[TW_MODEL_NAME_MAX + 8];
-
-	snprintf(file, sizeof(file), "%s.json", i->name);
-	set(obj, "format_version", json_integer(TW_MODEL_FORMAT), failed);
-	set(obj, "model_name", json_string(i->name), failed);
-	set(obj, "model_class", json_string(i->predictor), failed);
-	set(obj, "model_file", json_string(file), failed);
-	set(obj, "energy_source", json_string(i->source->name), failed);
-	set(obj, "output_type", json_string(tw_output_name(i->output)), failed);
-	set(obj, "feature_group", json_string(i->group->name), failed);
-	set(obj, "features", tw_json_texts(&i->features), failed);
-	set(obj, "fe_files", json_array(), failed);
-	set(obj, "trainer", json_string(i->trainer), failed);
-	set(obj, "node_type", json_integer(i->node_type), failed);
-	set(obj, "mae", number(i->mae_w), failed);
-	set(obj, "mape", number(i->mape_percent), failed);
-	/* add_metadata() never copies an older machine_spec from the metadata. */
-	if (tw_machine_spec_known(&i->spec))
-		set(obj, "machine_spec", tw_machine_spec_to_json(&i->spec), failed);
-}
-
 static int add_metadata(const struct tw_model_info *i, struct tw_fileset *files,
 			struct tw_err *err)
 {
-	json_t *obj = json_object(), *details = json_object(), *v;
+	json_t *obj = tw_fields_to_json(&info_table, i), *details = json_object(), *v;
 	bool failed = obj == NULL || details == NULL;
 	const char *key;
 	int rc = -1;
 
-	set_derived(obj, i, &failed);
 	/* Copies: models of several threads share metadata, whose counts of references
 	 * jansson reads without a lock. */
 	json_object_foreach(i->metadata, key, v)
@@ -502,28 +500,19 @@ out:
 	return rc;
 }
 
-static json_t *describe_part(const struct tw_model_part *p, const char *file,
+static json_t *describe_part(const struct tw_model_part *p, const char *name,
 			     const char *error_file)
 {
-	json_t *obj = json_object();
-	bool failed = obj == NULL;
+	const size_t range = p->feature_min != NULL ? p->features.count : 0;
+	const struct listed l = { .file = name,
+				  .error_file = p->error_text != NULL ? error_file : NULL,
+				  .features = p->features,
+				  .min = p->feature_min,
+				  .max = p->feature_max,
+				  .mins = range,
+				  .maxs = range };
 
-	set(obj, "model_file", json_string(file), &failed);
-	if (p->error_text != NULL)
-		set(obj, "error_file", json_string(error_file), &failed);
-	set(obj, "features", tw_json_texts(&p->features), &failed);
-	set(obj, "fe_files", json_array(), &failed);
-	if (p->feature_min != NULL) {
-		set(obj, "feature_min", numbers(p->feature_min, p->features.count),
-		    &failed);
-		set(obj, "feature_max", numbers(p->feature_max, p->features.count),
-		    &failed);
-	}
-	if (failed) {
-		json_decref(obj);
-		return NULL;
-	}
-	return obj;
+	return tw_fields_to_json(&listed_table, &l);
 }
 
 static int add_parts(const struct tw_model *m, struct tw_fileset *files,

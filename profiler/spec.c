@@ -175,7 +175,7 @@ static void write_spec(const void *spec, struct tw_buf *out)
 	tw_json_add_value_take(out, NULL, tw_machine_spec_to_json(spec));
 }
 
-const struct tw_field_own tw_machine_spec_own = { read_spec, write_spec, NULL };
+const struct tw_field_own tw_machine_spec_own = { read_spec, write_spec, NULL, NULL };
 
 bool tw_machine_spec_known(const struct tw_machine_spec *s)
 {

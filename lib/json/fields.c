@@ -220,6 +220,21 @@ static int read_strs(const json_t *v, const struct place *at, struct tw_strs *to
 	return 0;
 }
 
+static int read_own(const struct tw_field *f, const json_t *v, const struct place *at,
+		    void *to, struct tw_err *err)
+{
+	char where[PLACE_TEXT];
+
+	write_place(at, where);
+	if (f->own->read != NULL)
+		return f->own->read(v, where, to, err);
+	if (!json_is_string(v))
+		return fail_type(at, "a string", v, err);
+	if (f->own->parse(json_string_value(v), to, err) < 0)
+		return tw_err_wrap(err, "%s", where);
+	return 0;
+}
+
 static int read_value(const struct tw_field *f, const json_t *v, const struct place *at,
 		      void *to, struct tw_err *err)
 {
@@ -252,8 +267,7 @@ static int read_value(const struct tw_field *f, const json_t *v, const struct pl
 	case TW_FIELD_RECORD:
 		return read_object(f->record, v, at, to, err);
 	case TW_FIELD_OWN:
-		write_place(at, where);
-		return f->own->read(v, where, to, err);
+		return read_own(f, v, at, to, err);
 	default:
 		return read_text(f, v, at, to, err);
 	}
@@ -414,7 +428,10 @@ static void write_value(const struct tw_field *f, const void *from, struct tw_bu
 		tw_fields_write(f->record, from, out);
 		break;
 	case TW_FIELD_OWN:
-		f->own->write(from, out);
+		if (f->own->text != NULL)
+			tw_json_add_text(out, NULL, f->own->text(from));
+		else
+			f->own->write(from, out);
 		break;
 	default:
 		tw_json_add_text(out, NULL, from);
@@ -504,8 +521,6 @@ static void release_value(const struct tw_field *f, void *in)
 		tw_strs_clear(in);
 	} else if (f->type == TW_FIELD_RECORD) {
 		tw_fields_release(f->record, in);
-	} else if (f->type == TW_FIELD_OWN && f->own->release != NULL) {
-		f->own->release(in);
 	}
 }
 

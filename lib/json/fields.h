@@ -51,11 +51,15 @@ enum tw_field_shape {
 	TW_FIELD_LIST,   /* an owned pointer to the entries, counted by a size_t */
 };
 
-/* A type that only one record has. `write` may be NULL if nothing is written. */
+/*
+ * A type that only few records have: read and written as a value, or by `parse` and
+ * `text` as a string. parse() need not name the place. What is not used is NULL.
+ */
 struct tw_field_own {
 	int (*read)(const json_t *v, const char *where, void *member, struct tw_err *err);
 	void (*write)(const void *member, struct tw_buf *out);
-	void (*release)(void *member); /* NULL: owns nothing */
+	int (*parse)(const char *text, void *member, struct tw_err *err);
+	const char *(*text)(const void *member);
 };
 
 struct tw_field {

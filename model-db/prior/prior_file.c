@@ -126,7 +126,7 @@ static int read_machines(const json_t *list, const char *where, void *prior,
 	return 0;
 }
 
-static const struct tw_field_own machines = { read_machines, write_machines, NULL };
+static const struct tw_field_own machines = { read_machines, write_machines, NULL, NULL };
 
 /* ---- the tables ---- */
 

@@ -66,7 +66,8 @@ static void write_failure(const void *member, struct tw_buf *out)
 		tw_fields_write(&failure_table, failure, out);
 }
 
-static const struct tw_field_own failure_own = { read_failure, write_failure, NULL };
+static const struct tw_field_own failure_own = { read_failure, write_failure, NULL,
+						 NULL };
 
 static int read_profile(const json_t *v, const char *where, void *member,
 			struct tw_err *err)
@@ -80,7 +81,8 @@ static void write_profile(const void *member, struct tw_buf *out)
 	tw_json_add_value_take(out, NULL, tw_profile_to_json(member));
 }
 
-static const struct tw_field_own profile_own = { read_profile, write_profile, NULL };
+static const struct tw_field_own profile_own = { read_profile, write_profile, NULL,
+						 NULL };
 
 #define AT(member) TW_FIELD_AT(struct document, member)
 

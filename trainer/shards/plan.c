@@ -46,7 +46,7 @@ static void write_costs(const void *member, struct tw_buf *out)
 	tw_json_add_value(out, NULL, *(const json_t *const *)member);
 }
 
-static const struct tw_field_own costs_own = { keep_costs, write_costs, NULL };
+static const struct tw_field_own costs_own = { keep_costs, write_costs, NULL, NULL };
 
 #define FILE_AT(member) TW_FIELD_AT(struct tw_plan_file, member)
 

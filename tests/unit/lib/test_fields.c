@@ -38,7 +38,7 @@ struct tree {
 	struct leaf some[2];
 	struct leaf *leaves;
 	size_t some_count, leaf_count;
-	int own;
+	int own, size;
 };
 
 static bool is_path(const char *text)
@@ -64,7 +64,22 @@ static bool is_on(const void *record)
 	return ((const struct tree *)record)->on;
 }
 
-static const struct tw_field_own own = { read_own, write_own, NULL };
+static const struct tw_field_own own = { read_own, write_own, NULL, NULL };
+
+static int parse_size(const char *text, void *member, struct tw_err *err)
+{
+	if (strcmp(text, "big") != 0)
+		return tw_fail(err, TW_INVALID, "'%s' is no size", text);
+	*(int *)member = 9;
+	return 0;
+}
+
+static const char *size_text(const void *member)
+{
+	return *(const int *)member == 9 ? "big" : NULL;
+}
+
+static const struct tw_field_own size_own = { NULL, NULL, parse_size, size_text };
 
 #define LEAF(member) TW_FIELD_AT(struct leaf, member)
 
@@ -101,6 +116,8 @@ static const struct tw_field fields[] = {
 	  .record = &leaf_table, .optional = true, .omit_empty = true, .most = 3,
 	  .lines = true },
 	{ "own", TW_FIELD_OWN, AT(own), .own = &own, .optional = true },
+	{ "size", TW_FIELD_OWN, AT(size), .own = &size_own, .optional = true,
+	  .omit_empty = true },
 };
 
 static const struct tw_fields tree_table = TW_FIELDS(fields, struct tree);
@@ -117,7 +134,7 @@ static const char full[] =
 	"\"since\":\"2026-11-21T12:00:00.000Z\",\"colour\":\"green\",\"watts\":0.1,"
 	"\"leaf\":{\"note\":\"/a\",\"low\":[1,-0.5],\"small\":-2147483648},"
 	"\"some\":[{\"note\":\"/b\"}],\"leaves\":[{\"note\":\"/c\"},{\"note\":\"/d\"}],"
-	"\"own\":[0,0,0],\"unknown\":{\"deep\":[[[[{}]]]]}}";
+	"\"own\":[0,0,0],\"size\":\"big\",\"unknown\":{\"deep\":[[[[{}]]]]}}";
 
 static void a_record_is_read_and_written(void **state)
 {
@@ -152,9 +169,9 @@ static void a_record_is_read_and_written(void **state)
 		"\"leaf\":{\"note\":\"/a\",\"low\":[null,0.123],\"small\":-2147483648},"
 		"\"some\":[{\"note\":\"/b\",\"low\":[0,0]}],"
 		"\"leaves\":[\n{\"note\":\"/c\",\"low\":[0,0]},"
-		"\n{\"note\":\"/d\",\"low\":[0,0]}],\"own\":\"3\"}");
+		"\n{\"note\":\"/d\",\"low\":[0,0]}],\"own\":\"3\",\"size\":\"big\"}");
 	doc = tw_fields_to_json(&tree_table, &t);
-	assert_int_equal(json_object_size(doc), 17);
+	assert_int_equal(json_object_size(doc), 18);
 	json_decref(doc);
 	tw_buf_clear(&b);
 	tw_fields_release(&tree_table, &t);
@@ -254,6 +271,8 @@ static void wrong_members_are_rejected_with_their_place(void **state)
 		{ ",\"leaves\":[1,2,3,4]", TW_INVALID,
 		  "t.leaves: 4 entries, limit is 3" },
 		{ ",\"own\":{}", TW_PARSE, "t.own: no list" },
+		{ ",\"size\":1", TW_PARSE, "t.size: expected a string, got a number" },
+		{ ",\"size\":\"x\"", TW_INVALID, "t.size: 'x' is no size" },
 		{ ",\"count\":1,\"count\":1", TW_PARSE,
 		  "the key 'count' is there twice" },
 	};

@@ -330,7 +330,7 @@ static const struct bad bad_files[] = {
 	{ PARTS, "\"feature_min\"", "\"feature_mim\"", TW_INVALID,
 	  "package: only one of feature_min, feature_max" },
 	{ PARTS, "1000000.1", "\"1\"", TW_PARSE,
-	  PARTS ".package.feature_max[1]: expected a number" },
+	  PARTS ".package.feature_max[1]: expected a finite number" },
 	{ PARTS, "1000000.1", "-1", TW_INVALID, PARTS ".package: range 1 is 0 to -1" },
 	{ "package.json", NULL, NULL, TW_INVALID,
 	  PARTS ".package.model_file: there is no file 'package.json'" },
