@@ -7,7 +7,6 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/file.h"
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
 #include "lib/field/csv.h"
@@ -527,12 +526,8 @@ static int estimate_pipeline(const struct config *c, struct tw_err *err)
 
 	if (predict_pipeline(c, &rows, summary, err) < 0)
 		goto out;
-	if (tw_buf_failed(&rows)) {
-		tw_fail(err, TW_NOMEM, "predictions");
-		goto out;
-	}
 	if (c->predictions != NULL &&
-	    tw_file_replace(c->predictions, rows.data, rows.len, err) < 0)
+	    tw_command_write(&rows, NULL, c->predictions, err) < 0)
 		goto out;
 	rc = print_summary(c, summary, err);
 out:

@@ -5,7 +5,6 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/file.h"
 #include "lib/field/csv.h"
 #include "lib/field/dataset.h"
 #include "lib/program/opt.h"
@@ -52,11 +51,9 @@ static int write_plot(const char *dir, const char *name, const struct tw_buf *b,
 {
 	char path[PATH_TEXT];
 
-	if (tw_buf_failed(b))
-		return tw_fail(err, TW_NOMEM, "plot");
 	if (snprintf(path, sizeof(path), "%s/%s.svg", dir, name) >= (int)sizeof(path))
 		return tw_fail(err, TW_INVALID, "'%.64s..': too long a path", dir);
-	if (tw_file_replace(path, b->data, b->len, err) < 0)
+	if (tw_command_write(b, NULL, path, err) < 0)
 		return -1;
 	printf("%s\n", path);
 	return 0;

@@ -4,7 +4,6 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/file.h"
 #include "lib/json/json.h"
 #include "lib/program/opt.h"
 #include "trainer/response/machines.h"
@@ -64,15 +63,6 @@ out:
 	return rc;
 }
 
-static int write_text(const char *path, const struct tw_buf *text, struct tw_err *err)
-{
-	if (path == NULL)
-		return tw_command_print(text, "profile", err);
-	if (tw_buf_failed(text))
-		return tw_fail(err, TW_NOMEM, "profile");
-	return tw_file_replace(path, text->data, text->len, err);
-}
-
 static int profile(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
@@ -91,7 +81,8 @@ static int profile(void *config, struct tw_err *err)
 		goto out;
 	}
 	tw_buf_add_json_pretty(&text, doc);
-	if (write_text(c->output, &text, err) < 0)
+	if ((c->output != NULL ? tw_command_write(&text, NULL, c->output, err)
+			       : tw_command_print(&text, "profile", err)) < 0)
 		goto out;
 	rc = 0;
 out:

@@ -5,6 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "lib/http/client/credentials.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/opt.h"
@@ -72,6 +73,22 @@ int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err 
 	else if (text->len > 0)
 		fwrite(text->data, 1, text->len, stdout);
 	return 0;
+}
+
+int tw_command_write(const struct tw_buf *text, const char *dir, const char *name,
+		     struct tw_err *err)
+{
+	char *path = NULL;
+	int rc = -1;
+
+	if (tw_buf_failed(text))
+		return tw_fail(err, TW_NOMEM, "'%s'", name);
+	if ((dir == NULL || tw_path_join(&path, err, dir, name, NULL) == 0) &&
+	    tw_file_replace(dir != NULL ? path : name, text->len > 0 ? text->data : "",
+			    text->len, err) == 0)
+		rc = 0;
+	free(path);
+	return rc;
 }
 
 void tw_command_warn(const struct tw_buf *text)

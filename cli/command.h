@@ -50,6 +50,13 @@ int tw_command_operand(char **operand, size_t count, const char *what, const cha
  */
 int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err *err);
 
+/*
+ * Replace the file `name` in a directory (NULL: name is a path) by a text. Fails with
+ * TW_NOMEM if the buffer ran out of memory.
+ */
+int tw_command_write(const struct tw_buf *text, const char *dir, const char *name,
+		     struct tw_err *err);
+
 /* Put a text on stderr, with control characters as above. */
 void tw_command_warn(const struct tw_buf *text);
 

@@ -276,22 +276,12 @@ static int probe(struct engage *e, struct tw_err *err)
 								? (uint32_t)c->phase_ms
 								: PROBE_WATCH_MS };
 	struct tw_buf b = { 0 };
-	char *path = NULL;
-	int rc = -1;
+	int rc;
 
 	if (tw_probe(&pc, &e->probe, err) < 0)
-		goto out;
+		return -1;
 	tw_buf_add_json_pretty(&b, e->probe);
-	if (tw_buf_failed(&b)) {
-		tw_fail(err, TW_NOMEM, "probe.json");
-		goto out;
-	}
-	if (tw_path_join(&path, err, e->dir, "probe.json", NULL) < 0 ||
-	    tw_file_replace(path, b.data, b.len, err) < 0)
-		goto out;
-	rc = 0;
-out:
-	free(path);
+	rc = tw_command_write(&b, e->dir, "probe.json", err);
 	tw_buf_clear(&b);
 	return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/engage/engage_record.h"
 
+#include "cli/command.h"
 #include "cli/engage/engage_rows.h"
 #include "collector/system/proc_stat.h"
 #include "collector/workloads/tasks.h"
@@ -257,13 +258,6 @@ static void add_line(struct tw_buf *b, const char *name, int64_t from_ms, int64_
 	tw_buf_addf(b, "%s,%s,%s\n", name, from, to);
 }
 
-static int replace(const char *path, const struct tw_buf *b, struct tw_err *err)
-{
-	if (tw_buf_failed(b))
-		return tw_fail(err, TW_NOMEM, "'%s'", path);
-	return tw_file_replace(path, b->len > 0 ? b->data : "", b->len, err);
-}
-
 /* Add the phase to workloads.csv, and read the file again. */
 static int note_phase(struct work *w, const struct phase *p, struct tw_err *err)
 {
@@ -276,8 +270,8 @@ static int note_phase(struct work *w, const struct phase *p, struct tw_err *err)
 		add_line(&b, w->runs.names.at[w->runs.run[i].name],
 			 w->runs.run[i].from_ms, w->runs.run[i].to_ms);
 	add_line(&b, p->plan->name, p->from_ms, p->to_ms);
-	if (replace(w->r->warnings, &w->warnings, err) < 0 ||
-	    replace(w->r->workloads, &b, err) < 0 ||
+	if (tw_command_write(&w->warnings, NULL, w->r->warnings, err) < 0 ||
+	    tw_command_write(&b, NULL, w->r->workloads, err) < 0 ||
 	    tw_workload_runs_load(w->r->workloads, &runs, err) < 0)
 		goto out;
 	tw_workload_runs_release(&w->runs);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/engage/report_page.h"
 
-#include "lib/core/err.h"
-#include "lib/core/file.h"
+#include "cli/command.h"
 #include "model-db/report/card.h"
 #include "model-db/report/svg.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS_MAX 64
@@ -154,8 +152,7 @@ int tw_page_chart(struct tw_page *p, const char *name, const struct tw_svg_chart
 	struct tw_svg_chart inner = *c;
 	struct tw_buf svg = { 0 };
 	char file[64];
-	char *path = NULL;
-	int rc = -1;
+	int rc;
 
 	inner.in_page = true;
 	tw_svg_chart(&inner, &p->html);
@@ -164,16 +161,7 @@ int tw_page_chart(struct tw_page *p, const char *name, const struct tw_svg_chart
 	tw_buf_adds(&p->md, "\n![");
 	tw_card_add_cell(&p->md, c->title);
 	tw_buf_addf(&p->md, "](%s)\n", file);
-	if (tw_buf_failed(&svg)) {
-		tw_fail(err, TW_NOMEM, "'%s'", file);
-		goto out;
-	}
-	if (tw_path_join(&path, err, p->dir, file, NULL) < 0 ||
-	    tw_file_replace(path, svg.data, svg.len, err) < 0)
-		goto out;
-	rc = 0;
-out:
-	free(path);
+	rc = tw_command_write(&svg, p->dir, file, err);
 	tw_buf_clear(&svg);
 	return rc;
 }
@@ -182,19 +170,9 @@ static int write_form(const struct tw_page *p, const struct tw_buf *b, const cha
 		      const char *suffix, struct tw_err *err)
 {
 	char file[64];
-	char *path = NULL;
-	int rc = -1;
 
 	snprintf(file, sizeof(file), "%s%s", name, suffix);
-	if (tw_buf_failed(b))
-		return tw_fail(err, TW_NOMEM, "'%s'", file);
-	if (tw_path_join(&path, err, p->dir, file, NULL) < 0 ||
-	    tw_file_replace(path, b->data, b->len, err) < 0)
-		goto out;
-	rc = 0;
-out:
-	free(path);
-	return rc;
+	return tw_command_write(b, p->dir, file, err);
 }
 
 int tw_page_write(struct tw_page *p, const char *name, struct tw_err *err)

@@ -6,7 +6,6 @@
 #include "cli/train/train_input.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/file.h"
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
 #include "lib/program/opt_texts.h"
@@ -197,7 +196,7 @@ static int plan(void *config, struct tw_err *err)
 	if (make(c, &text, err) < 0)
 		goto out;
 	if (c->flags.output != NULL &&
-	    tw_file_replace(c->flags.output, text.data, text.len, err) < 0)
+	    tw_command_write(&text, NULL, c->flags.output, err) < 0)
 		goto out;
 	rc = print_units(&text, c->flags.json, err);
 out:
