@@ -31,7 +31,7 @@ def routes(daemon):
     for pattern in ROUTES[daemon]:
         for path in glob.glob(os.path.join(ROOT, pattern)):
             with open(path, encoding="utf-8") as f:
-                text = f.read().replace("TW_SHOW_MODEL,", f'"{MODEL}",').replace('TW_SHOW_MODEL "', f'"{MODEL}')
+                text = f.read().replace("MODEL_PATH,", f'"{MODEL}",').replace('MODEL_PATH "', f'"{MODEL}')
             found |= {(method.lower(), route) for method, route in ROUTE.findall(text)}
             for macro, made in MACROS:
                 found |= set(made) if "\n" + macro in text else set()
