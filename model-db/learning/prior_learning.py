@@ -211,7 +211,7 @@ def target_of(member, rows, w, t):
     return (shapes_of(w) - member.shape_mean) @ member.shape[t - 2]
 
 
-# ---- answers: model-db/prior/prior.c, prior_variance.c ----
+# ---- answers: model-db/prior/prior.c, prior_answer.c ----
 
 def compose(member, rows, target):
     """log W at each load from the targets of a member."""

@@ -22,7 +22,8 @@ void tw_prior_locate(const struct tw_prior *p, const struct tw_prior_machine *m,
 	}
 }
 
-double tw_prior_log_scale(enum tw_prior_scale s, const struct tw_prior_row *r)
+/* The log of the scale. NaN if a number that it needs is unknown. */
+static double log_scale_of(enum tw_prior_scale s, const struct tw_prior_row *r)
 {
 	const double *x = r->number;
 
@@ -36,9 +37,9 @@ double tw_prior_log_scale(enum tw_prior_scale s, const struct tw_prior_row *r)
 	}
 }
 
-double tw_prior_log_idle_scale(enum tw_prior_scale s, const struct tw_prior_row *r)
+static double log_idle_scale_of(enum tw_prior_scale s, const struct tw_prior_row *r)
 {
-	const double scale = tw_prior_log_scale(s, r);
+	const double scale = log_scale_of(s, r);
 
 	/* Of cores, the answer must add up; of chips, idle power grows more slowly. */
 	return s == TW_PRIOR_BY_CORES ? scale
@@ -55,7 +56,7 @@ double tw_prior_number(const struct tw_prior_member *m, const struct tw_prior_ro
 	if (n > TW_PRIOR_READ)
 		return log(x / r->number[TW_PRIOR_READ]);
 	if (n == TW_PRIOR_READ || n == TW_PRIOR_MEMORY || n == TW_PRIOR_SUPPLY)
-		return log(x) - tw_prior_log_scale(m->scale, r);
+		return log(x) - log_scale_of(m->scale, r);
 	return log(x);
 }
 
@@ -98,12 +99,13 @@ double tw_prior_covariance(const struct tw_prior_kernel *k, unsigned categories,
 	return sum;
 }
 
-void tw_prior_compose(const struct tw_prior_member *m, const struct tw_prior_row *r,
-		      const double *target, double *log_w)
+/* log W at each load from the targets of a member. */
+static void compose(const struct tw_prior_member *m, const struct tw_prior_row *r,
+		    const double *target, double *log_w)
 {
-	const double scale = tw_prior_log_scale(m->scale, r);
+	const double scale = log_scale_of(m->scale, r);
 	const double full = exp(target[0] + scale);
-	const double idle = fmin(exp(target[1] + tw_prior_log_idle_scale(m->scale, r)),
+	const double idle = fmin(exp(target[1] + log_idle_scale_of(m->scale, r)),
 				 full * exp(IDLE_MAX));
 	double last = 0;
 
@@ -177,7 +179,7 @@ static void member_log_w(const struct tw_prior *p, const struct tw_prior_view *v
 				tw_prior_covariance(&m->target[t].kernel, v->categories,
 						    r, z, &p->row[i], zi);
 	}
-	tw_prior_compose(m, r, f, log_w);
+	compose(m, r, f, log_w);
 }
 
 void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v,

@@ -24,7 +24,7 @@
  * of standardised numbers z, clipped to the range of the rows (C. E. Rasmussen, C. K. I.
  * Williams, Gaussian Processes for Machine Learning, 2006, chapter 2). The median M of
  * the answer is the geometric mean of the members. The answer is M exp(-v), where v is
- * the variance of log W (model-db/prior/prior_variance.h): of a lognormal W, this number
+ * the variance of log W (model-db/prior/prior_answer.h): of a lognormal W, this number
  * has the least expected |P / W - 1|, because it is the median of W under the weights
  * 1 / W. A factor close to 1 corrects the rest. The interval of log W is a multiple of
  * the standard deviation, by conformal prediction (factor and multiple are from held-out
@@ -101,7 +101,7 @@ struct tw_prior_member {
 	struct tw_prior_target target[TW_PRIOR_TARGETS];
 };
 
-/* A machine that stands for those with its processor (prior_variance.h). */
+/* A machine that stands for those with its processor (prior_answer.h). */
 struct tw_prior_anchor {
 	size_t row;
 	double machines;
@@ -113,8 +113,7 @@ struct tw_prior_misses {
 	double error[TW_PRIOR_LOADS]; /* mean absolute error, a share of W */
 };
 
-/* Cholesky factors of the anchors' covariances, once they are needed (prior_variance.h).
- */
+/* Cholesky factors of the anchors' covariances, once they are needed (prior_answer.h). */
 struct tw_prior_roots {
 	atomic_bool ready;
 	double *of[TW_PRIOR_MEMBERS_MAX][TW_PRIOR_TARGETS];
@@ -163,11 +162,6 @@ struct tw_prior {
 void tw_prior_locate(const struct tw_prior *p, const struct tw_prior_machine *m,
 		     struct tw_prior_row *out);
 
-/* The log of the scale. NaN if a number that it needs is unknown. */
-double tw_prior_log_scale(enum tw_prior_scale s, const struct tw_prior_row *r);
-
-double tw_prior_log_idle_scale(enum tw_prior_scale s, const struct tw_prior_row *r);
-
 /* The standardised numbers; 0 for those that the view does not use or nobody knows. */
 void tw_prior_standardise(const struct tw_prior_view *v, const struct tw_prior_member *m,
 			  const struct tw_prior_row *r, double *z);
@@ -180,10 +174,6 @@ double tw_prior_number(const struct tw_prior_member *m, const struct tw_prior_ro
 double tw_prior_covariance(const struct tw_prior_kernel *k, unsigned categories,
 			   const struct tw_prior_row *a, const double *za,
 			   const struct tw_prior_row *b, const double *zb);
-
-/* log W at each load from the targets of a member. */
-void tw_prior_compose(const struct tw_prior_member *m, const struct tw_prior_row *r,
-		      const double *target, double *log_w);
 
 /*
  * log W of a view, the mean of its members: the median, without variance and factor. If

@@ -1,9 +1,237 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/prior/prior_answer.h"
 
-#include "model-db/prior/prior_variance.h"
+#include "lib/core/err.h"
+#include "model-db/prior/cholesky.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* ---- anchors ---- */
+
+static bool is_used(const struct tw_prior_view *v, size_t row)
+{
+	return v->member[0].target[0].weight[row] != 0;
+}
+
+/* The anchor with the processor of the row; NULL if there is none. */
+static struct tw_prior_anchor *find_anchor(const struct tw_prior *p,
+					   const struct tw_prior_view *v,
+					   const struct tw_prior_row *r)
+{
+	const int processor = r->category[TW_PRIOR_PROCESSOR];
+
+	for (size_t k = 0; processor >= 0 && k < v->anchors; k++)
+		if (p->row[v->anchor[k].row].category[TW_PRIOR_PROCESSOR] == processor)
+			return &v->anchor[k];
+	return NULL;
+}
+
+/* The first machine of each processor, and the number of its machines. */
+static int find_anchors(const struct tw_prior *p, struct tw_prior_view *v,
+			struct tw_err *err)
+{
+	v->anchors = 0;
+	free(v->anchor);
+	v->anchor = calloc(p->rows + 1, sizeof(*v->anchor));
+	if (v->anchor == NULL)
+		return tw_fail(err, TW_NOMEM, "variances of %zu machines", p->rows);
+	for (size_t i = 0; i < p->rows; i++) {
+		struct tw_prior_anchor *same;
+
+		if (!is_used(v, i))
+			continue;
+		same = find_anchor(p, v, &p->row[i]);
+		if (same != NULL)
+			same->machines++;
+		else if (v->anchors < TW_PRIOR_ANCHORS_MAX)
+			v->anchor[v->anchors++] =
+				(struct tw_prior_anchor){ .row = i, .machines = 1 };
+	}
+	return 0;
+}
+
+int tw_prior_find_anchors(struct tw_prior *p, struct tw_err *err)
+{
+	for (size_t i = 0; i < p->views; i++) {
+		struct tw_prior_view *v = &p->view[i];
+
+		if (v->roots == NULL)
+			v->roots = calloc(1, sizeof(*v->roots));
+		if (v->roots == NULL)
+			return tw_fail(err, TW_NOMEM, "view '%s'", v->name);
+		tw_prior_roots_clear(v->roots);
+		if (find_anchors(p, v, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- roots ---- */
+
+/* Held while the factors of any view are computed. */
+static pthread_mutex_t factoring = PTHREAD_MUTEX_INITIALIZER;
+
+static int factor_target(const struct tw_prior *p, const struct tw_prior_view *v,
+			 const struct tw_prior_target *t,
+			 const double (*z)[TW_PRIOR_NUMBERS], double **out,
+			 struct tw_err *err)
+{
+	const size_t n = v->anchors;
+	double *root = calloc(n * n + 1, sizeof(*root));
+
+	*out = root;
+	if (root == NULL)
+		return tw_fail(err, TW_NOMEM, "variances of %zu machines", n);
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = i; j < n; j++)
+			root[i * n + j] =
+				TW_PRIOR_SHARED +
+				tw_prior_covariance(&t->kernel, v->categories,
+						    &p->row[v->anchor[i].row], z[i],
+						    &p->row[v->anchor[j].row], z[j]);
+		root[i * n + i] += t->kernel.noise / v->anchor[i].machines;
+	}
+	if (!tw_cholesky(root, n))
+		return tw_fail(err, TW_INVALID,
+			       "view '%s': the covariance of the machines is singular",
+			       v->name);
+	return 0;
+}
+
+static int factor_members(const struct tw_prior *p, const struct tw_prior_view *v,
+			  struct tw_err *err)
+{
+	double z[TW_PRIOR_ANCHORS_MAX][TW_PRIOR_NUMBERS];
+
+	for (size_t m = 0; m < v->members; m++) {
+		for (size_t i = 0; i < v->anchors; i++)
+			tw_prior_standardise(v, &v->member[m], &p->row[v->anchor[i].row],
+					     z[i]);
+		for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
+			if (factor_target(p, v, &v->member[m].target[t],
+					  (const double(*)[TW_PRIOR_NUMBERS])z,
+					  &v->roots->of[m][t], err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+static int need_roots(const struct tw_prior *p, const struct tw_prior_view *v,
+		      struct tw_err *err)
+{
+	int rc = 0;
+
+	if (atomic_load(&v->roots->ready))
+		return 0;
+	pthread_mutex_lock(&factoring);
+	if (!atomic_load(&v->roots->ready)) {
+		rc = factor_members(p, v, err);
+		if (rc == 0)
+			atomic_store(&v->roots->ready, true);
+		else
+			tw_prior_roots_clear(v->roots);
+	}
+	pthread_mutex_unlock(&factoring);
+	return rc;
+}
+
+/* ---- variances ---- */
+
+/*
+ * The variance before the table is known: of unknown and of new categories, too. That of
+ * the memory type is of one type, fully buffered DDR2, whose power no other type has. A
+ * new type is no such step.
+ */
+static double variance_before(const struct tw_prior_kernel *k, unsigned categories,
+			      const struct tw_prior_row *r, const double *z)
+{
+	double sum = TW_PRIOR_SHARED + k->radial + k->noise;
+
+	for (size_t n = 0; n < TW_PRIOR_NUMBERS; n++) {
+		const double square = z[n] * z[n] - 1;
+
+		sum += k->linear * z[n] * z[n] + k->square * square * square;
+	}
+	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
+		if ((categories >> c & 1) != 0 &&
+		    (c != TW_PRIOR_MEMORY_TYPE || r->category[c] >= 0))
+			sum += k->category[c];
+	return sum;
+}
+
+/* What the anchors explain is |U'^-1 k(x, anchors)|^2. */
+static double target_variance(const struct tw_prior *p, const struct tw_prior_view *v,
+			      const struct tw_prior_target *t, const double *root,
+			      const struct tw_prior_row *r, const double *z,
+			      const double (*za)[TW_PRIOR_NUMBERS])
+{
+	const size_t n = v->anchors;
+	const double before = variance_before(&t->kernel, v->categories, r, z);
+	double a[TW_PRIOR_ANCHORS_MAX], known = 0;
+
+	for (size_t i = 0; i < n; i++)
+		a[i] = TW_PRIOR_SHARED + tw_prior_covariance(&t->kernel, v->categories, r,
+							     z, &p->row[v->anchor[i].row],
+							     za[i]);
+	tw_cholesky_half(root, n, a, a);
+	for (size_t i = 0; i < n; i++)
+		known += a[i] * a[i];
+	return fmax(before - known, t->kernel.noise);
+}
+
+/* By the derivatives of log W = log(I + (F - I) s) by log F, log I and s. */
+static void add_log_w(const struct tw_prior_member *m, const double *log_w,
+		      const double *of_target, double share, double *variance)
+{
+	const double idle = exp(log_w[0]), full = exp(log_w[TW_PRIOR_LOADS - 1]);
+
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		const double w = exp(log_w[l]), s = (w - idle) / (full - idle);
+		const double by_full = full * s / w, by_idle = idle * (1 - s) / w;
+		double sum = by_full * by_full * of_target[0] +
+			     by_idle * by_idle * of_target[1];
+
+		for (size_t k = 0; k < TW_PRIOR_SHAPES && l > 0 && l < TW_PRIOR_LOADS - 1;
+		     k++) {
+			const double by_shape = (full - idle) * m->shape[k][l - 1] / w;
+
+			sum += by_shape * by_shape * of_target[2 + k];
+		}
+		variance[l] += share * sum;
+	}
+}
+
+/* The variance of log W at each load, with the noise of a single machine. */
+static int find_variance(const struct tw_prior *p, const struct tw_prior_view *v,
+			 const struct tw_prior_row *r, const double *log_w,
+			 double *variance, struct tw_err *err)
+{
+	double za[TW_PRIOR_ANCHORS_MAX][TW_PRIOR_NUMBERS], z[TW_PRIOR_NUMBERS];
+	double of_target[TW_PRIOR_TARGETS];
+
+	if (need_roots(p, v, err) < 0)
+		return -1;
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+		variance[l] = 0;
+	for (size_t i = 0; i < v->members; i++) {
+		const struct tw_prior_member *m = &v->member[i];
+
+		tw_prior_standardise(v, m, r, z);
+		for (size_t k = 0; k < v->anchors; k++)
+			tw_prior_standardise(v, m, &p->row[v->anchor[k].row], za[k]);
+		for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
+			of_target[t] = target_variance(
+				p, v, &m->target[t], v->roots->of[i][t], r, z,
+				(const double(*)[TW_PRIOR_NUMBERS])za);
+		add_log_w(m, log_w, of_target, 1 / (double)v->members, variance);
+	}
+	return 0;
+}
+
+/* ---- answers ---- */
 
 static bool has_generation(const struct tw_prior *p, const struct tw_prior_view *v,
 			   const struct tw_prior_row *r)
@@ -27,7 +255,7 @@ int tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
 	tw_prior_locate(p, m, &r);
 	tw_prior_part(v, &r);
 	tw_prior_view_log_w(p, v, &r, log_w);
-	if (tw_prior_variance(p, v, &r, TW_PRIOR_ALL_ANCHORS, variance, err) < 0)
+	if (find_variance(p, v, &r, log_w, variance, err) < 0)
 		return -1;
 	out->view = v;
 	out->later = !has_generation(p, v, &r);

@@ -2,7 +2,17 @@
 #ifndef TW_MODEL_DB_PRIOR_ANSWER_H
 #define TW_MODEL_DB_PRIOR_ANSWER_H
 
-/* The prior's answer for a machine: a curve with intervals and expected errors. */
+/*
+ * The prior's answer for a machine: a curve with intervals and expected errors.
+ *
+ * They follow from the variance of log W: of the processes (C. E. Rasmussen, C. K. I.
+ * Williams, Gaussian Processes for Machine Learning, 2006, equation 2.26), conditioned on
+ * one machine of each processor of the table, the anchors (a "subset of data": the same,
+ * section 8.3.3). An anchor's noise is divided by the number of machines with its
+ * processor. The variance grows with the distance from the table: a category that the
+ * table lacks has its whole variance, and numbers that no machine of the table has are
+ * far from all.
+ */
 
 #include "model-db/prior/prior.h"
 
@@ -18,9 +28,14 @@ struct tw_prior_curve {
 	bool later; /* the table lacks its generation */
 };
 
+/* Find the anchors of all views, in place of older ones. */
+int tw_prior_find_anchors(struct tw_prior *p, struct tw_err *err);
+
 /*
- * The power of a machine by a view (of view->unit). Curves do not fall and
- * are above 0. Errors: those of tw_prior_variance().
+ * The power of a machine by a view (of view->unit). Curves do not fall and are above 0.
+ * Needs tw_prior_find_anchors(). The first call factors the covariances of the view,
+ * which takes 10 ms and 1 MiB, so a view that is never asked costs neither. Thread-safe.
+ * TW_INVALID: a covariance is singular.
  */
 int tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
 		    const struct tw_prior_machine *m, struct tw_prior_curve *out,

@@ -7,8 +7,7 @@
 #include "lib/core/num.h"
 #include "lib/json/fields.h"
 #include "lib/json/writer.h"
-#include "model-db/prior/prior.h"
-#include "model-db/prior/prior_variance.h"
+#include "model-db/prior/prior_answer.h"
 
 #include <math.h>
 #include <stdlib.h>

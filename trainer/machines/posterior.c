@@ -2,8 +2,8 @@
 #include "trainer/machines/posterior.h"
 
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "lib/core/pool.h"
-#include "trainer/machines/prior_error.h"
 #include "trainer/machines/process.h"
 
 #include <math.h>
@@ -12,6 +12,7 @@
 
 #define LAST (TW_PRIOR_LOADS - 1)
 #define ROWS_MIN 20
+#define COVERAGE 0.9
 /* Typical standard deviation of log(W / B). */
 #define SPREAD 0.1
 /* Half-width of the 90 % interval of a normal variable, in standard deviations. */
@@ -156,10 +157,107 @@ struct job {
 	const struct tw_prior_row **row;
 	const size_t *group, *from;
 	const double (*read)[TW_PRIOR_READINGS_MAX];
-	struct tw_prior_held_out held_out;
+	double (*log_ratio)[TW_PRIOR_LOADS]; /* of left-out processors */
 	struct tw_err err[TW_PRIOR_LOADS];
 	bool failed[TW_PRIOR_LOADS];
 };
+
+/* ---- errors: of predictions for processors that were left out ---- */
+
+/* A value and its weight: compared by the value, which is first. */
+struct weighed {
+	double value, weight;
+};
+
+/* The least value below which `share` of the weight lies. */
+static double quantile(struct weighed *x, size_t n, double share)
+{
+	double total = 0, sum = 0;
+
+	qsort(x, n, sizeof(*x), tw_compare_doubles);
+	for (size_t i = 0; i < n; i++)
+		total += x[i].weight;
+	for (size_t i = 0; i < n; i++) {
+		sum += x[i].weight;
+		if (sum >= share * total)
+			return x[i].value;
+	}
+	return x[n - 1].value;
+}
+
+/*
+ * share[rows]: of each row in its group, so that a processor has the same weight however
+ * many machines have it. Returns the number of groups.
+ */
+static double find_shares(const size_t *group, size_t rows, double *share)
+{
+	double groups = 0;
+
+	for (size_t i = 0; i < rows; i++) {
+		size_t same = 0;
+
+		for (size_t k = 0; k < rows; k++)
+			same += group[k] == group[i];
+		share[i] = 1 / (double)same;
+		groups += share[i];
+	}
+	return groups;
+}
+
+/*
+ * The factor c minimises the mean of |c P / W - 1|: it is the median of W / P, weighted
+ * by P / W. Between machines and processors: a processor counts with the root of its
+ * machines. The width is the conformal quantile of |log(W / (c P))| at 90 % (J. Lei et
+ * al., Distribution-Free Predictive Inference for Regression, JASA 2018, section 2),
+ * rounded up to the next processor.
+ */
+static void find_misses(const double (*log_ratio)[TW_PRIOR_LOADS], size_t rows,
+			const double *share, double groups, struct weighed *x,
+			struct tw_prior_view *v)
+{
+	const double coverage = fmin(COVERAGE * (groups + 1) / groups, 1);
+
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		double sum = 0, log_factor;
+
+		for (size_t i = 0; i < rows; i++)
+			x[i] = (struct weighed){ log_ratio[i][l],
+						 sqrt(share[i]) * exp(-log_ratio[i][l]) };
+		log_factor = quantile(x, rows, 0.5);
+		v->factor[l] = exp(log_factor);
+		for (size_t i = 0; i < rows; i++) {
+			const double miss = log_ratio[i][l] - log_factor;
+
+			x[i] = (struct weighed){ fabs(miss), share[i] };
+			sum += share[i] * fabs(exp(-miss) - 1);
+		}
+		v->known.width[l] = quantile(x, rows, coverage);
+		v->known.error[l] = sum / groups;
+	}
+}
+
+/* Set the factors of the view, and its misses of known generations. */
+static int find_errors(const struct job *j, struct tw_err *err)
+{
+	const size_t rows = j->q->rows;
+	struct weighed *x = calloc(rows + 1, sizeof(*x));
+	double *share = calloc(rows + 1, sizeof(*share));
+	int rc = -1;
+
+	if (x == NULL || share == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu machines", rows);
+		goto out;
+	}
+	find_misses((const double(*)[TW_PRIOR_LOADS])j->log_ratio, rows, share,
+		    find_shares(j->group, rows, share), x, &j->q->view);
+	rc = 0;
+out:
+	free(x);
+	free(share);
+	return rc;
+}
+
+/* ---- the fit ---- */
 
 static int fit_load(struct job *j, size_t l, double *y, double *out, struct tw_err *err)
 {
@@ -196,7 +294,7 @@ static int fit_load(struct job *j, size_t l, double *y, double *out, struct tw_e
 	if (tw_process_leave_out(&d, &t->kernel, out, err) < 0)
 		return -1;
 	for (size_t i = 0; i < q->rows; i++)
-		j->held_out.log_ratio[i][l] = y[i] - out[i];
+		j->log_ratio[i][l] = y[i] - out[i];
 	return 0;
 }
 
@@ -225,25 +323,22 @@ static int run_loads(struct job *j, unsigned threads, struct tw_err *err)
 	int rc = -1;
 
 	j->row = calloc(q->rows + 1, sizeof(const void *));
-	if (j->row == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu machines", q->rows);
-	if (tw_prior_held_out_new(q->rows, &j->held_out, err) < 0)
+	j->log_ratio = calloc(q->rows + 1, sizeof(*j->log_ratio));
+	if (j->row == NULL || j->log_ratio == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu machines", q->rows);
 		goto out;
-	for (size_t i = 0; i < q->rows; i++) {
-		j->row[i] = &q->row[i];
-		j->held_out.group[i] = j->group[i];
-		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-			j->held_out.variance[i][l] = 1;
 	}
+	for (size_t i = 0; i < q->rows; i++)
+		j->row[i] = &q->row[i];
 	tw_pool_run(TW_PRIOR_LOADS, threads, run_load, j);
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
 		if (j->failed[l]) {
 			*err = j->err[l];
 			goto out;
 		}
-	rc = j->learned == NULL ? tw_prior_errors(&j->held_out, &q->view, err) : 0;
+	rc = j->learned == NULL ? find_errors(j, err) : 0;
 out:
-	tw_prior_held_out_release(&j->held_out);
+	free(j->log_ratio);
 	free(j->row);
 	return rc;
 }
