@@ -6,7 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/field/feature.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "model-db/curve.h"
 #include "trainer/fit/rest.h"
 
@@ -14,7 +14,6 @@
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* GSL needs at least as many rows as parameters. */
 #define ROWS_MIN 2
@@ -235,9 +234,8 @@ static int write_text(const struct problem *p, const struct solution *s,
 	s->shape->weights(s->param, s->height * p->y_scale, s->base * p->y_scale, weight);
 	tw_buf_addf(text, "{\"curve\":\"%s\",\"All_Weights\":{", kind->name);
 	tw_buf_adds(text, "\"Categorical_Variables\":{},\"Numerical_Variables\":{");
-	tw_buf_add_json_text(text, feature, strlen(feature));
-	tw_buf_adds(text, ":{\"scale\":");
-	tw_buf_add_double(text, p->scale);
+	tw_json_add_object(text, feature);
+	tw_json_add_number(text, "scale", p->scale);
 	tw_buf_adds(text, "}},\"CurveFit_Weights\":[");
 	for (size_t i = 0; i < kind->weights; i++) {
 		if (!isfinite(weight[i]))

@@ -23,7 +23,7 @@ static int fit_knn(const struct tw_samples *s, uint64_t seed, struct tw_buf *tex
 	if (tw_samples_check(s, tw_trainer_knn.min_rows, err) < 0 ||
 	    tw_scaled_rows_init(&d, s, ROWS_MAX, err) < 0)
 		goto out;
-	tw_buf_addf(text, "{\"knn\":{\"neighbors\":%zu,",
+	tw_buf_addf(text, "{\"knn\":{\"neighbors\":%zu",
 		    d.rows < NEIGHBOURS ? d.rows : NEIGHBOURS);
 	tw_scaled_rows_text(&d, d.y, text);
 	tw_buf_adds(text, "}}");

@@ -3,15 +3,13 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "trainer/fit/design.h"
 #include "trainer/fit/rest.h"
 #include "trainer/fit/trainer.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * Linear fits of a component. The file format (docs/model-format.md) is that of the
@@ -30,14 +28,12 @@ typedef int solve_fn(const struct tw_design *d, double *weight, struct tw_err *e
 static void add_feature(struct tw_buf *text, const char *name, double scale,
 			double weight)
 {
-	tw_buf_add_json_text(text, name, strlen(name));
-	tw_buf_adds(text, ":{\"scale\":");
-	tw_buf_add_double(text, scale);
-	tw_buf_adds(text, ",\"mean\":0,\"variance\":");
-	tw_buf_add_double(text, scale * scale);
-	tw_buf_adds(text, ",\"weight\":");
-	tw_buf_add_double(text, weight);
-	tw_buf_adds(text, "}");
+	tw_json_add_object(text, name);
+	tw_json_add_number(text, "scale", scale);
+	tw_json_add_int(text, "mean", 0);
+	tw_json_add_number(text, "variance", scale * scale);
+	tw_json_add_number(text, "weight", weight);
+	tw_json_end_object(text);
 }
 
 /*
@@ -57,14 +53,11 @@ static int write_text(const struct tw_samples *s, const struct tw_design *d,
 				       "the weight of '%s' is not finite",
 				       s->features[c]);
 
-	tw_buf_adds(text, "{\"All_Weights\":{\"Bias_Weight\":");
-	tw_buf_add_double(text, bias);
+	tw_buf_adds(text, "{\"All_Weights\":{");
+	tw_json_add_number(text, "Bias_Weight", bias);
 	tw_buf_adds(text, ",\"Categorical_Variables\":{},\"Numerical_Variables\":{");
-	for (size_t c = 0; c < s->cols; c++) {
-		if (c > 0)
-			tw_buf_adds(text, ",");
+	for (size_t c = 0; c < s->cols; c++)
 		add_feature(text, s->features[c], d->scale[c], weight[c]);
-	}
 	tw_buf_adds(text, "}}}");
 	if (tw_buf_failed(text))
 		return tw_fail(err, TW_NOMEM, "weights of %zu features", s->cols);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
+#include "lib/json/writer.h"
 #include "trainer/fit/design.h"
 #include "trainer/fit/trainer.h"
 
@@ -77,31 +77,20 @@ static int polynomial_init(struct polynomial *p, const struct tw_samples *s,
 	return 0;
 }
 
-static int add_list(struct tw_buf *text, const char *key, const double *v, size_t count,
-		    struct tw_err *err)
-{
-	tw_buf_addf(text, ",\"%s\":[", key);
-	for (size_t i = 0; i < count; i++) {
-		if (!isfinite(v[i]))
-			return tw_fail(err, TW_INVALID, "%s %zu is not finite", key, i);
-		tw_buf_adds(text, i > 0 ? "," : "");
-		tw_buf_add_double(text, v[i]);
-	}
-	tw_buf_adds(text, "]");
-	return 0;
-}
-
 static int write_text(const struct polynomial *p, double bias, struct tw_buf *text,
 		      struct tw_err *err)
 {
 	if (!isfinite(bias))
 		return tw_fail(err, TW_INVALID, "the constant is not finite");
-	tw_buf_adds(text, "{\"polynomial\":{\"bias\":");
-	tw_buf_add_double(text, bias);
-	if (add_list(text, "scale", p->scale, p->cols, err) < 0 ||
-	    add_list(text, "linear", p->weight, p->cols, err) < 0 ||
-	    add_list(text, "quadratic", p->weight + p->cols, p->terms - p->cols, err) < 0)
-		return -1;
+	for (size_t t = 0; t < p->terms; t++)
+		if (!isfinite(p->weight[t]))
+			return tw_fail(err, TW_INVALID,
+				       "the weight of term %zu is not finite", t);
+	tw_buf_adds(text, "{\"polynomial\":{");
+	tw_json_add_number(text, "bias", bias);
+	tw_json_add_numbers(text, "scale", p->scale, p->cols);
+	tw_json_add_numbers(text, "linear", p->weight, p->cols);
+	tw_json_add_numbers(text, "quadratic", p->weight + p->cols, p->terms - p->cols);
 	tw_buf_adds(text, "}}");
 	if (tw_buf_failed(text))
 		return tw_fail(err, TW_NOMEM, "polynomial of %zu terms", p->terms);

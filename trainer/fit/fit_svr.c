@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
+#include "lib/json/writer.h"
 #include "trainer/fit/scaled_rows.h"
 #include "trainer/fit/trainer.h"
 
@@ -133,11 +133,9 @@ static int write_text(const struct svr *s, double bias, struct tw_buf *text,
 	for (size_t r = 0; r < s->d.rows; r++)
 		if (isinf(s->value[r]))
 			return tw_fail(err, TW_INVALID, "a weight is not finite");
-	tw_buf_adds(text, "{\"svr\":{\"bias\":");
-	tw_buf_add_double(text, bias);
-	tw_buf_adds(text, ",\"gamma\":");
-	tw_buf_add_double(text, s->gamma);
-	tw_buf_adds(text, ",");
+	tw_buf_adds(text, "{\"svr\":{");
+	tw_json_add_number(text, "bias", bias);
+	tw_json_add_number(text, "gamma", s->gamma);
 	tw_scaled_rows_text(&s->d, s->value, text);
 	tw_buf_adds(text, "}}");
 	if (tw_buf_failed(text))

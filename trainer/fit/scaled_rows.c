@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/fit/scaled_rows.h"
 
-#include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
+#include "lib/json/writer.h"
 #include "trainer/fit/trainer.h"
 
 #include <math.h>
@@ -42,39 +41,18 @@ void tw_scaled_rows_release(struct tw_scaled_rows *d)
 	*d = (struct tw_scaled_rows){ 0 };
 }
 
-static void add_list(struct tw_buf *text, const double *v, size_t count)
-{
-	tw_buf_adds(text, "[");
-	for (size_t i = 0; i < count; i++) {
-		tw_buf_adds(text, i > 0 ? "," : "");
-		tw_buf_add_double(text, v[i]);
-	}
-	tw_buf_adds(text, "]");
-}
-
 void tw_scaled_rows_text(const struct tw_scaled_rows *d, const double *value,
 			 struct tw_buf *text)
 {
-	const char *separator = "";
-
-	tw_buf_adds(text, "\"scale\":");
-	add_list(text, d->scale, d->cols);
-	tw_buf_adds(text, ",\"points\":[");
-	for (size_t r = 0; r < d->rows; r++) {
-		if (isnan(value[r]))
-			continue;
-		tw_buf_adds(text, separator);
-		add_list(text, d->z + r * d->cols, d->cols);
-		separator = ",";
-	}
-	tw_buf_adds(text, "],\"values\":[");
-	separator = "";
-	for (size_t r = 0; r < d->rows; r++) {
-		if (isnan(value[r]))
-			continue;
-		tw_buf_adds(text, separator);
-		tw_buf_add_double(text, value[r]);
-		separator = ",";
-	}
-	tw_buf_adds(text, "]");
+	tw_json_add_numbers(text, "scale", d->scale, d->cols);
+	tw_json_add_array(text, "points");
+	for (size_t r = 0; r < d->rows; r++)
+		if (!isnan(value[r]))
+			tw_json_add_numbers(text, NULL, d->z + r * d->cols, d->cols);
+	tw_json_end_array(text);
+	tw_json_add_array(text, "values");
+	for (size_t r = 0; r < d->rows; r++)
+		if (!isnan(value[r]))
+			tw_json_add_number(text, NULL, value[r]);
+	tw_json_end_array(text);
 }

@@ -31,8 +31,8 @@ int tw_scaled_rows_init(struct tw_scaled_rows *out, const struct tw_samples *s,
 void tw_scaled_rows_release(struct tw_scaled_rows *d);
 
 /*
- * Append "scale":[..],"points":[..],"values":[..]. value has a number for each row; rows
- * with NaN are left out.
+ * Append the members "scale", "points" and "values". value has a number for each row;
+ * rows with NaN are left out.
  */
 void tw_scaled_rows_text(const struct tw_scaled_rows *d, const double *value,
 			 struct tw_buf *text);

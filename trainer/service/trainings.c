@@ -288,7 +288,7 @@ static int wait_and_train(struct tw_training *g, struct tw_job_end *e, struct tw
 {
 	struct tw_err why = { 0 };
 
-	if (!tw_turns_begin(g->all->turns, &g->turn))
+	if (!tw_turns_go_on(g->all->turns, &g->turn))
 		return tw_fail(err, TW_IO, "the training was cancelled");
 	if (tw_jobs_begin(g->all->jobs, g->job, &why) < 0)
 		tw_log_warn("cannot record that a job begins, going on: %s", why.text);
@@ -311,9 +311,8 @@ static void leave(struct tw_training *g)
 	free(g);
 }
 
-/* The jobs keep the zip if zip is NULL. */
-static int run(struct tw_training *g, char **zip, size_t *len, enum tw_job_state *state,
-	       struct tw_err *err)
+int tw_training_run(struct tw_training *g, char **zip, size_t *len,
+		    enum tw_job_state *state, struct tw_err *err)
 {
 	struct tw_job_end e = { .state = TW_JOB_DONE };
 	struct tw_err why = { 0 };
@@ -335,12 +334,6 @@ static int run(struct tw_training *g, char **zip, size_t *len, enum tw_job_state
 	return rc;
 }
 
-int tw_training_run(struct tw_training *g, char **zip, size_t *len,
-		    enum tw_job_state *state, struct tw_err *err)
-{
-	return run(g, zip, len, state, err);
-}
-
 int tw_training_make(struct tw_training *g, const struct tw_training_inputs *in,
 		     struct tw_train_result *out, struct tw_err *err)
 {
@@ -348,7 +341,7 @@ int tw_training_make(struct tw_training *g, const struct tw_training_inputs *in,
 
 	g->inputs = in;
 	g->kept = out;
-	return run(g, NULL, NULL, &state, err);
+	return tw_training_run(g, NULL, NULL, &state, err);
 }
 
 static void *run_alone(void *arg)
@@ -359,7 +352,7 @@ static void *run_alone(void *arg)
 	char id[TW_JOB_ID];
 
 	strcpy(id, tw_job_id(g->job));
-	if (run(g, NULL, NULL, &state, &err) < 0)
+	if (tw_training_run(g, NULL, NULL, &state, &err) < 0)
 		tw_log_warn("job %s: %s: %s", id, tw_job_state_name(state), err.text);
 	return NULL;
 }

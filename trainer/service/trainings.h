@@ -69,8 +69,8 @@ const char *tw_training_id(const struct tw_training *g);
 const char *tw_training_pipeline(const struct tw_training *g); /* name */
 
 /*
- * Train on this thread. *zip is yours: free(). *state tells how the job ended; it is
- * TW_JOB_LOST if the program stops.
+ * Train on this thread. *zip is yours: free(); the jobs keep the zip if zip is NULL.
+ * *state tells how the job ended; it is TW_JOB_LOST if the program stops.
  */
 int tw_training_run(struct tw_training *g, char **zip, size_t *len,
 		    enum tw_job_state *state, struct tw_err *err);

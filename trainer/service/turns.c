@@ -160,11 +160,6 @@ bool tw_turns_go_on(struct tw_turns *t, struct tw_turn *turn)
 	return on;
 }
 
-bool tw_turns_begin(struct tw_turns *t, struct tw_turn *turn)
-{
-	return tw_turns_go_on(t, turn);
-}
-
 void tw_turns_cancel(struct tw_turns *t, struct tw_turn *turn)
 {
 	pthread_mutex_lock(&t->lock);

@@ -45,12 +45,10 @@ void tw_turns_free(struct tw_turns *t); /* NULL is fine; no turn may be left */
 /* Join the queue. False: parallel + queue trainings are there, or tw_turns_stop(). */
 bool tw_turns_add(struct tw_turns *t, struct tw_turn *turn);
 
-/* Wait for the first turn. False: the training is cancelled; remove it. */
-bool tw_turns_begin(struct tw_turns *t, struct tw_turn *turn);
-
 /*
- * Called by each thread of a training between two tasks. It waits while the training
- * pauses. False: the training is cancelled; end it soon.
+ * Wait for the first turn; then called by each thread of a training between two tasks. It
+ * waits while the training pauses. False: the training is cancelled; end it soon and
+ * remove it.
  */
 bool tw_turns_go_on(struct tw_turns *t, struct tw_turn *turn);
 

@@ -31,7 +31,7 @@ static void *train(void *arg)
 {
 	struct training *t = arg;
 
-	if (tw_turns_begin(t->turns, &t->turn)) {
+	if (tw_turns_go_on(t->turns, &t->turn)) {
 		atomic_store(&t->begun, 1);
 		while (!atomic_load(&t->until) && tw_turns_go_on(t->turns, &t->turn))
 			atomic_fetch_add(&t->tasks, 1);
@@ -169,7 +169,7 @@ static void pauses_do_not_count_as_run_time(void **state)
 	(void)state;
 	assert_int_equal(tw_turns_ran_ns(t, &turn), 0);
 	assert_true(tw_turns_add(t, &turn));
-	assert_true(tw_turns_begin(t, &turn));
+	assert_true(tw_turns_go_on(t, &turn));
 	while ((ran = tw_turns_ran_ns(t, &turn)) == 0)
 		;
 	assert_true(tw_turns_ran_ns(t, &turn) >= ran);
