@@ -6,10 +6,10 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/field/csv.h"
-#include "trainer/response/prom.h"
+#include "trainer/extract/extract.h"
 #include "trainer/extract/quality.h"
-#include "trainer/extract/sample_sums.h"
 #include "trainer/names.h"
+#include "trainer/response/prom.h"
 
 #include <stdio.h>
 

@@ -37,15 +37,15 @@ static const struct tw_schema_metric *find_kind(const struct tw_schema *s,
 	return NULL;
 }
 
-static int add_wanted(const struct tw_prom *p, const char *metric,
-		      const struct tw_extract_args *a, const char *const *labels,
-		      struct tw_counter_set *out, struct tw_err *err)
+static int add_wanted(const struct tw_extract_input *in, const char *metric,
+		      const char *const *labels, struct tw_counter_set *out,
+		      struct tw_err *err)
 {
 	size_t count;
-	const struct tw_series *s = tw_prom_series(p, metric, &count);
+	const struct tw_series *s = tw_prom_series(in->prom, metric, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (tw_series_is_wanted(&s[i], a) &&
+		if (tw_series_is_wanted(&s[i], in->args) &&
 		    tw_counter_set_add(out, labels, 0, &s[i], err) < 0)
 			return -1;
 	tw_counter_set_sort(out);
@@ -75,8 +75,8 @@ static void fill_ticks(struct tw_clock *c, const struct tw_merged_series *m,
 	c->count = m->count;
 }
 
-static int read_ticks(const struct tw_prom *p, const struct tw_schema_metric *tick,
-		      const struct tw_extract_args *a, struct tw_clock *c,
+static int read_ticks(const struct tw_extract_input *in,
+		      const struct tw_schema_metric *tick, struct tw_clock *c,
 		      struct tw_err *err)
 {
 	static const char *const no_labels[] = { NULL };
@@ -84,7 +84,7 @@ static int read_ticks(const struct tw_prom *p, const struct tw_schema_metric *ti
 	struct tw_merged_series m = { 0 };
 	int rc = -1;
 
-	if (add_wanted(p, tick->name, a, no_labels, &set, err) < 0)
+	if (add_wanted(in, tick->name, no_labels, &set, err) < 0)
 		goto out;
 	if (set.count > 0) {
 		if (tw_merged_series_join(&m, set.at, set.count, err) < 0 ||
@@ -165,15 +165,14 @@ out:
 	return rc;
 }
 
-static int read_modes(const struct tw_prom *p, const char *metric,
-		      const struct tw_extract_args *a, struct modes *m,
-		      struct tw_err *err)
+static int read_modes(const struct tw_extract_input *in, const char *metric,
+		      struct modes *m, struct tw_err *err)
 {
 	static const char *const labels[] = { "cpu", NULL };
 	struct tw_counter_set set = { 0 };
 	int rc = -1;
 
-	if (add_wanted(p, metric, a, labels, &set, err) < 0 ||
+	if (add_wanted(in, metric, labels, &set, err) < 0 ||
 	    tw_ticks_add_set(&m->ticks, &set, err) < 0 ||
 	    tw_ticks_settle(&m->ticks, err) < 0)
 		goto out;
@@ -252,18 +251,17 @@ static bool has_metric(const struct tw_schema *s, const char *name)
 }
 
 /* Take the CPUs, and the clock if it is the schema's own, from the modes of a metric. */
-static int use_modes(const struct tw_prom *p, const struct tw_schema *schema,
-		     const char *metric, const struct tw_extract_args *a,
+static int use_modes(const struct tw_extract_input *in, const char *metric,
 		     struct tw_clock *c, struct tw_err *err)
 {
 	struct modes m = { 0 };
 	bool by_cpu;
 	int rc = -1;
 
-	if (read_modes(p, metric, a, &m, err) < 0)
+	if (read_modes(in, metric, &m, err) < 0)
 		goto out;
 	c->cpus = count_cpus(&m, &by_cpu);
-	if (by_cpu && c->count == 0 && has_metric(schema, metric) &&
+	if (by_cpu && c->count == 0 && has_metric(in->schema, metric) &&
 	    fill_by_modes(c, &m, err) < 0)
 		goto out;
 	rc = 0;
@@ -272,18 +270,17 @@ out:
 	return rc;
 }
 
-int tw_clock_find(const struct tw_prom *p, const struct tw_schema *schema,
-		  const struct tw_extract_args *a, struct tw_clock *out,
+int tw_clock_find(const struct tw_extract_input *in, struct tw_clock *out,
 		  struct tw_err *err)
 {
-	const struct tw_schema_metric *tick = find_kind(schema, TW_METRIC_TICK);
+	const struct tw_schema_metric *tick = find_kind(in->schema, TW_METRIC_TICK);
 	struct tw_clock c = { 0 };
 
-	if (a->compat != TW_COMPAT_NONE) {
+	if (in->args->compat != TW_COMPAT_NONE) {
 		*out = c;
 		return 0;
 	}
-	if (tick != NULL && read_ticks(p, tick, a, &c, err) < 0)
+	if (tick != NULL && read_ticks(in, tick, &c, err) < 0)
 		goto fail;
 	for (size_t i = 0; c.cpus == 0 && i < tw_schema_count(); i++) {
 		const struct tw_schema *s = tw_schema_at(i);
@@ -291,7 +288,7 @@ int tw_clock_find(const struct tw_prom *p, const struct tw_schema *schema,
 		for (size_t k = 0; c.cpus == 0 && k < s->metric_count; k++)
 			if (s->metrics[k].kind == TW_METRIC_FEATURE &&
 			    strcmp(s->metrics[k].feature, MODES_FEATURE) == 0 &&
-			    use_modes(p, schema, s->metrics[k].name, a, &c, err) < 0)
+			    use_modes(in, s->metrics[k].name, &c, err) < 0)
 				goto fail;
 	}
 	*out = c;

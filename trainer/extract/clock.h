@@ -16,9 +16,7 @@
 #include <stdint.h>
 
 struct tw_err;
-struct tw_extract_args;
-struct tw_prom;
-struct tw_schema;
+struct tw_extract_input;
 
 /* All zero bytes is a clock that shows the times of the samples. */
 struct tw_clock {
@@ -28,9 +26,8 @@ struct tw_clock {
 	double cpus; /* number of CPUs by their modes' time; 0: not known */
 };
 
-/* The clock of the schema's exporter, if the response has it. */
-int tw_clock_find(const struct tw_prom *p, const struct tw_schema *schema,
-		  const struct tw_extract_args *a, struct tw_clock *out,
+/* The clock of the input's exporter, if the response has it. */
+int tw_clock_find(const struct tw_extract_input *in, struct tw_clock *out,
 		  struct tw_err *err);
 
 /* The exporter's time at a time of samples, ms. *place is where the last call found it,

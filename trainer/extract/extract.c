@@ -2,24 +2,24 @@
 #include "trainer/extract/extract.h"
 
 #include "lib/core/err.h"
+#include "lib/field/dataset.h"
 #include "trainer/extract/clock.h"
 #include "trainer/extract/copies.h"
+#include "trainer/extract/counter_series.h"
 #include "trainer/extract/lag.h"
-#include "trainer/response/machines.h"
+#include "trainer/extract/metric_series.h"
 #include "trainer/extract/node_rows.h"
 #include "trainer/extract/package_shares.h"
 #include "trainer/extract/power_series.h"
 #include "trainer/extract/quality.h"
 #include "trainer/extract/rates.h"
+#include "trainer/response/machines.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Limit of features of a group. */
-#define FEATURES_MAX 64
 
 /* Time of a row that no workload has filled. */
 #define NO_TIME INT64_MIN
@@ -57,8 +57,7 @@ static int fail_empty(const struct tw_power_series *power,
 struct job {
 	const struct tw_extract_args *args;
 	bool by_id; /* one row for each container */
-	enum tw_component component[TW_COMPONENT_COUNT];
-	size_t components;
+	struct tw_extract_input in;
 	struct tw_clock clock;
 	struct tw_packages packages;
 	struct tw_power_series power;
@@ -69,12 +68,10 @@ struct job {
 	struct tw_increment_counts counts;
 	struct tw_late_counts late;
 	double corrected_s; /* by which power was shifted */
-	struct tw_metric_series feature[FEATURES_MAX];
-	size_t features;
 	/* For each time of power: its row, or at container level the next workload's. */
 	size_t *row;
 	struct tw_dataset out;
-	double *column[FEATURES_MAX]; /* feature columns of out */
+	double *column[TW_EXTRACT_FEATURES_MAX]; /* feature columns of out */
 };
 
 /*
@@ -93,8 +90,7 @@ static int count_rows(struct job *j, size_t *rows, struct tw_err *err)
 		return 0;
 	}
 	for (size_t i = 0; i < j->workloads.count;) {
-		if (tw_rates_next(&j->rates, &j->workloads, j->feature, &i, NULL, NULL,
-				  err) < 0)
+		if (tw_rates_next(&j->rates, &i, NULL, NULL, err) < 0)
 			return -1;
 		for (size_t n = 0; n < j->rates.count; n++)
 			j->row[j->rates.at[n]]++;
@@ -134,7 +130,7 @@ static void drop_rows(struct job *j)
 	for (size_t row = 0; row < j->out.rows; row++) {
 		if (j->out.time_ms[row] == NO_TIME)
 			continue;
-		for (size_t f = 0; f < j->features; f++)
+		for (size_t f = 0; f < j->in.features; f++)
 			j->column[f][n] = j->column[f][row];
 		j->out.time_ms[n++] = j->out.time_ms[row];
 	}
@@ -147,8 +143,8 @@ static void drop_rows(struct job *j)
  */
 static bool has_node_rows(const struct job *j)
 {
-	for (size_t f = 0; f < j->features; f++)
-		if (j->feature[f].thirdparty)
+	for (size_t f = 0; f < j->in.features; f++)
+		if (j->in.feature[f].thirdparty)
 			return false;
 	return !j->by_id && j->args->compat == TW_COMPAT_NONE;
 }
@@ -160,7 +156,7 @@ static void copy_node_rows(struct job *j)
 	for (size_t k = 0; k < j->node.rows; k++) {
 		if (!j->node.filled[k])
 			continue;
-		for (size_t f = 0; f < j->features; f++)
+		for (size_t f = 0; f < j->in.features; f++)
 			j->column[f][n] = j->node.feature[f][k];
 		j->out.time_ms[n++] = j->power.time_ms[k];
 	}
@@ -178,8 +174,7 @@ static int fill_rows(struct job *j, struct tw_err *err)
 	for (size_t i = 0; i < j->workloads.count;) {
 		const char *id = j->workloads.at[i].key;
 
-		if (tw_rates_next(&j->rates, &j->workloads, j->feature, &i, j->column,
-				  j->row, err) < 0 ||
+		if (tw_rates_next(&j->rates, &i, j->column, j->row, err) < 0 ||
 		    end_workload(j, id, err) < 0)
 			return -1;
 	}
@@ -220,8 +215,8 @@ static int add_power_columns(struct job *j, struct tw_err *err)
 
 static bool has_package(const struct job *j)
 {
-	for (size_t k = 0; k < j->components; k++)
-		if (j->component[k] == TW_PACKAGE)
+	for (size_t k = 0; k < j->in.components; k++)
+		if (j->in.power[k].metric->component == TW_PACKAGE)
 			return true;
 	return false;
 }
@@ -246,10 +241,10 @@ static int add_shares(struct job *j, struct tw_err *err)
 
 static int add_feature_column(struct job *j, size_t f, struct tw_err *err)
 {
-	if (tw_dataset_add(&j->out, j->feature[f].metric->feature, &j->column[f], err) <
-	    0)
+	if (tw_dataset_add(&j->out, j->in.feature[f].metric->feature, &j->column[f],
+			   err) < 0)
 		return -1;
-	for (size_t row = 0; j->feature[f].thirdparty && row < j->out.rows; row++)
+	for (size_t row = 0; j->in.feature[f].thirdparty && row < j->out.rows; row++)
 		j->column[f][row] = NAN;
 	return 0;
 }
@@ -258,8 +253,7 @@ static int read_node(struct job *j, struct tw_err *err)
 {
 	tw_node_rows_release(&j->node);
 	j->rates.increments.counts = (struct tw_increment_counts){ 0 };
-	if (tw_node_rows_read(&j->node, &j->rates, &j->workloads, j->feature, j->features,
-			      err) < 0)
+	if (tw_node_rows_read(&j->node, &j->rates, j->in.features, err) < 0)
 		return -1;
 	j->counts = j->rates.increments.counts;
 	return 0;
@@ -290,12 +284,12 @@ static int repair_rows(struct job *j, struct tw_err *err)
 	return read_node(j, err);
 }
 
-/* Names of the features, for FEATURES_MAX of them. */
+/* Names of the features, for TW_EXTRACT_FEATURES_MAX of them. */
 static struct tw_measured_rows quality_rows(const struct job *j, const char **name,
 					    const double *node_ms)
 {
-	for (size_t f = 0; f < j->features; f++)
-		name[f] = j->feature[f].metric->feature;
+	for (size_t f = 0; f < j->in.features; f++)
+		name[f] = j->in.feature[f].metric->feature;
 	return (struct tw_measured_rows){
 		.rows = j->power.times,
 		.from_ms = j->power.from_ms,
@@ -305,7 +299,7 @@ static struct tw_measured_rows quality_rows(const struct job *j, const char **na
 		.filled = j->node.filled,
 		.name = name,
 		.feature = j->node.feature,
-		.features = j->features,
+		.features = j->in.features,
 		.cpu_ms = j->node.cpu_ms,
 		.node_ms = node_ms,
 		.watts = j->power.column[0].watts,
@@ -315,7 +309,7 @@ static struct tw_measured_rows quality_rows(const struct job *j, const char **na
 /* Shift power by its lag behind the features of the node. */
 static int correct_lag(struct job *j, struct tw_err *err)
 {
-	const char *name[FEATURES_MAX];
+	const char *name[TW_EXTRACT_FEATURES_MAX];
 	struct tw_quality q = { .cpus = j->clock.cpus };
 	struct tw_measured_rows rows;
 	int rc = -1;
@@ -341,11 +335,11 @@ static int make_dataset(struct job *j, struct tw_err *err)
 {
 	size_t rows;
 
-	if (tw_rates_init(&j->rates, &j->power, &j->workloads, j->feature, &j->clock,
+	if (tw_rates_init(&j->rates, &j->power, &j->workloads, j->in.feature, &j->clock,
 			  j->args, err) < 0)
 		return -1;
-	for (size_t f = 0; f < j->features; f++)
-		j->rates.thirdparty_makes_no_rows |= !j->feature[f].of_node;
+	for (size_t f = 0; f < j->in.features; f++)
+		j->rates.thirdparty_makes_no_rows |= !j->in.feature[f].of_node;
 	if (repair_rows(j, err) < 0 || correct_lag(j, err) < 0)
 		return -1;
 	j->row = calloc(j->power.times + 1, sizeof(*j->row));
@@ -355,11 +349,11 @@ static int make_dataset(struct job *j, struct tw_err *err)
 		return -1;
 	if (tw_dataset_init(&j->out, rows, j->by_id, err) < 0)
 		return -1;
-	for (size_t f = 0; f < j->features; f++)
+	for (size_t f = 0; f < j->in.features; f++)
 		if (add_feature_column(j, f, err) < 0)
 			return -1;
 	if (fill_rows(j, err) < 0 ||
-	    tw_thirdparty_metrics_settle(j->feature, j->features, &j->out, err) < 0)
+	    tw_thirdparty_metrics_settle(j->in.feature, j->in.features, &j->out, err) < 0)
 		return -1;
 	if (j->out.rows == 0)
 		return fail_empty(&j->power, &j->workloads, err);
@@ -379,7 +373,7 @@ static size_t count_restarts(const struct job *j)
 	for (size_t i = 0; i < r->count; i++) {
 		if (i > 0 && r->at[i].column != r->at[i - 1].column)
 			here = 0;
-		if (j->feature[r->at[i].column].metric->kind == TW_METRIC_FEATURE)
+		if (j->in.feature[r->at[i].column].metric->kind == TW_METRIC_FEATURE)
 			here++;
 		most = here > most ? here : most;
 	}
@@ -391,7 +385,8 @@ static int add_missing(const struct job *j, struct tw_strs *missing, struct tw_e
 	for (size_t i = 0, f = 0; i < j->args->group->count; i++) {
 		const char *name = j->args->group->features[i];
 
-		if (f < j->features && strcmp(j->feature[f].metric->feature, name) == 0)
+		if (f < j->in.features &&
+		    strcmp(j->in.feature[f].metric->feature, name) == 0)
 			f++;
 		else if (tw_strs_adds(missing, name, err) < 0)
 			return -1;
@@ -399,9 +394,9 @@ static int add_missing(const struct job *j, struct tw_strs *missing, struct tw_e
 	return 0;
 }
 
-static int measure_quality(struct job *j, const struct tw_prom *p, struct tw_err *err)
+static int measure_quality(struct job *j, struct tw_err *err)
 {
-	const char *name[FEATURES_MAX];
+	const char *name[TW_EXTRACT_FEATURES_MAX];
 	double *node_ms = calloc(j->power.times + 1, sizeof(*node_ms));
 	const struct tw_measured_rows rows = quality_rows(j, name, node_ms);
 	struct tw_quality q = { .cpus = j->clock.cpus,
@@ -411,7 +406,7 @@ static int measure_quality(struct job *j, const struct tw_prom *p, struct tw_err
 				.restarts = count_restarts(j),
 				.energy_meter_j = j->power.grown_j,
 				.lag_corrected_s = j->corrected_s };
-	const char *path = tw_extract_virtual_path(p, j->args->source);
+	const char *path = tw_extract_virtual_path(j->in.prom, j->args->source);
 	int rc = -1;
 
 	if (path != NULL)
@@ -420,8 +415,8 @@ static int measure_quality(struct job *j, const struct tw_prom *p, struct tw_err
 		return tw_fail(err, TW_NOMEM, "quality of %zu rows", j->power.times);
 	for (size_t k = 0; k < j->power.times; k++)
 		node_ms[k] = NAN;
-	if (tw_balance_node_cpu(p, tw_extract_schema(p, j->args), j->args, &j->power,
-				&j->clock, &j->node, node_ms, &q.cpu_node_s, err) < 0 ||
+	if (tw_balance_node_cpu(&j->in, &j->power, &j->clock, &j->node, node_ms,
+				&q.cpu_node_s, err) < 0 ||
 	    tw_quality_measure(&q, &rows, err) < 0 || add_missing(j, &q.missing, err) < 0)
 		goto out;
 	*j->args->quality = q;
@@ -434,19 +429,14 @@ out:
 }
 
 /* No counter of the rows may be there twice. */
-static int check_copies(const struct job *j, const struct tw_prom *p,
-			const struct tw_schema *schema, struct tw_err *err)
+static int check_copies(const struct tw_extract_input *in, struct tw_err *err)
 {
-	for (size_t f = 0; f < j->features; f++)
-		if (tw_copies_check(&j->feature[f], err) < 0)
+	for (size_t f = 0; f < in->features; f++)
+		if (tw_copies_check(&in->feature[f], err) < 0)
 			return -1;
-	for (size_t k = 0; k < j->components; k++) {
-		const struct tw_metric_series m =
-			tw_energy_series(p, schema, j->component[k], j->args->source);
-
-		if (tw_copies_check(&m, err) < 0)
+	for (size_t k = 0; k < in->components; k++)
+		if (tw_copies_check(&in->power[k], err) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -454,27 +444,23 @@ static int check_copies(const struct job *j, const struct tw_prom *p,
 static int find_inputs(struct job *j, const struct tw_prom *p, struct tw_err *err)
 {
 	const struct tw_extract_args *a = j->args;
-	const struct tw_schema *schema = tw_extract_schema(p, a);
 
-	if (tw_extract_check(p, schema, a, err) < 0)
+	if (tw_extract_input_find(p, a, &j->in, err) < 0)
 		return -1;
-	j->features = tw_extract_features(p, schema, a->group, j->feature);
-	j->components = tw_extract_components(p, schema, a->source, j->component);
-	if (a->compat == TW_COMPAT_NONE && check_copies(j, p, schema, err) < 0)
+	if (a->compat == TW_COMPAT_NONE && check_copies(&j->in, err) < 0)
 		return -1;
-	if (tw_clock_find(p, schema, a, &j->clock, err) < 0 ||
-	    tw_packages_find(p, schema, a, j->component, j->components, &j->packages,
-			     err) < 0 ||
-	    tw_power_series_extract(p, schema, a, j->component, j->components,
-				    &j->packages, &j->clock, &j->power, err) < 0)
-		return -1;
-	if (tw_workload_counters_find(j->feature, j->features, a,
+	if (tw_clock_find(&j->in, &j->clock, err) < 0 ||
+	    tw_packages_find(&j->in, &j->packages, err) < 0 ||
+	    tw_power_series_extract(&j->in, &j->packages, &j->clock, &j->power, err) <
+		    0 ||
+	    tw_workload_counters_find(j->in.feature, j->in.features, a,
 				      a->vm_metrics ? &j->guest : NULL, &j->workloads,
 				      err) < 0)
 		return -1;
 	if (!j->by_id)
 		return 0;
-	return tw_thirdparty_metrics_check(j->feature, j->features, &j->workloads, err);
+	return tw_thirdparty_metrics_check(j->in.feature, j->in.features, &j->workloads,
+					   err);
 }
 
 static int check_group(const struct tw_prom *p, const struct tw_extract_args *a,
@@ -487,9 +473,6 @@ static int check_group(const struct tw_prom *p, const struct tw_extract_args *a,
 			       "%s has no features but third-party metrics: name some "
 			       "with --thirdparty-metrics",
 			       g->name);
-	if (g->count > FEATURES_MAX)
-		return tw_fail(err, TW_INVALID, "%s: %zu features, limit is %d", g->name,
-			       g->count, FEATURES_MAX);
 	if (a->level == TW_ROWS_CONTAINER && tw_extract_of_node(p, g))
 		return tw_fail(
 			err, TW_INVALID,
@@ -513,7 +496,7 @@ int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 	if (find_inputs(&j, one != NULL ? one : p, err) < 0 || make_dataset(&j, err) < 0)
 		goto out;
 	if (a->quality != NULL && a->compat == TW_COMPAT_NONE &&
-	    measure_quality(&j, one != NULL ? one : p, err) < 0)
+	    measure_quality(&j, err) < 0)
 		goto out;
 	*out = j.out;
 	j.out = (struct tw_dataset){ 0 };
@@ -526,6 +509,118 @@ out:
 	tw_counter_set_release(&j.workloads);
 	tw_power_series_release(&j.power);
 	tw_clock_release(&j.clock);
+	tw_prom_free(one);
+	return rc;
+}
+
+/* ---- raw table ---- */
+
+struct sums {
+	struct tw_extract_input in;
+	struct tw_ticks times;
+};
+
+/* The metrics: the features, then the components. */
+static size_t count_metrics(const struct sums *s)
+{
+	return s->in.features + s->in.components;
+}
+
+static const struct tw_metric_series *metric_at(const struct sums *s, size_t m)
+{
+	return m < s->in.features ? &s->in.feature[m] : &s->in.power[m - s->in.features];
+}
+
+/* Series of VMs hold features only: power is the host's. */
+static const struct tw_series *next_series(const struct sums *s, size_t metric, size_t *i)
+{
+	const struct tw_series *series;
+
+	do
+		series = tw_metric_series_next(metric_at(s, metric), i);
+	while (series != NULL && metric < s->in.features &&
+	       !tw_series_is_wanted(series, s->in.args));
+	return series;
+}
+
+static int find_times(struct sums *s, struct tw_err *err)
+{
+	for (size_t m = 0; m < count_metrics(s); m++) {
+		const struct tw_series *series;
+
+		for (size_t i = 0; (series = next_series(s, m, &i)) != NULL;)
+			if (tw_ticks_add_series(&s->times, series, err) < 0)
+				return -1;
+	}
+	return tw_ticks_settle(&s->times, err);
+}
+
+static void add_series(const struct sums *s, const struct tw_series *series,
+		       double factor, double *sum)
+{
+	struct tw_unpack time = tw_unpack_begin(&series->time_ms);
+	struct tw_unpack value = tw_unpack_begin(&series->value);
+	size_t row = 0;
+
+	for (size_t k = 0; k < series->time_ms.count; k++) {
+		const int64_t ms = (int64_t)tw_unpack_next(&time);
+		const double v = tw_unpack_next(&value) * factor;
+
+		while (s->times.ms[row] < ms)
+			row++;
+		sum[row] = isnan(sum[row]) ? v : sum[row] + v;
+	}
+}
+
+static int add_column(const struct sums *s, size_t m, struct tw_dataset *out,
+		      struct tw_err *err)
+{
+	const struct tw_schema_metric *metric = metric_at(s, m)->metric;
+	const struct tw_series *series;
+	char name[64];
+	double *sum;
+
+	if (m >= s->in.features)
+		snprintf(name, sizeof(name), "%s_%s",
+			 tw_component_name(metric->component),
+			 metric->kind == TW_METRIC_POWER ? "power" : "joules");
+	if (tw_dataset_add(out, m < s->in.features ? metric->feature : name, &sum, err) <
+	    0)
+		return -1;
+	for (size_t row = 0; row < out->rows; row++)
+		sum[row] = NAN;
+	for (size_t i = 0; (series = next_series(s, m, &i)) != NULL;)
+		add_series(s, series, metric->factor, sum);
+	return 0;
+}
+
+static int make_table(struct sums *s, const struct tw_prom *p,
+		      const struct tw_extract_args *a, struct tw_dataset *out,
+		      struct tw_err *err)
+{
+	if (tw_extract_input_find(p, a, &s->in, err) < 0 || find_times(s, err) < 0 ||
+	    tw_dataset_init(out, s->times.count, false, err) < 0)
+		return -1;
+	for (size_t row = 0; row < out->rows; row++)
+		out->time_ms[row] = s->times.ms[row];
+	for (size_t m = 0; m < count_metrics(s); m++)
+		if (metric_at(s, m)->metric != NULL && add_column(s, m, out, err) < 0)
+			return -1;
+	return 0;
+}
+
+int tw_sample_sums(const struct tw_prom *p, const struct tw_extract_args *a,
+		   struct tw_dataset *out, struct tw_err *err)
+{
+	struct sums s = { 0 };
+	struct tw_prom *one = NULL;
+	int rc = tw_machines_single(p, a->machine, &one, err);
+
+	if (rc == 0)
+		rc = make_table(&s, one != NULL ? one : p, a, out, err);
+	if (rc < 0)
+		tw_dataset_release(out);
+	tw_ticks_release(&s.times);
 	tw_prom_free(one);
 	return rc;
 }

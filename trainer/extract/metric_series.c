@@ -413,8 +413,8 @@ static struct fit measure_fit(const struct tw_prom *p, const struct tw_schema *s
 	return (struct fit){ features.there + power.there, features.known + power.known };
 }
 
-const struct tw_schema *tw_extract_schema(const struct tw_prom *p,
-					  const struct tw_extract_args *a)
+static const struct tw_schema *choose_schema(const struct tw_prom *p,
+					     const struct tw_extract_args *a)
 {
 	const struct tw_schema *best = tw_schema_at(0);
 	struct fit most = measure_fit(p, best, a);
@@ -444,18 +444,6 @@ size_t tw_extract_features(const struct tw_prom *p, const struct tw_schema *sche
 	return count;
 }
 
-size_t tw_extract_components(const struct tw_prom *p, const struct tw_schema *schema,
-			     const struct tw_energy_source *source,
-			     enum tw_component out[TW_COMPONENT_COUNT])
-{
-	size_t count = 0;
-
-	for (size_t k = 0; k < source->count; k++)
-		if (has(p, schema, want_power(source, k)))
-			out[count++] = source->components[k];
-	return count;
-}
-
 /* ---- missing metrics ---- */
 
 /* Append the schema's name of it, or the canonical name. */
@@ -476,8 +464,8 @@ static void add_name(struct tw_buf *out, const struct tw_schema *s, struct want 
 		tw_buf_addf(out, "{%s=\"%s\"}", s->source_label, w.source->name);
 }
 
-int tw_extract_check(const struct tw_prom *p, const struct tw_schema *schema,
-		     const struct tw_extract_args *a, struct tw_err *err)
+static int check_missing(const struct tw_prom *p, const struct tw_schema *schema,
+			 const struct tw_extract_args *a, struct tw_err *err)
 {
 	struct tw_buf names = { 0 };
 	int rc = -1;
@@ -511,6 +499,28 @@ int tw_extract_check(const struct tw_prom *p, const struct tw_schema *schema,
 out:
 	tw_buf_clear(&names);
 	return rc;
+}
+
+int tw_extract_input_find(const struct tw_prom *p, const struct tw_extract_args *a,
+			  struct tw_extract_input *out, struct tw_err *err)
+{
+	struct tw_extract_input in = { .prom = p, .args = a };
+
+	if (a->group->count > TW_EXTRACT_FEATURES_MAX)
+		return tw_fail(err, TW_INVALID, "%s: %zu features, limit is %d",
+			       a->group->name, a->group->count, TW_EXTRACT_FEATURES_MAX);
+	in.schema = choose_schema(p, a);
+	if (check_missing(p, in.schema, a, err) < 0)
+		return -1;
+	in.features = tw_extract_features(p, in.schema, a->group, in.feature);
+	for (size_t k = 0; k < a->source->count; k++) {
+		struct tw_metric_series *m = &in.power[in.components];
+
+		*m = find_wanted(p, in.schema, want_power(a->source, k));
+		in.components += m->metric != NULL;
+	}
+	*out = in;
+	return 0;
 }
 
 /* ---- one series ---- */

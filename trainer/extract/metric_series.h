@@ -85,28 +85,35 @@ struct tw_metric_series tw_energy_series(const struct tw_prom *p,
 					 enum tw_component c,
 					 const struct tw_energy_source *source);
 
-/*
- * The schema with most of the wanted metrics in the response. Of equal ones the schema
- * that names most of the wanted features and components, then the first.
- */
-const struct tw_schema *tw_extract_schema(const struct tw_prom *p,
-					  const struct tw_extract_args *a);
+/* Limit of features of a group. */
+#define TW_EXTRACT_FEATURES_MAX 64
 
-/* TW_NOTFOUND if the response lacks a needed metric; the text lists all that it lacks. */
-int tw_extract_check(const struct tw_prom *p, const struct tw_schema *schema,
-		     const struct tw_extract_args *a, struct tw_err *err);
+/* What an extraction reads: the series of the wanted features and of the source's
+ * components that the response has, in the order of group and source. Borrowed. */
+struct tw_extract_input {
+	const struct tw_prom *prom; /* of one machine */
+	const struct tw_extract_args *args;
+	const struct tw_schema *schema; /* of the exporter */
+	struct tw_metric_series feature[TW_EXTRACT_FEATURES_MAX];
+	size_t features;
+	struct tw_metric_series power[TW_COMPONENT_COUNT];
+	size_t components;
+};
+
+/*
+ * Find the input by the schema with most of the wanted metrics in the response. Of equal
+ * ones the schema that names most of the wanted features and components counts, then the
+ * first. TW_NOTFOUND if the response lacks a needed metric; the text lists all that it
+ * lacks.
+ */
+int tw_extract_input_find(const struct tw_prom *p, const struct tw_extract_args *a,
+			  struct tw_extract_input *out, struct tw_err *err);
 
 /* The group's features that the response has, in the group's order. out has room for
  * group->count. Returns their number. */
 size_t tw_extract_features(const struct tw_prom *p, const struct tw_schema *schema,
 			   const struct tw_feature_group *group,
 			   struct tw_metric_series *out);
-
-/* The source's components that the response has, in the source's order. Returns their
- * number. */
-size_t tw_extract_components(const struct tw_prom *p, const struct tw_schema *schema,
-			     const struct tw_energy_source *source,
-			     enum tw_component out[TW_COMPONENT_COUNT]);
 
 /* Whether rows of the group are of the node: by its definition, or because one of its
  * features is a gauge of the node, or a third-party metric of the node in this response.

@@ -44,9 +44,7 @@ static void add_cpu_time(struct tw_node_rows *n, const struct tw_metric_series *
 	}
 }
 
-static int read_all(struct tw_node_rows *n, struct tw_rates *r,
-		    const struct tw_counter_set *c,
-		    const struct tw_metric_series *feature, struct tw_err *err)
+static int read_all(struct tw_node_rows *n, struct tw_rates *r, struct tw_err *err)
 {
 	size_t *row = calloc(n->rows + 1, sizeof(*row));
 	int rc = -1;
@@ -55,8 +53,8 @@ static int read_all(struct tw_node_rows *n, struct tw_rates *r,
 		return tw_fail(err, TW_NOMEM, "%zu rows", n->rows);
 	for (size_t k = 0; k < n->rows; k++)
 		row[k] = k;
-	for (size_t i = 0; i < c->count;) {
-		if (tw_rates_next(r, c, feature, &i, n->feature, row, err) < 0)
+	for (size_t i = 0; i < r->counters->count;) {
+		if (tw_rates_next(r, &i, n->feature, row, err) < 0)
 			goto out;
 		for (size_t k = 0; k < r->count; k++)
 			n->filled[r->at[k]] = true;
@@ -67,18 +65,16 @@ out:
 	return rc;
 }
 
-int tw_node_rows_read(struct tw_node_rows *out, struct tw_rates *r,
-		      const struct tw_counter_set *c,
-		      const struct tw_metric_series *feature, size_t features,
+int tw_node_rows_read(struct tw_node_rows *out, struct tw_rates *r, size_t features,
 		      struct tw_err *err)
 {
 	struct tw_node_rows n = { .rows = r->times, .features = features };
 
-	if (reserve(&n, err) < 0 || read_all(&n, r, c, feature, err) < 0) {
+	if (reserve(&n, err) < 0 || read_all(&n, r, err) < 0) {
 		tw_node_rows_release(&n);
 		return -1;
 	}
-	add_cpu_time(&n, feature);
+	add_cpu_time(&n, r->feature);
 	*out = n;
 	return 0;
 }
@@ -338,8 +334,7 @@ static double settle(const struct tw_node_rows *total, const struct tw_rates *r,
 	return work > 0 ? fmin(fmax(used, work), all) : NAN;
 }
 
-static int read_total(const struct tw_prom *p, const struct tw_schema *schema,
-		      const struct tw_extract_args *a,
+static int read_total(const struct tw_extract_input *in, const struct tw_schema *schema,
 		      const struct tw_power_series *power, const struct tw_clock *clock,
 		      const struct tw_node_rows *rows, double *node_ms, double *out,
 		      struct tw_err *err)
@@ -348,7 +343,7 @@ static int read_total(const struct tw_prom *p, const struct tw_schema *schema,
 						.features = modes,
 						.count = TW_COUNT(modes),
 						.of_node = true };
-	struct tw_extract_args args = *a;
+	struct tw_extract_args args = *in->args;
 	struct tw_metric_series feature[TW_COUNT(modes)];
 	struct tw_counter_set counters = { 0 };
 	struct tw_node_rows total = { 0 };
@@ -358,13 +353,13 @@ static int read_total(const struct tw_prom *p, const struct tw_schema *schema,
 
 	args.group = &group;
 	args.resets = TW_RESETS_CARRY;
-	count = tw_extract_features(p, schema, &group, feature);
+	count = tw_extract_features(in->prom, schema, &group, feature);
 	if (count < NEEDED_MODES || strcmp(feature[NEEDED_MODES - 1].metric->feature,
 					   modes[NEEDED_MODES - 1]) != 0)
 		return 0;
 	if (tw_workload_counters_find(feature, count, &args, NULL, &counters, err) < 0 ||
 	    tw_rates_init(&rates, power, &counters, feature, clock, &args, err) < 0 ||
-	    tw_node_rows_read(&total, &rates, &counters, feature, count, err) < 0)
+	    tw_node_rows_read(&total, &rates, count, err) < 0)
 		goto out;
 	*out = settle(&total, &rates, feature, rows, node_ms);
 	rc = 0;
@@ -375,20 +370,19 @@ out:
 	return rc;
 }
 
-int tw_balance_node_cpu(const struct tw_prom *p, const struct tw_schema *schema,
-			const struct tw_extract_args *a,
+int tw_balance_node_cpu(const struct tw_extract_input *in,
 			const struct tw_power_series *power, const struct tw_clock *clock,
 			const struct tw_node_rows *rows, double *node_ms, double *out,
 			struct tw_err *err)
 {
 	*out = NAN;
-	if (rows->cpu_ms == NULL || a->vm_metrics)
+	if (rows->cpu_ms == NULL || in->args->vm_metrics)
 		return 0;
-	if (read_total(p, schema, a, power, clock, rows, node_ms, out, err) < 0)
+	if (read_total(in, in->schema, power, clock, rows, node_ms, out, err) < 0)
 		return -1;
 	for (size_t i = 0; isnan(*out) && i < tw_schema_count(); i++)
-		if (tw_schema_at(i) != schema &&
-		    read_total(p, tw_schema_at(i), a, power, clock, rows, node_ms, out,
+		if (tw_schema_at(i) != in->schema &&
+		    read_total(in, tw_schema_at(i), power, clock, rows, node_ms, out,
 			       err) < 0)
 			return -1;
 	return 0;

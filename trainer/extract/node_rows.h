@@ -12,14 +12,10 @@
 #include <stdint.h>
 
 struct tw_clock;
-struct tw_counter_set;
 struct tw_err;
-struct tw_extract_args;
-struct tw_metric_series;
+struct tw_extract_input;
 struct tw_power_series;
-struct tw_prom;
 struct tw_rates;
-struct tw_schema;
 
 /* All zero bytes is empty. */
 struct tw_node_rows {
@@ -30,10 +26,8 @@ struct tw_node_rows {
 	double *memory;
 };
 
-/* Read the counters of the features at the times of r. */
-int tw_node_rows_read(struct tw_node_rows *out, struct tw_rates *r,
-		      const struct tw_counter_set *c,
-		      const struct tw_metric_series *feature, size_t features,
+/* Read the counters of r, of so many features, at its times. */
+int tw_node_rows_read(struct tw_node_rows *out, struct tw_rates *r, size_t features,
 		      struct tw_err *err);
 void tw_node_rows_release(struct tw_node_rows *n);
 
@@ -87,8 +81,7 @@ int tw_late_repair(struct tw_power_series *power, const struct tw_node_rows *row
  * alone, or with both kinds of interrupts, *out is what lies nearest to the rows' own
  * CPU time.
  */
-int tw_balance_node_cpu(const struct tw_prom *p, const struct tw_schema *schema,
-			const struct tw_extract_args *a,
+int tw_balance_node_cpu(const struct tw_extract_input *in,
 			const struct tw_power_series *power, const struct tw_clock *clock,
 			const struct tw_node_rows *rows, double *node_ms, double *out,
 			struct tw_err *err);

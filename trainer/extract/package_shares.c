@@ -67,23 +67,21 @@ static int compare_names(const void *a, const void *b)
 	return len != other ? (len < other ? -1 : 1) : strcmp(*x, *y);
 }
 
-static int find_packages(const struct tw_prom *p, const struct tw_schema *schema,
-			 const struct tw_extract_args *a,
-			 const enum tw_component *component, size_t components,
-			 struct tw_packages *out, struct tw_err *err)
+static int find_packages(const struct tw_extract_input *in, struct tw_packages *out,
+			 struct tw_err *err)
 {
-	for (size_t k = 0; k < components; k++) {
-		const struct tw_metric_series m =
-			tw_energy_series(p, schema, component[k], a->source);
+	const char *label = in->schema->package_label;
+
+	for (size_t k = 0; k < in->components; k++) {
+		const struct tw_metric_series *m = &in->power[k];
 		const struct tw_series *s;
 		size_t i = 0;
 
-		while ((s = tw_metric_series_next(&m, &i)) != NULL) {
-			const char *name = tw_series_label(s, schema->package_label);
+		while ((s = tw_metric_series_next(m, &i)) != NULL) {
+			const char *name = tw_series_label(s, label);
 
-			if (name != NULL &&
-			    find_place(out, s, schema->package_label) == out->count &&
-			    add_package(out, name, m.metric->name, err) < 0)
+			if (name != NULL && find_place(out, s, label) == out->count &&
+			    add_package(out, name, m->metric->name, err) < 0)
 				return -1;
 		}
 	}
@@ -166,16 +164,16 @@ static bool all_used(const struct tw_packages *p, const struct tw_extract_args *
 	return p->count > 0;
 }
 
-int tw_packages_find(const struct tw_prom *p, const struct tw_schema *schema,
-		     const struct tw_extract_args *a, const enum tw_component *component,
-		     size_t components, struct tw_packages *out, struct tw_err *err)
+int tw_packages_find(const struct tw_extract_input *in, struct tw_packages *out,
+		     struct tw_err *err)
 {
-	struct tw_packages found = { .use = find_use(p, schema) };
+	const struct tw_extract_args *a = in->args;
+	struct tw_packages found = { .use = find_use(in->prom, in->schema) };
 
 	*out = (struct tw_packages){ 0 };
 	if (!a->packages || a->compat == TW_COMPAT_KMS || found.use.count == 0)
 		return 0;
-	if (find_packages(p, schema, a, component, components, &found, err) < 0)
+	if (find_packages(in, &found, err) < 0)
 		return -1;
 	if (all_used(&found, a))
 		*out = found;

@@ -25,11 +25,11 @@ struct tw_packages {
 
 /*
  * Find the packages of the components' power. The result is empty unless the response has
- * the usage of each of them; a->warnings gets a line for each package left out.
+ * the usage of each of them; the arguments' warnings gets a line for each package left
+ * out.
  */
-int tw_packages_find(const struct tw_prom *p, const struct tw_schema *schema,
-		     const struct tw_extract_args *a, const enum tw_component *component,
-		     size_t components, struct tw_packages *out, struct tw_err *err);
+int tw_packages_find(const struct tw_extract_input *in, struct tw_packages *out,
+		     struct tw_err *err);
 
 /*
  * Add to d the usage of all packages and each package's share of it:

@@ -200,6 +200,7 @@ static int begin_curve(struct curve *c, const struct tw_metric_series *m,
 	    tw_merged_series_join(&track, counters.at, counters.count, err) < 0)
 		goto out;
 	c->room = track.count + 1;
+	c->component = m->metric->component;
 	c->is_gauge = m->metric->kind == TW_METRIC_POWER;
 	c->factor = m->metric->factor;
 	c->from_ms = calloc(c->room, sizeof(*c->from_ms));
@@ -432,25 +433,20 @@ static int join_curves(const struct curve *c, size_t count, struct tw_power_seri
 	return 0;
 }
 
-int tw_power_series_extract(const struct tw_prom *p, const struct tw_schema *schema,
-			    const struct tw_extract_args *a,
-			    const enum tw_component *component, size_t components,
+int tw_power_series_extract(const struct tw_extract_input *in,
 			    const struct tw_packages *packages,
 			    const struct tw_clock *clock, struct tw_power_series *out,
 			    struct tw_err *err)
 {
+	const struct tw_extract_args *a = in->args;
+	const size_t components = in->components;
 	struct curve curve[TW_COMPONENT_COUNT] = { 0 };
 	struct tw_power_series power = { 0 };
 	int rc = -1;
 
-	for (size_t k = 0; k < components; k++) {
-		const struct tw_metric_series m =
-			tw_energy_series(p, schema, component[k], a->source);
-
-		curve[k].component = component[k];
-		if (make_curve(&m, a, packages, &curve[k], err) < 0)
+	for (size_t k = 0; k < components; k++)
+		if (make_curve(&in->power[k], a, packages, &curve[k], err) < 0)
 			goto out;
-	}
 	if (a->compat == TW_COMPAT_NONE) {
 		keep_common(curve, components);
 		if (drop_repeats(curve, components, clock, &power.repeats, err) < 0)

@@ -14,10 +14,8 @@
 
 struct tw_clock;
 struct tw_err;
-struct tw_extract_args;
+struct tw_extract_input;
 struct tw_packages;
-struct tw_prom;
-struct tw_schema;
 struct tw_ticks;
 
 struct tw_power_column {
@@ -47,9 +45,7 @@ struct tw_power_series {
  * last reading: the next power covers both steps. *out is the caller's:
  * tw_power_series_release(). Package names are the response's.
  */
-int tw_power_series_extract(const struct tw_prom *p, const struct tw_schema *schema,
-			    const struct tw_extract_args *a,
-			    const enum tw_component *component, size_t components,
+int tw_power_series_extract(const struct tw_extract_input *in,
 			    const struct tw_packages *packages,
 			    const struct tw_clock *clock, struct tw_power_series *out,
 			    struct tw_err *err);

@@ -210,9 +210,10 @@ int tw_workload_counters_find(const struct tw_metric_series *feature, size_t fea
 /* ---- times ---- */
 
 /* The first and the last tick of the schema's features. */
-static void find_span(struct tw_rates *r, const struct tw_counter_set *c,
-		      const struct tw_metric_series *feature)
+static void find_span(struct tw_rates *r)
 {
+	const struct tw_counter_set *c = r->counters;
+
 	r->first_ms = INT64_MAX;
 	r->last_ms = INT64_MIN;
 	for (size_t i = 0; i < c->count; i++) {
@@ -220,7 +221,7 @@ static void find_span(struct tw_rates *r, const struct tw_counter_set *c,
 		const int64_t first = (int64_t)tw_packed_first(times);
 		const int64_t last = (int64_t)tw_packed_last(times);
 
-		if (feature[c->at[i].column].thirdparty)
+		if (r->feature[c->at[i].column].thirdparty)
 			continue;
 		r->first_ms = first < r->first_ms ? first : r->first_ms;
 		r->last_ms = last > r->last_ms ? last : r->last_ms;
@@ -228,12 +229,11 @@ static void find_span(struct tw_rates *r, const struct tw_counter_set *c,
 }
 
 /* A restart within a series is an error unless the arguments accept it. */
-static int check_restarts(const struct tw_rates *r,
-			  const struct tw_metric_series *feature, struct tw_err *err)
+static int check_restarts(const struct tw_rates *r, struct tw_err *err)
 {
 	for (size_t i = 0; i < r->restarts.count; i++) {
 		const struct tw_restart *at = &r->restarts.at[i];
-		const struct tw_schema_metric *m = feature[at->column].metric;
+		const struct tw_schema_metric *m = r->feature[at->column].metric;
 
 		if (at->series != NULL && r->args->resets == TW_RESETS_REFUSE &&
 		    m->kind != TW_METRIC_LEVEL && !m->falls &&
@@ -244,9 +244,9 @@ static int check_restarts(const struct tw_rates *r,
 }
 
 static int find_ticks(struct tw_rates *r, const struct tw_power_series *power,
-		      const struct tw_counter_set *c, struct tw_err *err)
+		      struct tw_err *err)
 {
-	if (tw_ticks_add_set(&r->ticks, c, err) < 0 ||
+	if (tw_ticks_add_set(&r->ticks, r->counters, err) < 0 ||
 	    tw_ticks_add(&r->ticks, power->from_ms, power->times, err) < 0 ||
 	    tw_ticks_add(&r->ticks, power->time_ms, power->times, err) < 0)
 		return -1;
@@ -285,12 +285,14 @@ int tw_rates_init(struct tw_rates *r, const struct tw_power_series *power,
 		  const struct tw_clock *clock, const struct tw_extract_args *a,
 		  struct tw_err *err)
 {
-	*r = (struct tw_rates){ .args = a, .clock = clock };
+	*r = (struct tw_rates){
+		.counters = c, .feature = feature, .args = a, .clock = clock
+	};
 	if (a->compat == TW_COMPAT_NONE) {
-		find_span(r, c, feature);
-		if (find_ticks(r, power, c, err) < 0 ||
+		find_span(r);
+		if (find_ticks(r, power, err) < 0 ||
 		    tw_restarts_find(c, &r->ticks, &r->restarts, err) < 0 ||
-		    check_restarts(r, feature, err) < 0)
+		    check_restarts(r, err) < 0)
 			goto fail;
 	}
 	if (tw_rates_retime(r, power, err) < 0)
@@ -501,10 +503,11 @@ static int add_means(struct tw_rates *r, const struct target *to, double factor,
 	return 0;
 }
 
-int tw_rates_next(struct tw_rates *r, const struct tw_counter_set *c,
-		  const struct tw_metric_series *feature, size_t *i,
-		  double *const *column, const size_t *row, struct tw_err *err)
+int tw_rates_next(struct tw_rates *r, size_t *i, double *const *column, const size_t *row,
+		  struct tw_err *err)
 {
+	const struct tw_counter_set *c = r->counters;
+	const struct tw_metric_series *feature = r->feature;
 	const char *key = c->at[*i].key;
 
 	clear(r);

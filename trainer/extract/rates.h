@@ -58,6 +58,8 @@ struct tw_rates {
 	size_t count;
 	/* Third-party metrics of the node make no rows. */
 	bool thirdparty_makes_no_rows;
+	const struct tw_counter_set *counters;
+	const struct tw_metric_series *feature; /* by column of the counters */
 	const struct tw_extract_args *args;
 	const struct tw_clock *clock;
 	struct tw_ticks ticks;
@@ -68,7 +70,7 @@ struct tw_rates {
 };
 
 /*
- * Begin to read the counters of c at the times of power. All but c is borrowed until the
+ * Begin to read the counters of c at the times of power. All is borrowed until the
  * release. TW_INVALID for a restart of the exporter that the arguments refuse.
  */
 int tw_rates_init(struct tw_rates *r, const struct tw_power_series *power,
@@ -85,9 +87,8 @@ int tw_rates_retime(struct tw_rates *r, const struct tw_power_series *power,
  * rate of feature f at time k is added to column[f][row[k]], where NaN means no value
  * yet. Without columns (NULL), only r->seen and r->at are set.
  */
-int tw_rates_next(struct tw_rates *r, const struct tw_counter_set *c,
-		  const struct tw_metric_series *feature, size_t *i,
-		  double *const *column, const size_t *row, struct tw_err *err);
+int tw_rates_next(struct tw_rates *r, size_t *i, double *const *column, const size_t *row,
+		  struct tw_err *err);
 void tw_rates_release(struct tw_rates *r);
 
 #endif /* TW_TRAINER_RATES_H */

@@ -8,7 +8,6 @@
 #include "tests/unit/sampled.h"
 #include "trainer/extract/extract.h"
 #include "trainer/response/prom.h"
-#include "trainer/extract/sample_sums.h"
 
 #include <math.h>
 #include <stdio.h>

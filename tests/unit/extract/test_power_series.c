@@ -30,15 +30,19 @@ static struct tw_power_series extract(const struct sampled *meter, size_t count,
 		.compat = compat,
 		.resets = TW_RESETS_CARRY,
 	};
+	struct tw_extract_input in = { .args = &args,
+				       .schema = tw_schema_of_metric(meter[0].metric) };
 	const struct tw_packages packages = { .count = 0 };
 	const struct tw_clock clock = { .count = 0 };
 	struct tw_prom *p = sampled_response(meter, count);
 	struct tw_power_series out = { 0 };
 	struct tw_err err = { 0 };
 
-	if (tw_power_series_extract(p, tw_schema_of_metric(meter[0].metric), &args,
-				    component, components, &packages, &clock, &out,
-				    &err) < 0)
+	in.prom = p;
+	for (; in.components < components; in.components++)
+		in.power[in.components] = tw_energy_series(
+			p, in.schema, component[in.components], args.source);
+	if (tw_power_series_extract(&in, &packages, &clock, &out, &err) < 0)
 		fail_msg("%s", err.text);
 	tw_prom_free(p);
 	return out;
