@@ -15,7 +15,7 @@ MODULES = os.environ.get("WEB_MODULES", os.path.join(BIN, "web/node_modules"))
 DESCRIPTIONS = {"server": "server/openapi.json", "trainer": "trainer/service/openapi.json",
                 "collector": "collector/expose/openapi.json"}
 # Files with routes.
-ROUTES = {"server": ("server/*.c", "web/page_models.c"), "trainer": ("trainer/*.c", "web/page_jobs.c"),
+ROUTES = {"server": ("server/*.c", "web/page_models.c"), "trainer": ("trainer/service/*.c", "web/page_jobs.c"),
           "collector": ("collector/expose/*.c", "web/page_live.c")}
 MODEL = "/api/v1/models/{pipeline}/{source}/{output}/{group}/{model}"
 # From a macro.
