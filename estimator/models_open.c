@@ -2,7 +2,6 @@
 /* The table of models with its threads: one for each database, one for servers. */
 #include "estimator/models.h"
 #include "estimator/models_entry.h"
-#include "profiler/cpus.h"
 #include "profiler/discover.h"
 
 #include <errno.h>

@@ -6,9 +6,14 @@
  * The spec of this machine, or of a machine whose /proc and /sys were recorded.
  */
 
+#include <stdint.h>
+
 struct tw_cpu_identity;
 struct tw_err;
 struct tw_machine_spec;
+
+/* Number of logical CPUs in <sys>/devices/system/cpu/present. */
+int tw_cores_discover(const char *sys, uint32_t *out, struct tw_err *err);
 
 /*
  * Read the spec from the files below proc and sys (docs/profiler.md). Attributes without

@@ -24,7 +24,6 @@
 #include "model-db/pipeline.h"
 #include "model-db/publish.h"
 #include "model-db/validation.h"
-#include "profiler/cpus.h"
 #include "profiler/discover.h"
 #include "profiler/load.h"
 #include "profiler/workload_plan.h"

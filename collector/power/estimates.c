@@ -10,7 +10,7 @@
 #include "estimator/predict/power_model.h"
 #include "lib/core/clock.h"
 #include "lib/program/log.h"
-#include "profiler/cpus.h"
+#include "profiler/discover.h"
 
 #include <inttypes.h>
 #include <math.h>

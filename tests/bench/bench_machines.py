@@ -16,7 +16,9 @@ try:
     import machine_table
     import numpy as np
     import prior_learning
-except ImportError:
+except ModuleNotFoundError as e:
+    if e.name != "numpy":
+        raise
     np = None
 
 # protocol, method: all, idle, full, p90 of machines

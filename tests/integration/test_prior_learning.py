@@ -17,7 +17,9 @@ try:
     import machine_table
     import numpy as np
     import prior_learning
-except ImportError:
+except ModuleNotFoundError as e:
+    if e.name != "numpy":
+        raise
     np = None
 
 FACTS = os.path.join(BIN, "model-db/learning/machine_facts")

@@ -6,7 +6,6 @@
 #include "lib/core/file.h"
 #include "profiler/cpu_identity.h"
 #include "profiler/cpuinfo.h"
-#include "profiler/cpus.h"
 #include "profiler/discover.h"
 #include "profiler/smbios.h"
 #include "profiler/spec.h"
