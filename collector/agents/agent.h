@@ -9,7 +9,7 @@
  */
 
 #include "collector/agents/sums.h"
-#include "lib/ask/ask_message.h"
+#include "lib/ask/ask.h"
 
 struct tw_err;
 

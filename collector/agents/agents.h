@@ -12,7 +12,7 @@
  */
 
 #include "collector/agents/sums.h"
-#include "lib/ask/ask_message.h"
+#include "lib/ask/ask.h"
 #include "lib/core/strs.h"
 
 #include <stdbool.h>

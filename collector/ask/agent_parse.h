@@ -10,7 +10,7 @@
  * and a control character or a byte outside ASCII in a text becomes '?'.
  */
 
-#include "lib/ask/ask_message.h"
+#include "lib/ask/ask.h"
 
 #include <stddef.h>
 #include <stdint.h>

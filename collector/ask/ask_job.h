@@ -7,7 +7,7 @@
  * collector/ask/ask_NAME.c, with a const entry in the registry (ask_job.c).
  */
 
-#include "lib/ask/ask_message.h"
+#include "lib/ask/ask.h"
 #include "lib/json/fields.h"
 
 #include <jansson.h>

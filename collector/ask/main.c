@@ -8,6 +8,7 @@
 #include "collector/ask/ask_filter.h"
 #include "collector/ask/ask_job.h"
 #include "collector/system/privilege.h"
+#include "lib/ask/helper.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 #include "lib/program/log.h"

@@ -8,7 +8,7 @@
  * depends on the largest pod, not on the list.
  */
 
-#include "lib/ask/ask_message.h"
+#include "lib/ask/ask.h"
 
 #include <stddef.h>
 

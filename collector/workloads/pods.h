@@ -8,7 +8,7 @@
  * bounded; an id that an answer lacks is removed with the next answer.
  */
 
-#include "lib/ask/ask_message.h"
+#include "lib/ask/ask.h"
 
 #include <stdbool.h>
 #include <stddef.h>

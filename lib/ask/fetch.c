@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/ask/fetch.h"
 
-#include "lib/ask/ask_message.h"
+#include "lib/ask/ask.h"
 #include "lib/ask/helper.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"

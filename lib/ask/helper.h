@@ -15,6 +15,9 @@ struct tw_err;
 
 #define TW_ASK_PROGRAM "tw-ask"
 
+/* The settings: paths, and the URLs of agents. */
+#define TW_ASK_SETTINGS_MAX ((size_t)160 * 1024)
+
 /* The helper's descriptor of the file that tw_helper_start() passes on. */
 #define TW_ASK_FILE 3
 
@@ -39,7 +42,7 @@ int tw_helper_find(char **out, struct tw_err *err);
 int tw_helper_start(const char *program, const json_t *settings, int file,
 		    struct tw_helper *out, struct tw_err *err);
 
-/* Close the socket and wait for the helper. kill: do not let it finish. */
+/* Close the socket and wait for the helper; kill_it: do not let it finish. */
 void tw_helper_end(struct tw_helper *h, bool kill_it);
 
 #endif /* TW_ASK_HELPER_H */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/collector/scripted_ask.h"
 
+#include "lib/ask/helper.h"
 #include "tests/unit/tw_test.h"
 
 #include <poll.h>

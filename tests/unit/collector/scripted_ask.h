@@ -7,7 +7,7 @@
  * its main() gives it a script instead of the tests.
  */
 
-#include "lib/ask/ask_message.h"
+#include "lib/ask/ask.h"
 
 #include <stdbool.h>
 

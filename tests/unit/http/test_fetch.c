@@ -2,7 +2,7 @@
 /* Calls by the helper. This program takes the part of tw-ask, too: the URL says how. */
 #include "tests/unit/tw_test.h"
 
-#include "lib/ask/ask_message.h"
+#include "lib/ask/ask.h"
 #include "lib/ask/fetch.h"
 #include "lib/ask/helper.h"
 #include "lib/core/array.h"
