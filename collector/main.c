@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tw-collector: exports the energy of each workload of this machine. */
+#include "collector/agents/agents.h"
 #include "collector/collector.h"
 #include "collector/expose/routes.h"
-#include "collector/loop.h"
+#include "collector/power/estimates.h"
 #include "collector/power/power.h"
-#include "collector/rights.h"
 #include "collector/settings.h"
 #include "collector/system/privilege.h"
 #include "collector/texts.h"
+#include "collector/workloads/hypervisor.h"
+#include "collector/workloads/pods.h"
 #include "collector/workloads/tasks.h"
 #include "collector/workloads/workload.h"
+#include "lib/core/array.h"
+#include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/http/server/httpd.h"
 #include "lib/http/web/web_log.h"
@@ -18,12 +22,17 @@
 #include "lib/program/opt.h"
 #include "lib/program/std_files.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #if TW_BPF
@@ -110,6 +119,260 @@ static void log_answering(const struct tw_collector *c, const char *address)
 		tw_log_info("answering address=%s, for agents only", address);
 }
 
+/* ---- rights ---- */
+
+/*
+ * Root on a host of virtual machines reads the descriptors of hypervisors, which may be
+ * of other users.
+ */
+static bool reads_descriptors(const struct tw_collector *c, const char *user)
+{
+	const int devices = user == NULL || strcmp(user, "root") == 0
+				    ? tw_hypervisor_devices(c->roots.sys)
+				    : -1;
+
+	if (devices >= 0)
+		close(devices);
+	return devices >= 0;
+}
+
+/* Capabilities to keep: CAP_BPF for reading maps, CAP_SYS_PTRACE under hidepid. */
+static uint64_t capabilities(const struct tw_collector *c, const char *user)
+{
+	const struct tw_task_source *s;
+	uint64_t keep = 0;
+
+	if (c->workloads == NULL)
+		return 0;
+	s = tw_task_source_find(tw_workloads_source(c->workloads));
+	if (s->reports_exits || c->counters != NULL || c->traces != NULL)
+		keep |= UINT64_C(1) << CAP_BPF;
+	if (tw_proc_is_hidden(&c->roots) || reads_descriptors(c, user))
+		keep |= UINT64_C(1) << CAP_SYS_PTRACE;
+	return keep;
+}
+
+/*
+ * Drop all rights that c does not need (collector/system/privilege.h). Creates the output
+ * directories of c and gives them to the new user.
+ */
+static int drop_rights(const struct tw_collector *c,
+		       const struct tw_collector_settings *s, struct tw_err *err)
+{
+	const struct tw_privilege p = { .user = s->user,
+					.keep = capabilities(c, s->user),
+					.filter = s->filter,
+					.may_write = c->powercap.node_dir != NULL ||
+						     c->powercap.vm_dir != NULL };
+
+	if (tw_give_directory(c->powercap.node_dir, s->user, err) < 0 ||
+	    tw_give_directory(c->powercap.vm_dir, s->user, err) < 0)
+		return -1;
+	return tw_privilege_drop(&p, err);
+}
+
+/* ---- the main loop ---- */
+
+#define MS UINT64_C(1000000)
+
+/* One thread runs ticks by a timer, and serves HTTP and kernel events between them. */
+struct loop {
+	struct tw_collector *collector;
+	struct tw_httpd *httpd;
+	int epoll, timer, signals;
+	int watch_timer; /* -1: ticks are near enough */
+	int step_timer;  /* of powercap trees; -1: none */
+	uint64_t due_ns; /* CLOCK_MONOTONIC of the next tick */
+	uint64_t interval_ns;
+};
+
+/* The kinds of descriptors that epoll watches. */
+enum kind {
+	KIND_TIMER,
+	KIND_WATCH,
+	KIND_STEP,
+	KIND_SIGNALS,
+	KIND_HTTP,
+	KIND_EVENTS,
+	KIND_FINDER,
+	KIND_PODS,
+	KIND_TEXTS,
+	KIND_AGENTS,
+	KIND_COUNT
+};
+
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / (1000 * MS)),
+				  .tv_nsec = (long)(ns % (1000 * MS)) };
+}
+
+static int start_timer(struct loop *l, struct tw_err *err)
+{
+	struct itimerspec when;
+
+	l->interval_ns = l->collector->interval_ms * MS;
+	l->due_ns = tw_now_ns() + l->interval_ns;
+	when = (struct itimerspec){ .it_interval = timespec_of(l->interval_ns),
+				    .it_value = timespec_of(l->due_ns) };
+	l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l->timer < 0 || timerfd_settime(l->timer, TFD_TIMER_ABSTIME, &when, NULL) < 0)
+		return tw_fail_errno(err, errno, "cannot start a timer");
+	return 0;
+}
+
+/* A timer between ticks that are further apart. */
+static int start_between(const struct loop *l, uint64_t ns, int *timer,
+			 struct tw_err *err)
+{
+	const struct itimerspec every = { .it_interval = timespec_of(ns),
+					  .it_value = timespec_of(ns) };
+
+	if (l->interval_ns <= ns)
+		return 0;
+	*timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (*timer < 0 || timerfd_settime(*timer, 0, &every, NULL) < 0)
+		return tw_fail_errno(err, errno, "cannot start a timer");
+	return 0;
+}
+
+static int watch_all(const struct loop *l, struct tw_err *err)
+{
+	const struct tw_collector *c = l->collector;
+	const int fds[KIND_COUNT] = {
+		[KIND_TIMER] = l->timer,
+		[KIND_WATCH] = l->watch_timer,
+		[KIND_STEP] = l->step_timer,
+		[KIND_SIGNALS] = l->signals,
+		[KIND_HTTP] = tw_httpd_fd(l->httpd),
+		[KIND_EVENTS] = c->workloads != NULL ? tw_workloads_fd(c->workloads) : -1,
+		[KIND_FINDER] = c->estimates != NULL ? tw_estimates_fd(c->estimates) : -1,
+		[KIND_PODS] = c->pods != NULL ? tw_pods_fd(c->pods) : -1,
+		[KIND_TEXTS] = tw_texts_fd(c->texts),
+		[KIND_AGENTS] = c->agents != NULL ? tw_agents_fd(c->agents) : -1,
+	};
+
+	for (uint32_t kind = 0; kind < KIND_COUNT; kind++) {
+		struct epoll_event ev = { .events = EPOLLIN, .data = { .u32 = kind } };
+
+		if (fds[kind] >= 0 &&
+		    epoll_ctl(l->epoll, EPOLL_CTL_ADD, fds[kind], &ev) < 0)
+			return tw_fail_errno(err, errno, "epoll");
+	}
+	return 0;
+}
+
+/*
+ * Start the timers. powercap starts the timer of the steps of powercap trees, too; their
+ * directories may be set later. Call close_loop() after a failure, too.
+ */
+static int open_loop(struct loop *l, bool powercap, struct tw_err *err)
+{
+	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (l->epoll < 0)
+		return tw_fail_errno(err, errno, "epoll");
+	/* Counters may wrap around more than once between two ticks that are far apart.
+	 */
+	if (start_timer(l, err) < 0 ||
+	    (l->collector->power != NULL &&
+	     start_between(l, TW_POWER_WATCH_NS, &l->watch_timer, err) < 0) ||
+	    (powercap && start_between(l, TW_POWERCAP_STEP_NS, &l->step_timer, err) < 0))
+		return -1;
+	return watch_all(l, err);
+}
+
+static void close_loop(struct loop *l)
+{
+	const int fds[] = { l->timer, l->watch_timer, l->step_timer, l->epoll };
+
+	for (size_t i = 0; i < TW_COUNT(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+/* A read returns the number of expirations since the last read. */
+static void run_timer(struct loop *l)
+{
+	struct tw_err err = { 0 };
+	uint64_t count, late_ns;
+
+	if (read(l->timer, &count, sizeof(count)) != (ssize_t)sizeof(count) || count == 0)
+		return;
+	l->due_ns += count * l->interval_ns;
+	late_ns = tw_now_ns() - (l->due_ns - l->interval_ns);
+	if (tw_collector_tick(l->collector, late_ns, count - 1, &err) < 0)
+		tick_failed(&err);
+	tw_texts_tidy(l->collector->texts, tw_collector_tick_number(l->collector));
+}
+
+static void run_watch(const struct loop *l)
+{
+	uint64_t count;
+
+	if (read(l->watch_timer, &count, sizeof(count)) == (ssize_t)sizeof(count))
+		tw_power_watch(l->collector->power, tw_boot_ns());
+}
+
+static void run_step(const struct loop *l)
+{
+	uint64_t count;
+
+	if (read(l->step_timer, &count, sizeof(count)) == (ssize_t)sizeof(count))
+		tw_powercap_step(&l->collector->powercap, tw_now_ns());
+}
+
+/* Return false on a stop signal; any other signal reloads the models. */
+static bool go_on(const struct loop *l)
+{
+	enum tw_signal signal;
+
+	while ((signal = tw_signals_next(l->signals)) != TW_SIGNAL_NONE) {
+		if (signal == TW_SIGNAL_STOP)
+			return false;
+		if (l->collector->estimates != NULL)
+			tw_estimates_reload(l->collector->estimates);
+	}
+	return true;
+}
+
+/* Run until a stop signal. After a failed tick, continue with the next. */
+static int run_loop(struct loop *l, struct tw_err *err)
+{
+	for (;;) {
+		struct epoll_event ev[KIND_COUNT];
+		const int n = epoll_wait(l->epoll, ev, KIND_COUNT,
+					 tw_httpd_timeout_ms(l->httpd));
+
+		if (n < 0 && errno != EINTR)
+			return tw_fail_errno(err, errno, "epoll");
+		for (int i = 0; i < n; i++) {
+			if (ev[i].data.u32 == KIND_TIMER)
+				run_timer(l);
+			else if (ev[i].data.u32 == KIND_WATCH)
+				run_watch(l);
+			else if (ev[i].data.u32 == KIND_STEP)
+				run_step(l);
+			else if (ev[i].data.u32 == KIND_EVENTS)
+				tw_workloads_drain(l->collector->workloads);
+			else if (ev[i].data.u32 == KIND_FINDER)
+				/*
+				 * A finder that exits closes its descriptor, so epoll
+				 * forgets it.
+				 */
+				(void)tw_estimates_hear(l->collector->estimates);
+			else if (ev[i].data.u32 == KIND_PODS)
+				tw_pods_drain(l->collector->pods);
+			else if (ev[i].data.u32 == KIND_TEXTS)
+				tw_texts_hear(l->collector->texts);
+			else if (ev[i].data.u32 == KIND_AGENTS)
+				tw_agents_drain(l->collector->agents);
+			else if (ev[i].data.u32 == KIND_SIGNALS && !go_on(l))
+				return 0;
+		}
+		tw_httpd_run(l->httpd);
+	}
+}
+
 static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 {
 	char host[256];
@@ -126,7 +389,11 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 				      .web_config = config->web_config,
 				      .web_changed = tw_web_log_changed };
 	struct tw_httpd *httpd = NULL;
-	struct tw_loop *loop = NULL;
+	struct loop loop = { .collector = &c,
+			     .epoll = -1,
+			     .timer = -1,
+			     .watch_timer = -1,
+			     .step_timer = -1 };
 	bool ready = false;
 	int signals = -1, finder = -1, rc = -1;
 
@@ -144,22 +411,23 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 		goto out;
 	/* Loading the BPF programs needs much more memory than keeping them. */
 	tw_daemon_trim();
-	if (tw_loop_open(&c, httpd, signals,
-			 config->powercap_out != NULL || config->vm_power_dir != NULL,
-			 &loop, err) < 0 ||
+	loop.httpd = httpd;
+	loop.signals = signals;
+	if (open_loop(&loop, config->powercap_out != NULL || config->vm_power_dir != NULL,
+		      err) < 0 ||
 	    tw_daemon_ready(config->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
 	ready = true;
 	/* Only now: the first tick ran as root, and its files would be owned by root. */
 	c.powercap.node_dir = config->powercap_out;
 	c.powercap.vm_dir = config->vm_power_dir;
-	if (tw_rights_drop(&c, config, err) < 0)
+	if (drop_rights(&c, config, err) < 0)
 		goto out;
 	if (c.workloads != NULL)
 		log_missing(&c);
 	log_unreadable(httpd, config);
 	log_answering(&c, tw_httpd_address(httpd));
-	if (tw_loop_run(loop, tick_failed, err) < 0)
+	if (run_loop(&loop, err) < 0)
 		goto out;
 	tw_log_info("stopping");
 
@@ -168,7 +436,7 @@ out:
 	/* Do not remove the ready file of another instance. */
 	if (ready)
 		tw_daemon_stopping(config->ready_file);
-	tw_loop_close(loop);
+	close_loop(&loop);
 	if (c.texts != NULL)
 		tw_texts_finish(c.texts, FINISH_MS);
 	tw_httpd_close(httpd);

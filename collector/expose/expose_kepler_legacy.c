@@ -6,7 +6,7 @@
  */
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
-#include "collector/meters/microarch.h"
+#include "collector/system/processors.h"
 #include "collector/power/power.h"
 #include "collector/workloads/cgroup.h"
 #include "lib/core/array.h"
@@ -375,7 +375,7 @@ static void expose_info(const struct tw_exposure *x)
 {
 	struct tw_labels l = { .count = 0 };
 	const struct tw_processors *p = &x->c->processors;
-	const char *arch = p->count > 0 ? tw_microarch_name(&p->at[0]) : NULL;
+	const char *arch = p->count > 0 ? tw_processor_microarch(&p->at[0]) : NULL;
 	struct utsname name;
 
 	if (arch == NULL)

@@ -7,7 +7,6 @@
  */
 #include "collector/meters/meter.h"
 #include "collector/meters/nvml.h"
-#include "collector/meters/nvml_users.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 

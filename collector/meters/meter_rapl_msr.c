@@ -11,7 +11,6 @@
 #include "collector/meters/meter.h"
 #include "collector/meters/meter_file.h"
 #include "collector/meters/rapl.h"
-#include "collector/meters/topology.h"
 #include "collector/system/processors.h"
 #include "collector/system/roots.h"
 #include "lib/core/err.h"
@@ -19,13 +18,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Room for the path below either root. */
-#define LONGEST TW_TOPOLOGY_LONGEST
+#define LONGEST 64
+
+/* CPUs of the machine. */
+#define MACHINE_MAX 8192
 
 /* CPUs kept open for a register: one may go offline. */
 #define CPUS_MAX 4
@@ -47,15 +50,92 @@ struct msr {
 	char dir[TW_ZONE_PATH];  /* "/dev/cpu" */
 };
 
+struct cpu {
+	unsigned number;
+	int package, die, core;
+};
+
+/* The online CPUs. */
+struct cpus {
+	struct cpu *at; /* sorted by number */
+	size_t count;
+	bool dies; /* a package has more than one die */
+};
+
 /* State of the search for registers. */
 struct search {
 	struct msr *m;
 	const struct tw_rapl *rapl;
-	const struct tw_topology *cpus;
+	const struct cpus *cpus;
 	unsigned skip_kinds; /* kinds to skip, as configured */
 	bool machine;        /* the register of the whole machine was found */
 	struct tw_err why;   /* the first read error */
 };
+
+/* ---- the online CPUs, and their packages, dies and cores ---- */
+
+static int read_place(const char *sys, unsigned cpu, const char *file)
+{
+	struct tw_err ignored = { 0 };
+	char path[TW_ZONE_PATH + LONGEST];
+	uint64_t value;
+
+	snprintf(path, sizeof(path), "%s/devices/system/cpu/cpu%u/topology/%s", sys, cpu,
+		 file);
+	return tw_meter_number(path, &value, &ignored) == 0 && value < 65536 ? (int)value
+									     : -1;
+}
+
+/* An offline CPU has no topology. die_id exists since Linux 5.2. */
+static void add_cpu(struct cpus *c, const char *sys, unsigned number)
+{
+	struct cpu cpu = { .number = number,
+			   .package = read_place(sys, number, "physical_package_id"),
+			   .die = read_place(sys, number, "die_id"),
+			   .core = read_place(sys, number, "core_id") };
+
+	if (cpu.package < 0)
+		return;
+	if (cpu.die < 0)
+		cpu.die = 0;
+	c->dies = c->dies || cpu.die > 0;
+	c->at[c->count++] = cpu;
+}
+
+/*
+ * Read the online CPUs from sys/devices/system/cpu/cpuN/topology. out->at is yours.
+ * TW_NOTFOUND if no CPU has a topology.
+ */
+static int read_cpus(const char *sys, struct cpus *out, struct tw_err *err)
+{
+	unsigned *number = malloc(MACHINE_MAX * sizeof(*number));
+	struct cpus c = { .at = calloc(MACHINE_MAX, sizeof(*c.at)) };
+	char dir[TW_ZONE_PATH];
+	size_t count;
+	int rc = -1;
+
+	if (number == NULL || c.at == NULL) {
+		tw_fail(err, TW_NOMEM, "processors");
+		goto out;
+	}
+	snprintf(dir, sizeof(dir), "%s/devices/system/cpu", sys);
+	if (tw_meter_list(dir, "cpu", number, MACHINE_MAX, &count, err) < 0)
+		goto out;
+	for (size_t i = 0; i < count; i++)
+		add_cpu(&c, sys, number[i]);
+	if (c.count == 0) {
+		tw_fail(err, TW_NOTFOUND, "no topology of processors below '%s'", dir);
+		goto out;
+	}
+
+	*out = c;
+	c.at = NULL;
+	rc = 0;
+out:
+	free(number);
+	free(c.at);
+	return rc;
+}
 
 /* ---- registers ---- */
 
@@ -88,8 +168,8 @@ static int read_register(const struct msr *m, int fd, unsigned cpu, uint32_t at,
 /* ---- which CPUs share a register ---- */
 
 /* True if two CPUs share one register of that scope. */
-static bool is_shared(const struct search *s, const struct tw_place *a,
-		      const struct tw_place *b, enum tw_rapl_scope scope)
+static bool is_shared(const struct search *s, const struct cpu *a, const struct cpu *b,
+		      enum tw_rapl_scope scope)
 {
 	if (scope == TW_RAPL_MACHINE)
 		return true;
@@ -110,7 +190,7 @@ static bool is_taken(const struct search *s, size_t i, enum tw_rapl_scope scope)
 
 /* ---- zones ---- */
 
-static void name_zone(const struct search *s, const struct tw_place *c,
+static void name_zone(const struct search *s, const struct cpu *c,
 		      const struct tw_rapl_register *r, struct tw_zone *z)
 {
 	const char *kind = tw_zone_kind_name(r->kind);
@@ -131,11 +211,11 @@ static void name_zone(const struct search *s, const struct tw_place *c,
 }
 
 /* Open other CPUs that share the register, in case the first goes offline. */
-static void add_others(struct search *s, const struct tw_place *first,
+static void add_others(struct search *s, const struct cpu *first,
 		       const struct tw_rapl_register *r, struct counter *to)
 {
 	for (size_t i = 0; i < s->cpus->count && to->count < CPUS_MAX; i++) {
-		const struct tw_place *c = &s->cpus->at[i];
+		const struct cpu *c = &s->cpus->at[i];
 		struct tw_err ignored = { 0 };
 		int fd;
 
@@ -150,7 +230,7 @@ static void add_others(struct search *s, const struct tw_place *first,
 }
 
 /* fd is taken. */
-static int add_counter(struct search *s, const struct tw_place *c,
+static int add_counter(struct search *s, const struct cpu *c,
 		       const struct tw_rapl_register *r, uint64_t unit, int fd,
 		       struct tw_err *err)
 {
@@ -178,7 +258,7 @@ static int add_counter(struct search *s, const struct tw_place *c,
 }
 
 /* Also returns 0 if the register does not exist. */
-static int try_register(struct search *s, const struct tw_place *c,
+static int try_register(struct search *s, const struct cpu *c,
 			const struct tw_rapl_register *r, struct tw_err *err)
 {
 	uint64_t unit, value;
@@ -266,7 +346,7 @@ static int find_rapl(const struct tw_roots *roots, struct tw_rapl *out,
 static int open_msr(const struct tw_meter_config *c, void **state, struct tw_err *err)
 {
 	struct msr *m = calloc(1, sizeof(*m));
-	struct tw_topology cpus = { .count = 0 };
+	struct cpus cpus = { .count = 0 };
 	struct tw_rapl rapl;
 	struct search s = {
 		.m = m, .rapl = &rapl, .cpus = &cpus, .skip_kinds = c->skip_kinds
@@ -283,14 +363,14 @@ static int open_msr(const struct tw_meter_config *c, void **state, struct tw_err
 	}
 	snprintf(m->dir, sizeof(m->dir), "%s/cpu", c->roots->dev);
 	if (find_rapl(c->roots, &rapl, err) < 0 ||
-	    tw_topology_read(c->roots->sys, &cpus, err) < 0 || find_counters(&s, err) < 0)
+	    read_cpus(c->roots->sys, &cpus, err) < 0 || find_counters(&s, err) < 0)
 		goto out;
 
 	*state = m;
 	m = NULL;
 	rc = 0;
 out:
-	tw_topology_release(&cpus);
+	free(cpus.at);
 	close_msr(m);
 	return rc;
 }

@@ -45,4 +45,10 @@ int tw_processors_read(const struct tw_roots *roots, struct tw_processors *out,
 
 void tw_processors_release(struct tw_processors *p);
 
+/*
+ * The name of the microarchitecture, as in Kepler's label cpu_architecture: "Haswell",
+ * "Zen 3"; NULL: unknown.
+ */
+const char *tw_processor_microarch(const struct tw_processor *p);
+
 #endif /* TW_COLLECTOR_PROCESSORS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/meters/nvml_users.h"
+#include "collector/meters/nvml.h"
 #include "lib/core/err.h"
 
 #include <stdint.h>

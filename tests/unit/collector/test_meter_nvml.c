@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs by a library that looks like NVIDIA's (tests/fake/nvml.c), and by the real one. */
 #include "collector/meters/nvml.h"
-#include "collector/meters/nvml_users.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/collector/meter_fixture.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/system/processors.h"
 
-#include "collector/meters/microarch.h"
 #include "collector/system/roots.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
@@ -158,7 +157,7 @@ static void microarchitectures_have_kepler_s_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const char *name = tw_microarch_name(&cases[i].p);
+		const char *name = tw_processor_microarch(&cases[i].p);
 
 		assert_int_equal(name != NULL, cases[i].name != NULL);
 		if (name != NULL)
