@@ -359,11 +359,11 @@ static void find_origin(const struct tw_powercap *pc, const struct tw_power *p,
 			return;
 		snprintf(out->source, sizeof(out->source), "%s", z[i].source);
 		if (z[i].meter == &tw_meter_model && pc->estimates != NULL) {
-			const struct tw_estimate e =
+			const struct tw_estimate *e =
 				tw_estimates_of_zone(pc->estimates, z[i].zone);
 
 			snprintf(out->model, sizeof(out->model), "%.63s",
-				 tw_estimate_model(&e));
+				 tw_estimate_model(e));
 		}
 		return;
 	}

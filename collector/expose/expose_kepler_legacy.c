@@ -6,7 +6,6 @@
  */
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
-#include "collector/system/processors.h"
 #include "collector/power/power.h"
 #include "collector/workloads/cgroup.h"
 #include "lib/core/array.h"

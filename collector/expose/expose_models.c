@@ -92,23 +92,23 @@ static void expose_info(const struct tw_exposure *x)
 {
 	tw_expo_family(x->e, &families[INFO]);
 	for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
-		const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
+		const struct tw_estimate *s = tw_estimates_at(x->c->estimates, i);
 		const struct tw_model_info *m;
 		struct tw_labels l;
 
-		if (s.model == NULL)
+		if (s->model == NULL)
 			continue;
-		m = tw_power_model_info(s.model);
-		label_model(&l, &s);
+		m = tw_power_model_info(s->model);
+		label_model(&l, s);
 		tw_labels_add(&l, "source", "model");
 		tw_labels_add(&l, "trainer", m->trainer);
 		tw_labels_add(&l, "features", m->group->name);
-		tw_labels_add(&l, "origin", s.origin);
-		tw_labels_add(&l, "from", s.from);
-		tw_labels_add(&l, "output", tw_output_name(s.output));
+		tw_labels_add(&l, "origin", s->origin);
+		tw_labels_add(&l, "from", s->from);
+		tw_labels_add(&l, "output", tw_output_name(s->output));
 		tw_labels_add(&l, "idle",
-			      tw_estimates_hide_idle(x->c->estimates, &s) ? "hidden"
-									  : "scaled");
+			      tw_estimates_hide_idle(x->c->estimates, s) ? "hidden"
+									 : "scaled");
 		tw_expo_count(x->e, l.at, l.count, 1);
 	}
 }
@@ -138,16 +138,16 @@ static void expose_row(const struct tw_exposure *x, const struct tw_expo_row *ro
 {
 	tw_expo_family(x->e, &row->family);
 	for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
-		const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
-		const struct figures figures = figures_of(&s);
+		const struct tw_estimate *s = tw_estimates_at(x->c->estimates, i);
+		const struct figures figures = figures_of(s);
 		struct tw_labels l = { .count = 0 };
 
-		if (by_model && s.model == NULL)
+		if (by_model && s->model == NULL)
 			continue;
 		if (by_model)
-			label_model(&l, &s);
+			label_model(&l, s);
 		else
-			tw_labels_add(&l, "energy_source", s.source->name);
+			tw_labels_add(&l, "energy_source", s->source->name);
 		tw_expo_number(x->e, row, &l, &figures);
 	}
 }
@@ -161,13 +161,14 @@ static void expose_error(const struct tw_exposure *x)
 
 	tw_expo_family(x->e, &families[MAE]);
 	for (size_t i = 0; i < zones; i++) {
-		const struct tw_estimate s = tw_estimates_of_zone(x->c->estimates, &z[i]);
+		const struct tw_estimate *s =
+			tw_estimates_of_zone(x->c->estimates, &z[i]);
 		const double watts = tw_estimates_mae(x->c->estimates, &z[i]);
 		struct tw_labels l;
 
 		if (isnan(watts))
 			continue;
-		label_model(&l, &s);
+		label_model(&l, s);
 		tw_labels_add(&l, "zone", tw_zone_kind_name(z[i].kind));
 		tw_expo_sample(x->e, l.at, l.count, watts);
 	}
@@ -202,10 +203,10 @@ static void expose_ranges(const struct tw_exposure *x)
 	for (size_t most = 0; most < 2; most++) {
 		tw_expo_family(x->e, &families[MINIMUM + most]);
 		for (size_t i = 0; i < tw_estimates_count(x->c->estimates); i++) {
-			const struct tw_estimate s = tw_estimates_at(x->c->estimates, i);
+			const struct tw_estimate *s = tw_estimates_at(x->c->estimates, i);
 
-			if (s.model != NULL)
-				expose_ranges_of(x, &s, most != 0);
+			if (s->model != NULL)
+				expose_ranges_of(x, s, most != 0);
 		}
 	}
 }

@@ -52,18 +52,18 @@ static void add_estimate(struct live *l, const struct tw_zone *metered)
 {
 	const struct tw_estimates *e = l->c->estimates;
 	const struct tw_zone *z = find_estimated(e, metered);
-	struct tw_estimate s;
+	const struct tw_estimate *s;
 
 	if (z == NULL)
 		return;
 	s = tw_estimates_of_zone(e, z);
-	tw_json_add_text(&l->b, "model", tw_text(tw_estimate_model(&s)));
-	tw_json_add_text(&l->b, "model_from", tw_text(s.from));
+	tw_json_add_text(&l->b, "model", tw_text(tw_estimate_model(s)));
+	tw_json_add_text(&l->b, "model_from", tw_text(s->from));
 	tw_json_add_watts(&l->b, "mae_watts", tw_estimates_mae(e, z));
-	tw_json_add_text(&l->b, "output", tw_output_name(s.output));
+	tw_json_add_text(&l->b, "output", tw_output_name(s->output));
 	tw_json_add_text(&l->b, "idle",
-			 tw_estimates_hide_idle(e, &s) ? "hidden" : "scaled");
-	tw_json_add_bool(&l->b, "extrapolating", s.told && s.outside);
+			 tw_estimates_hide_idle(e, s) ? "hidden" : "scaled");
+	tw_json_add_bool(&l->b, "extrapolating", s->told && s->outside);
 }
 
 static void add_zone(struct live *l, const struct tw_power_zone *z)

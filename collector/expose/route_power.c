@@ -115,32 +115,32 @@ static void add_node(struct tw_buf *b, const struct tw_exposure *x)
 
 static void add_model(struct tw_buf *b, const struct tw_estimates *e, size_t i)
 {
-	const struct tw_estimate s = tw_estimates_at(e, i);
+	const struct tw_estimate *s = tw_estimates_at(e, i);
 	const struct tw_zone *z;
 	size_t zones;
 
 	tw_json_add_object(b, NULL);
-	tw_json_add_text(b, "energy_source", s.source->name);
-	tw_json_add_text(b, "model", tw_estimate_model(&s));
-	tw_json_add_text(b, "origin", s.origin);
-	tw_json_add_text(b, "from", s.from);
-	tw_json_add_text(b, "output", tw_output_name(s.output));
-	tw_json_add_text(b, "idle", tw_estimates_hide_idle(e, &s) ? "hidden" : "scaled");
-	tw_json_add_bool(b, "extrapolating", s.told && s.outside);
-	tw_json_add_number(b, "core_ratio", s.core_ratio);
-	tw_json_add_uint(b, "estimates", s.rows);
-	tw_json_add_uint(b, "extrapolated", s.rows_outside);
+	tw_json_add_text(b, "energy_source", s->source->name);
+	tw_json_add_text(b, "model", tw_estimate_model(s));
+	tw_json_add_text(b, "origin", s->origin);
+	tw_json_add_text(b, "from", s->from);
+	tw_json_add_text(b, "output", tw_output_name(s->output));
+	tw_json_add_text(b, "idle", tw_estimates_hide_idle(e, s) ? "hidden" : "scaled");
+	tw_json_add_bool(b, "extrapolating", s->told && s->outside);
+	tw_json_add_number(b, "core_ratio", s->core_ratio);
+	tw_json_add_uint(b, "estimates", s->rows);
+	tw_json_add_uint(b, "extrapolated", s->rows_outside);
 	tw_json_add_object(b, "mae_watts");
 	z = tw_estimates_zones(e, &zones);
 	for (size_t k = 0; k < zones; k++) {
 		const double mae_w = tw_estimates_mae(e, &z[k]);
 
-		if (tw_estimates_of_zone(e, &z[k]).source == s.source && !isnan(mae_w))
+		if (tw_estimates_of_zone(e, &z[k])->source == s->source && !isnan(mae_w))
 			tw_json_add_number(b, tw_zone_kind_name(z[k].kind), mae_w);
 	}
 	tw_json_end_object(b);
-	if (s.why[0] != '\0')
-		tw_json_add_text(b, "failure", s.why);
+	if (s->why[0] != '\0')
+		tw_json_add_text(b, "failure", s->why);
 	tw_json_end_object(b);
 }
 

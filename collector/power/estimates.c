@@ -5,7 +5,6 @@
 #include "collector/power/model_finder.h"
 #include "collector/power/node.h"
 #include "collector/power/source_model.h"
-#include "collector/power/tick_rows.h"
 #include "collector/system/virtual.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/clock.h"
@@ -59,7 +58,7 @@ static struct tw_source_model *model_of(struct tw_estimates *e,
 					const struct tw_energy_source *s)
 {
 	for (size_t i = 0; i < e->models; i++)
-		if (e->model[i].source == s)
+		if (e->model[i].is.source == s)
 			return &e->model[i];
 	return NULL;
 }
@@ -70,7 +69,7 @@ static int add_model(struct tw_estimates *e, const struct tw_energy_source *sour
 	if (e->models == TW_ESTIMATES_MAX)
 		return tw_fail(err, TW_INVALID, "more than %d models", TW_ESTIMATES_MAX);
 	e->model[e->models++] =
-		(struct tw_source_model){ .source = source, .core_ratio = 1 };
+		(struct tw_source_model){ .is = { .source = source, .core_ratio = 1 } };
 	return 0;
 }
 
@@ -108,8 +107,8 @@ static int add_file(struct tw_estimates *e, const char *path, struct tw_err *err
 	}
 	s = &e->model[e->models - 1];
 	s->file = file;
-	snprintf(s->origin, sizeof(s->origin), "file");
-	snprintf(s->from, sizeof(s->from), "%s", path);
+	snprintf(s->is.origin, sizeof(s->is.origin), "file");
+	snprintf(s->is.from, sizeof(s->is.from), "%s", path);
 	if (put_in_use(e, s, model, err) < 0)
 		return tw_err_wrap(err, "'%s'", path);
 	tw_source_model_log(s);
@@ -140,7 +139,7 @@ static void add_zones(struct tw_estimates *e)
 	bool has[TW_COMPONENT_COUNT] = { false };
 
 	for (size_t i = 0; i < e->models; i++) {
-		const struct tw_energy_source *s = e->model[i].source;
+		const struct tw_energy_source *s = e->model[i].is.source;
 
 		for (size_t k = 0; k < s->count; k++) {
 			const enum tw_component c = s->components[k];
@@ -253,31 +252,9 @@ size_t tw_estimates_count(const struct tw_estimates *e)
 	return e->retired ? 0 : e->models;
 }
 
-struct tw_estimate tw_estimates_at(const struct tw_estimates *e, size_t i)
+const struct tw_estimate *tw_estimates_at(const struct tw_estimates *e, size_t i)
 {
-	const struct tw_source_model *s = &e->model[i];
-
-	return (struct tw_estimate){
-		.source = s->source,
-		.model = s->model,
-		.origin = s->origin,
-		.from = s->from,
-		.core_ratio = s->core_ratio,
-		.confirmed_s = s->confirmed_s,
-		.loads = s->loads,
-		.failures = s->failures,
-		.failing = s->failing,
-		.why = s->why,
-		.told = s->told,
-		.output = s->told || s->model == NULL
-				  ? s->output
-				  : tw_power_model_info(s->model)->output,
-		.outside = s->outside,
-		.rows = s->rows,
-		.rows_outside = s->rows_outside,
-		.ns = s->ns,
-		.outside_ns = s->outside_ns,
-	};
+	return &e->model[i].is;
 }
 
 const char *tw_estimate_model(const struct tw_estimate *s)
@@ -285,8 +262,8 @@ const char *tw_estimate_model(const struct tw_estimate *s)
 	return s->model != NULL ? tw_power_model_info(s->model)->name : "";
 }
 
-struct tw_estimate tw_estimates_of_zone(const struct tw_estimates *e,
-					const struct tw_zone *z)
+const struct tw_estimate *tw_estimates_of_zone(const struct tw_estimates *e,
+					       const struct tw_zone *z)
 {
 	return tw_estimates_at(e, e->of[z - e->zone].model);
 }
@@ -296,9 +273,9 @@ double tw_estimates_mae(const struct tw_estimates *e, const struct tw_zone *z)
 	const struct estimated_zone *of = &e->of[z - e->zone];
 	const struct tw_source_model *s = &e->model[of->model];
 
-	if (s->model == NULL || s->part[of->component] < 0)
+	if (s->is.model == NULL || s->part[of->component] < 0)
 		return NAN;
-	return tw_power_model_figure(s->model, (size_t)s->part[of->component], "mae");
+	return tw_power_model_figure(s->is.model, (size_t)s->part[of->component], "mae");
 }
 
 bool tw_estimates_hide_idle(const struct tw_estimates *e, const struct tw_estimate *s)
@@ -316,12 +293,13 @@ static void take(struct tw_estimates *e, struct tw_source_model *s,
 
 	if (put_in_use(e, s, model, &err) < 0) {
 		tw_log_warn_limited(&e->log, "cannot use a model, continuing %s: %s",
-				    s->model != NULL ? "with the old one" : "without it",
+				    s->is.model != NULL ? "with the old one"
+							: "without it",
 				    err.text);
 		tw_source_model_failed(s, err.text);
 		return;
 	}
-	s->why[0] = '\0';
+	s->is.why[0] = '\0';
 	tw_source_model_log(s);
 }
 
@@ -353,16 +331,16 @@ static void take_news(struct tw_estimates *e, const struct tw_model_news *news,
 		tw_power_model_free(model);
 		return;
 	}
-	s->failing = news->failing;
+	s->is.failing = news->failing;
 	if (news->why[0] != '\0')
 		tw_source_model_failed(s, news->why);
 	if (news->origin[0] == '\0' || (model == NULL && news->why[0] != '\0'))
 		return;
-	s->confirmed_s = news->confirmed_s;
+	s->is.confirmed_s = news->confirmed_s;
 	if (model == NULL)
 		return;
-	snprintf(s->origin, sizeof(s->origin), "%s", news->origin);
-	snprintf(s->from, sizeof(s->from), "%s", news->from);
+	snprintf(s->is.origin, sizeof(s->is.origin), "%s", news->origin);
+	snprintf(s->is.from, sizeof(s->is.from), "%s", news->from);
 	take(e, s, model);
 }
 
@@ -404,18 +382,20 @@ void tw_estimates_reload(struct tw_estimates *e)
 static bool predict(struct tw_estimates *e, struct tw_source_model *s, bool known,
 		    struct tw_predicted *out, const char **why)
 {
-	s->told = false;
+	s->is.told = false;
+	if (s->is.model != NULL)
+		s->is.output = tw_power_model_info(s->is.model)->output;
 	if (s->file.path != NULL)
 		look_at_file(e, s);
 	*why = "the machine's counters are not available";
 	if (!known)
 		return false;
-	if (s->model == NULL) {
-		*why = s->why[0] != '\0' ? s->why : "no model yet";
+	if (s->is.model == NULL) {
+		*why = s->is.why[0] != '\0' ? s->is.why : "no model yet";
 		return false;
 	}
 	tw_source_model_predict(s, &e->ticks, out);
-	s->output = out->output;
+	s->is.output = out->output;
 	tw_source_model_count(s, out->outside, e->node->elapsed_ns);
 	return true;
 }

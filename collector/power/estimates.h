@@ -14,6 +14,7 @@
  */
 
 #include "collector/meters/meter.h"
+#include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
@@ -22,7 +23,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_err;
 struct tw_estimates; /* opaque */
 struct tw_node;
 struct tw_power_model;
@@ -57,15 +57,15 @@ struct tw_estimates_config {
 /* The state of an estimate. */
 struct tw_estimate {
 	const struct tw_energy_source *source;
-	const struct tw_power_model *model; /* NULL: none yet */
-	const char *origin, *from; /* of that model: "file", "server", ..; path or URL */
+	struct tw_power_model *model; /* NULL: none yet */
+	char origin[32], from[512]; /* of that model: "file", "server", ..; path or URL */
 	double core_ratio;   /* cores of this machine / cores of the model; 1: unknown */
 	int64_t confirmed_s; /* when its origin last confirmed it, seconds since 1970; 0:
 				a file */
 	uint64_t loads,
-		failures; /* models loaded, and models rejected, since the start */
-	unsigned failing; /* origins that failed in the last refresh */
-	const char *why;  /* reason of the last failure; "": none */
+		failures;      /* models loaded, and models rejected, since the start */
+	unsigned failing;      /* origins that failed in the last refresh */
+	char why[TW_ERR_TEXT]; /* reason of the last failure; "": none */
 
 	bool told;             /* the last tick has watts */
 	enum tw_output output; /* of the model; DynPower: the watts have no idle power */
@@ -110,14 +110,15 @@ const struct tw_zone *tw_estimates_zones(const struct tw_estimates *e, size_t *c
 void tw_estimates_read(struct tw_estimates *e, struct tw_reading *out);
 
 size_t tw_estimates_count(const struct tw_estimates *e);
-struct tw_estimate tw_estimates_at(const struct tw_estimates *e, size_t i);
+/* It lives as long as the estimates. */
+const struct tw_estimate *tw_estimates_at(const struct tw_estimates *e, size_t i);
 
 /* The name of the model; "": none yet. */
 const char *tw_estimate_model(const struct tw_estimate *s);
 
 /* The estimate of a zone. */
-struct tw_estimate tw_estimates_of_zone(const struct tw_estimates *e,
-					const struct tw_zone *z);
+const struct tw_estimate *tw_estimates_of_zone(const struct tw_estimates *e,
+					       const struct tw_zone *z);
 
 /* Mean absolute error of its model in W, from validation; NaN: unknown. */
 double tw_estimates_mae(const struct tw_estimates *e, const struct tw_zone *z);

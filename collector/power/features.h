@@ -7,10 +7,12 @@
  * second of the last tick.
  */
 
+#include "estimator/predict/series.h"
 #include "lib/core/strs.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_err;
 struct tw_node;
@@ -40,5 +42,30 @@ void tw_features_release(struct tw_features *f);
  */
 bool tw_features_read(const struct tw_features *f, const struct tw_node *node,
 		      double *rows);
+
+/* ---- the last ticks ---- */
+
+/*
+ * The features of the last ticks as two series, for models that look back: the machine,
+ * and the same machine without load. The two are never mixed.
+ *
+ * A tick whose features are unknown leaves a gap, which ends a series for the model
+ * (estimator/predict/derived.h).
+ */
+
+/* All zero bytes is empty and without room. */
+struct tw_tick_rows {
+	struct tw_recent_rows machine, rest;
+	uint64_t time_ns; /* sum of the ticks; suspended time does not count */
+};
+
+/* Make room for `back` ticks of `cols` features and the newest tick. */
+int tw_tick_rows_reserve(struct tw_tick_rows *t, size_t cols, size_t back,
+			 struct tw_err *err);
+
+/* A tick has passed. rows: those of tw_features_read(); NULL: a feature is unknown. */
+void tw_tick_rows_add(struct tw_tick_rows *t, uint64_t elapsed_ns, const double *rows);
+
+void tw_tick_rows_release(struct tw_tick_rows *t);
 
 #endif /* TW_COLLECTOR_FEATURES_H */

@@ -25,9 +25,8 @@
 
 #include "collector/meters/meter.h"
 #include "collector/meters/zone.h"
-#include "collector/power/idle.h"
+#include "collector/power/share.h"
 #include "collector/power/track.h"
-#include "collector/power/uses.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/share.h"
 
+#include "lib/core/array.h"
+
+#include <stdlib.h>
+
 __extension__ typedef unsigned __int128 u128;
 
 static bool goes_before(const struct tw_remainder *a, const struct tw_remainder *b)
@@ -59,5 +63,57 @@ bool tw_share_out(uint64_t total_uj, const uint64_t *weight, size_t count,
 	select_first(room, (ptrdiff_t)count, (ptrdiff_t)left);
 	for (uint64_t i = 0; i < left; i++)
 		out_uj[room[i].at]++;
+	return true;
+}
+
+void tw_uses_release(struct tw_uses *u)
+{
+	free(u->at);
+	free(u->weight);
+	free(u->out_uj);
+	free(u->room);
+	*u = (struct tw_uses){ .at = NULL };
+}
+
+/*
+ * Grow all arrays. If one fails, the others may be larger, so size is the size that all
+ * have.
+ */
+static bool make_room(struct tw_uses *u, size_t count)
+{
+	size_t size = u->size != 0 ? u->size : 64;
+
+	if (count <= u->size)
+		return true;
+	while (size < count)
+		size *= 2;
+	if (!tw_resize(&u->at, size, sizeof(*u->at)) ||
+	    !tw_resize(&u->weight, size, sizeof(*u->weight)) ||
+	    !tw_resize(&u->out_uj, size, sizeof(*u->out_uj)) ||
+	    !tw_resize(&u->room, size, sizeof(*u->room)))
+		return false;
+	u->size = size;
+	return true;
+}
+
+bool tw_uses_add(struct tw_uses *u, const struct tw_zone_user *user, size_t count,
+		 uint64_t dynamic_uj, uint64_t idle_uj)
+{
+	struct tw_use *to;
+
+	if (count == 0 || !make_room(u, u->count + count))
+		return false;
+	to = &u->at[u->count];
+	for (size_t i = 0; i < count; i++)
+		u->weight[i] = user[i].weight;
+	if (!tw_share_out(dynamic_uj, u->weight, count, u->out_uj, u->room))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		to[i] = (struct tw_use){ .tgid = user[i].tgid,
+					 .dynamic_uj = u->out_uj[i] };
+	tw_share_out(idle_uj, u->weight, count, u->out_uj, u->room);
+	for (size_t i = 0; i < count; i++)
+		to[i].idle_uj = u->out_uj[i];
+	u->count += count;
 	return true;
 }

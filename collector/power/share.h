@@ -7,6 +7,8 @@
  * total exactly.
  */
 
+#include "collector/meters/meter.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +26,32 @@ struct tw_remainder {
  */
 bool tw_share_out(uint64_t total_uj, const uint64_t *weight, size_t count,
 		  uint64_t *out_uj, struct tw_remainder *room);
+
+/*
+ * Energy of zones with known users (GPUs), by process. Each zone's energy goes to its own
+ * users, so an idle GPU costs nothing to a process that is busy on another.
+ */
+struct tw_use {
+	uint32_t tgid;
+	uint64_t dynamic_uj, idle_uj;
+};
+
+/* The uses in one tick. All zero bytes: none. */
+struct tw_uses {
+	struct tw_use *at; /* a process may occur several times */
+	size_t count, size;
+	uint64_t *weight, *out_uj; /* scratch space of the same size */
+	struct tw_remainder *room;
+};
+
+void tw_uses_release(struct tw_uses *u);
+
+/*
+ * Divide a zone's energy among its users, exact to the microjoule. False if there are no
+ * users, or no memory: then the energy stays with the machine. Allocates only if there
+ * are more uses than ever before.
+ */
+bool tw_uses_add(struct tw_uses *u, const struct tw_zone_user *user, size_t count,
+		 uint64_t dynamic_uj, uint64_t idle_uj);
 
 #endif /* TW_COLLECTOR_SHARE_H */

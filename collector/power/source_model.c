@@ -1,22 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/source_model.h"
 
-#include "collector/power/tick_rows.h"
 #include "estimator/predict/power_model.h"
 #include "lib/program/log.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* ---- the file of a model ---- */
+
+/*
+ * The version of a path; for a directory, of its metadata.json, because models are
+ * replaced, never edited. All 0: missing.
+ */
+static struct tw_file_mark look_at(const char *path)
+{
+	char inside[PATH_MAX];
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return (struct tw_file_mark){ 0 };
+	if (S_ISDIR(st.st_mode) &&
+	    ((size_t)snprintf(inside, sizeof(inside), "%s/metadata.json", path) >=
+		     sizeof(inside) ||
+	     stat(inside, &st) < 0))
+		return (struct tw_file_mark){ 0 };
+	return (struct tw_file_mark){
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.size = st.st_size,
+		.changed_ns =
+			(int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec,
+	};
+}
+
+static bool same(const struct tw_file_mark *a, const struct tw_file_mark *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       a->changed_ns == b->changed_ns;
+}
+
+int tw_model_file_open(struct tw_model_file *f, const char *path,
+		       struct tw_power_model **out, struct tw_err *err)
+{
+	/* Take the mark before reading, so that no change is missed. */
+	const struct tw_file_mark mark = look_at(path);
+
+	if (tw_power_model_load(path, out, err) < 0)
+		return -1;
+	*f = (struct tw_model_file){ .path = path, .read = mark, .seen = mark };
+	return 0;
+}
+
+int tw_model_file_look(struct tw_model_file *f, struct tw_power_model **out,
+		       struct tw_err *err)
+{
+	const struct tw_file_mark now = look_at(f->path), before = f->seen;
+
+	f->seen = now;
+	/* A missing file may be in the middle of a replacement. */
+	if (now.ino == 0 || same(&now, &f->read) || !same(&now, &before))
+		return 0;
+	f->read = now;
+	return tw_power_model_load(f->path, out, err) < 0 ? -1 : 1;
+}
+
+void tw_model_file_reload(struct tw_model_file *f)
+{
+	f->read = (struct tw_file_mark){ 0 };
+}
 
 static int check(const struct tw_source_model *s, const struct tw_power_model *m,
 		 struct tw_err *err)
 {
 	const struct tw_model_info *info = tw_power_model_info(m);
 
-	if (info->source != s->source)
+	if (info->source != s->is.source)
 		return tw_fail(err, TW_INVALID,
 			       "model '%s': want energy source %s, not %s", info->name,
-			       s->source->name, info->source->name);
+			       s->is.source->name, info->source->name);
 	if (info->features.count > TW_FEATURES_MAX)
 		return tw_fail(err, TW_INVALID, "model '%s': more than %d features",
 			       info->name, TW_FEATURES_MAX);
@@ -48,13 +113,15 @@ int tw_source_model_take(struct tw_source_model *s, struct tw_power_model *model
 		if (tw_power_model_bind(model, i, &f->names, place[c], err) < 0)
 			goto out;
 	}
-	tw_power_model_free(s->model);
-	s->model = model;
+	tw_power_model_free(s->is.model);
+	s->is.model = model;
 	model = NULL;
 	memcpy(s->part, part, sizeof(part));
 	memcpy(s->place, place, sizeof(place));
-	s->core_ratio = core_ratio(s->model, cores);
-	s->loads++;
+	s->is.core_ratio = core_ratio(s->is.model, cores);
+	if (!s->is.told)
+		s->is.output = tw_power_model_info(s->is.model)->output;
+	s->is.loads++;
 	rc = 0;
 out:
 	tw_power_model_free(model);
@@ -63,11 +130,11 @@ out:
 
 void tw_source_model_log(const struct tw_source_model *s)
 {
-	const struct tw_model_info *info = tw_power_model_info(s->model);
+	const struct tw_model_info *info = tw_power_model_info(s->is.model);
 
 	tw_log_info("model in use name=%s output=%s source=%s origin=%s from='%s'",
-		    info->name, tw_output_name(info->output), s->source->name, s->origin,
-		    s->from);
+		    info->name, tw_output_name(info->output), s->is.source->name,
+		    s->is.origin, s->is.from);
 }
 
 void tw_source_model_predict(const struct tw_source_model *s,
@@ -78,8 +145,8 @@ void tw_source_model_predict(const struct tw_source_model *s,
 	tw_recent_rows_newest(&t->machine, &machine);
 	tw_recent_rows_newest(&t->rest, &rest);
 	machine.categories = rest.categories = NULL;
-	*out = (struct tw_predicted){ .output = tw_power_model_info(s->model)->output,
-				      .core_ratio = s->core_ratio };
+	*out = (struct tw_predicted){ .output = tw_power_model_info(s->is.model)->output,
+				      .core_ratio = s->is.core_ratio };
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
 		unsigned char outside = 0;
 		size_t part;
@@ -88,9 +155,9 @@ void tw_source_model_predict(const struct tw_source_model *s,
 			continue;
 		part = (size_t)s->part[c];
 		machine.place = rest.place = s->place[c];
-		tw_power_model_predict(s->model, part, &machine, &out->power_w[c]);
-		tw_power_model_predict(s->model, part, &rest, &out->rest_w[c]);
-		tw_power_model_mark_outside(s->model, part, &machine, &outside);
+		tw_power_model_predict(s->is.model, part, &machine, &out->power_w[c]);
+		tw_power_model_predict(s->is.model, part, &rest, &out->rest_w[c]);
+		tw_power_model_mark_outside(s->is.model, part, &machine, &outside);
 		out->has[c] = true;
 		out->outside = out->outside || outside != 0;
 	}
@@ -98,22 +165,22 @@ void tw_source_model_predict(const struct tw_source_model *s,
 
 void tw_source_model_count(struct tw_source_model *s, bool outside, uint64_t elapsed_ns)
 {
-	s->told = true;
-	s->outside = outside;
-	s->rows++;
-	s->ns += elapsed_ns;
-	s->rows_outside += outside;
-	s->outside_ns += outside ? elapsed_ns : 0;
+	s->is.told = true;
+	s->is.outside = outside;
+	s->is.rows++;
+	s->is.ns += elapsed_ns;
+	s->is.rows_outside += outside;
+	s->is.outside_ns += outside ? elapsed_ns : 0;
 }
 
 void tw_source_model_failed(struct tw_source_model *s, const char *why)
 {
-	s->failures++;
-	snprintf(s->why, sizeof(s->why), "%s", why);
+	s->is.failures++;
+	snprintf(s->is.why, sizeof(s->is.why), "%s", why);
 }
 
 void tw_source_model_release(struct tw_source_model *s)
 {
-	tw_power_model_free(s->model);
+	tw_power_model_free(s->is.model);
 	*s = (struct tw_source_model){ 0 };
 }

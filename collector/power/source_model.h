@@ -7,15 +7,51 @@
  * counts of its predictions. A part of estimates.h.
  */
 
+#include "collector/power/estimates.h"
 #include "collector/power/features.h"
-#include "collector/power/model_file.h"
-#include "lib/core/err.h"
 #include "lib/field/energy.h"
-#include "lib/field/feature.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+/* ---- its file ---- */
+
+/*
+ * A model's directory or zip that may be replaced while it is in use. Each tick checks
+ * its metadata. A changed file is read again once it has stayed the same for a tick.
+ */
+
+/* Identifies a version of a file. */
+struct tw_file_mark {
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	int64_t changed_ns;
+};
+
+struct tw_model_file {
+	const char *path;
+	struct tw_file_mark read; /* version of the last read, successful or not */
+	struct tw_file_mark seen; /* version at the last check */
+};
+
+/* Read the model. path outlives f. *out is yours. */
+int tw_model_file_open(struct tw_model_file *f, const char *path,
+		       struct tw_power_model **out, struct tw_err *err);
+
+/*
+ * Check in a tick. 1: a new model in *out, which is yours. 0: no change. -1: the new
+ * version cannot be used; reported once for each version.
+ */
+int tw_model_file_look(struct tw_model_file *f, struct tw_power_model **out,
+		       struct tw_err *err);
+
+/* Force a read at the next check. */
+void tw_model_file_reload(struct tw_model_file *f);
+
+/* ---- the model of a source ---- */
 
 /*
  * Watts by component: of the last tick (power_w), and of the idle machine (rest_w).
@@ -31,25 +67,12 @@ struct tw_predicted {
 	double core_ratio;
 };
 
-struct tw_tick_rows;
-
 /* All zero bytes except the source and a ratio of 1: no model yet. */
 struct tw_source_model {
-	const struct tw_energy_source *source;
-	struct tw_power_model *model; /* NULL: none yet */
+	struct tw_estimate is;
 	int part[TW_COMPONENT_COUNT]; /* index of the component in the model; -1: none */
 	uint32_t place[TW_COMPONENT_COUNT][TW_FEATURES_MAX];
 	struct tw_model_file file; /* path NULL: the model is not from a file */
-	char origin[32], from[512];
-	double core_ratio;
-	int64_t confirmed_s;
-	uint64_t loads, failures;
-	unsigned failing;
-	char why[TW_ERR_TEXT];
-	/* Of the last tick, and since the start; see struct tw_estimate. */
-	bool told, outside;
-	enum tw_output output; /* of the last prediction */
-	uint64_t rows, rows_outside, ns, outside_ns;
 };
 
 /*

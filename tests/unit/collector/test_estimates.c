@@ -2,7 +2,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "collector/power/estimates.h"
-#include "collector/power/model_file.h"
+#include "collector/power/source_model.h"
 #include "collector/power/node.h"
 #include "collector/power/power.h"
 #include "collector/system/roots.h"
@@ -301,7 +301,7 @@ static void rows_beyond_the_training_range_are_counted(void **state)
 {
 	struct fixture *f = *state;
 	struct tw_err err = { 0 };
-	struct tw_estimate s;
+	const struct tw_estimate *s;
 
 	assert_int_equal(open_one(f, TW_ESTIMATED_IDLE_HIDE, &err), 0);
 	reads(f, 2, 0);
@@ -309,11 +309,11 @@ static void rows_beyond_the_training_range_are_counted(void **state)
 	f->node.last.context_switches = 1000000;
 	reads(f, 2000, 0);
 	s = tw_estimates_at(f->estimates, 0);
-	assert_int_equal(s.rows, 2);
-	assert_int_equal(s.rows_outside, 1);
-	assert_int_equal(s.outside_ns, 500000000);
-	assert_true(s.outside && s.told);
-	assert_string_equal(tw_estimate_model(&s), "SGDRegressorTrainer_0");
+	assert_int_equal(s->rows, 2);
+	assert_int_equal(s->rows_outside, 1);
+	assert_int_equal(s->outside_ns, 500000000);
+	assert_true(s->outside && s->told);
+	assert_string_equal(tw_estimate_model(s), "SGDRegressorTrainer_0");
 	/* What is not known now is no 0. */
 	f->node.there = false;
 	{
@@ -323,7 +323,7 @@ static void rows_beyond_the_training_range_are_counted(void **state)
 		assert_false(r[0].there);
 		assert_string_equal(r[0].why, "the machine's counters are not available");
 	}
-	assert_int_equal(tw_estimates_at(f->estimates, 0).rows, 2);
+	assert_int_equal(tw_estimates_at(f->estimates, 0)->rows, 2);
 }
 
 /* A model of DynPower knows no idle power, even if idle power is wanted. */
@@ -331,7 +331,7 @@ static void without_abspower_a_model_of_dynpower_gives_power_above_idle(void **s
 {
 	struct tw_reading r[TW_COMPONENT_COUNT];
 	struct fixture *f = *state;
-	struct tw_estimate s;
+	const struct tw_estimate *s;
 	struct tw_err err = { 0 };
 
 	write_model(f, &(struct sample){ .group = "NodeCPU", .output = TW_DYN_POWER });
@@ -343,8 +343,8 @@ static void without_abspower_a_model_of_dynpower_gives_power_above_idle(void **s
 	assert_float_equal(r[0].power_w, 2, 1e-9);
 	assert_float_equal(r[0].idle_w, 0, 1e-9);
 	s = tw_estimates_at(f->estimates, 0);
-	assert_int_equal(s.output, TW_DYN_POWER);
-	assert_true(tw_estimates_hide_idle(f->estimates, &s));
+	assert_int_equal(s->output, TW_DYN_POWER);
+	assert_true(tw_estimates_hide_idle(f->estimates, s));
 }
 
 static void a_model_that_does_not_fit_is_refused(void **state)

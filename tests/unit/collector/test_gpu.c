@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Energy of GPUs, from their users to workloads. */
 #include "collector/power/attribute.h"
-#include "collector/power/uses.h"
+#include "collector/power/share.h"
 #include "collector/system/roots.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"

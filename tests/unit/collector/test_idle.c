@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "collector/power/idle.h"
+#include "collector/power/track.h"
 
 #define S UINT64_C(1000000000)
 
