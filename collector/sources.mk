@@ -8,7 +8,7 @@ $(O)/collector/workloads/tasks_iter.o: $(O)/gen/bpf/iter.skel.h
 $(O)/collector/workloads/tasks_walk.o: $(O)/gen/bpf/walk.skel.h
 $(O)/collector/workloads/traces.o: $(O)/gen/bpf/traces.skel.h
 else
-left-out += $(addprefix collector/workloads/,bpf_events.c bpf_fail.c counters.c counts.c \
+left-out += $(addprefix collector/workloads/,bpf_events.c counters.c counts.c \
 	tasks_iter.c tasks_walk.c traces.c)
 endif
 $(O)/collector/expose/routes.o: $(O)/gen/collector/expose/openapi.inc

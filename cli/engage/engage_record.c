@@ -3,7 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/engage/engage_rows.h"
-#include "collector/system/proc_stat.h"
+#include "collector/system/process.h"
 #include "collector/workloads/tasks.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"

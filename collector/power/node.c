@@ -2,7 +2,7 @@
 #include "collector/power/node.h"
 
 #include "collector/meters/meter_file.h"
-#include "collector/system/proc_stat.h"
+#include "collector/system/process.h"
 #include "collector/system/roots.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"

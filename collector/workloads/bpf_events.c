@@ -2,7 +2,6 @@
 #include "collector/workloads/bpf_events.h"
 
 #include "bpf/exits.skel.h"
-#include "collector/workloads/bpf_fail.h"
 #include "collector/workloads/tasks.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -46,6 +45,20 @@ struct tw_bpf_events {
 	struct tw_task_event late[LATE_MAX];
 	size_t late_count;
 };
+
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+int tw_bpf_check(int rc, const char *what, struct tw_err *err)
+{
+	if (rc == 0)
+		return 0;
+	if (access(KERNEL_BTF, F_OK) < 0 && errno == ENOENT)
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "%s: no " KERNEL_BTF
+			       " (a kernel with CONFIG_DEBUG_INFO_BTF has it)",
+			       what);
+	return tw_fail_errno(err, -rc, "%s", what);
+}
 
 static struct tw_group_key key_of(const struct tw_task_event *t)
 {
@@ -148,7 +161,6 @@ static int load(struct tw_bpf_events *e, const struct tw_task_config *c, bool re
 		struct tw_err *err)
 {
 	const uint32_t bytes = ring_bytes(c->events_max);
-	int errnum;
 
 	e->skel = exits_bpf__open();
 	if (e->skel == NULL)
@@ -161,13 +173,11 @@ static int load(struct tw_bpf_events *e, const struct tw_task_config *c, bool re
 	bpf_map__set_max_entries(e->skel->maps.events, bytes);
 	bpf_program__set_autoload(e->skel->progs.on_release, releases);
 	bpf_program__set_autoload(e->skel->progs.on_exit, !releases);
-	errnum = -exits_bpf__load(e->skel);
-	if (errnum != 0)
-		return tw_bpf_fail(err, errnum, "cannot load the BPF programs");
-	errnum = -exits_bpf__attach(e->skel);
-	if (errnum != 0)
-		return tw_bpf_fail(err, errnum, "cannot attach the BPF programs");
-	return 0;
+	if (tw_bpf_check(exits_bpf__load(e->skel), "cannot load the BPF programs", err) <
+	    0)
+		return -1;
+	return tw_bpf_check(exits_bpf__attach(e->skel), "cannot attach the BPF programs",
+			    err);
 }
 
 static int open_ring(struct tw_bpf_events *e, struct tw_err *err)
@@ -220,9 +230,15 @@ int tw_bpf_events_share(const struct tw_bpf_events *e, struct bpf_map *dead,
 	return 0;
 }
 
-int tw_bpf_events_fd(const struct tw_bpf_events *e)
+/* The events of a source's state, which begins with the pointer to them. */
+static struct tw_bpf_events *events_of(const void *state)
 {
-	return bpf_map__fd(e->skel->maps.events);
+	return *(struct tw_bpf_events *const *)state;
+}
+
+int tw_bpf_source_fd(const void *state)
+{
+	return bpf_map__fd(events_of(state)->skel->maps.events);
 }
 
 /* The BPF programs change it at any time. */
@@ -285,8 +301,15 @@ void tw_bpf_events_drain(struct tw_bpf_events *e, const struct tw_task_sink *sin
 	e->sink = NULL;
 }
 
-void tw_bpf_events_stats(const struct tw_bpf_events *e, struct tw_task_stats *out)
+void tw_bpf_source_drain(void *state, const struct tw_task_sink *sink)
 {
+	tw_bpf_events_drain(events_of(state), sink);
+}
+
+void tw_bpf_source_stats(const void *state, struct tw_task_stats *out)
+{
+	const struct tw_bpf_events *e = events_of(state);
+
 	*out = (struct tw_task_stats){ .lost = e->skel->bss->tw_lost,
 				       .untold = e->skel->bss->tw_untold };
 }

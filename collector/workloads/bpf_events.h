@@ -4,7 +4,7 @@
 
 /*
  * Exits, moves and new cgroups from bpf/exits.bpf.c, for the two BPF sources
- * (collector/workloads/tasks_*.c).
+ * (collector/workloads/tasks_*.c); and what all BPF programs share.
  */
 
 struct tw_bpf_events; /* opaque */
@@ -26,12 +26,22 @@ struct bpf_map;
 int tw_bpf_events_share(const struct tw_bpf_events *e, struct bpf_map *dead,
 			struct tw_err *err);
 
-/* The ring buffer's descriptor, readable when a quarter of the buffer is full. */
-int tw_bpf_events_fd(const struct tw_bpf_events *e);
-
 /* Report all waiting events to sink, then overflowed exits. */
 void tw_bpf_events_drain(struct tw_bpf_events *e, const struct tw_task_sink *sink);
 
-void tw_bpf_events_stats(const struct tw_bpf_events *e, struct tw_task_stats *out);
+/*
+ * Operations of a source whose state begins with the pointer to its events. The ring
+ * buffer's descriptor is readable when a quarter of the buffer is full.
+ */
+int tw_bpf_source_fd(const void *state);
+void tw_bpf_source_drain(void *state, const struct tw_task_sink *sink);
+void tw_bpf_source_stats(const void *state, struct tw_task_stats *out);
+
+/*
+ * Check what libbpf returned for loading or attaching a program: 0, or fail with the
+ * errno -rc. TW_UNSUPPORTED if the kernel has no BTF of its own, for which libbpf's errno
+ * is a misleading ESRCH.
+ */
+int tw_bpf_check(int rc, const char *what, struct tw_err *err);
 
 #endif /* TW_COLLECTOR_BPF_EVENTS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/workloads/cgroup.h"
 
-#include "collector/system/proc_stat.h"
+#include "collector/system/process.h"
 #include "collector/system/roots.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"

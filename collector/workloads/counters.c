@@ -2,7 +2,7 @@
 #include "collector/workloads/counters.h"
 
 #include "bpf/counters.skel.h"
-#include "collector/workloads/bpf_fail.h"
+#include "collector/workloads/bpf_events.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/program/file_limit.h"
@@ -141,8 +141,6 @@ static int fill_map(const struct tw_counters *c, struct tw_err *err)
 
 static int attach(struct tw_counters *c, struct tw_err *err)
 {
-	int errnum;
-
 	c->skel = counters_bpf__open();
 	if (c->skel == NULL)
 		return tw_fail_errno(err, errno, "cannot open the BPF counters");
@@ -150,15 +148,12 @@ static int attach(struct tw_counters *c, struct tw_err *err)
 	bpf_program__set_autoattach(c->skel->progs.count_now, false);
 	bpf_map__set_max_entries(c->skel->maps.counters,
 				 (uint32_t)c->cpus * c->kinds.count);
-	errnum = -counters_bpf__load(c->skel);
-	if (errnum != 0)
-		return tw_bpf_fail(err, errnum, "cannot load the BPF counters");
-	if (fill_map(c, err) < 0)
+	if (tw_bpf_check(counters_bpf__load(c->skel), "cannot load the BPF counters",
+			 err) < 0 ||
+	    fill_map(c, err) < 0)
 		return -1;
-	errnum = -counters_bpf__attach(c->skel);
-	if (errnum != 0)
-		return tw_bpf_fail(err, errnum, "cannot attach the BPF counters");
-	return 0;
+	return tw_bpf_check(counters_bpf__attach(c->skel),
+			    "cannot attach the BPF counters", err);
 }
 
 static int open_all(struct tw_counters *c, bool software, struct tw_err *err)

@@ -2,7 +2,9 @@
 #include "collector/workloads/pods.h"
 
 #include "collector/ask/ask_options.h"
+#include "collector/workloads/workload_state.h"
 #include "lib/ask/ask.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/hash.h"
@@ -262,4 +264,73 @@ void tw_pods_want(struct tw_pods *p)
 const struct tw_pods_stats *tw_pods_stats(const struct tw_pods *p)
 {
 	return &p->stats;
+}
+
+/* ---- the names of workloads ---- */
+
+/* A container that so many answers lack (a sandbox) is not requested again. */
+#define WANTED_MAX 3
+
+static const char *none_if_empty(const char *text)
+{
+	return text[0] != '\0' ? text : NULL;
+}
+
+/* Without memory the old names stay. */
+static void set_names(struct tw_owner *o, const struct tw_pod_names *n)
+{
+	char *at =
+		malloc(strlen(n->pod) + strlen(n->name_space) + strlen(n->container) + 3);
+
+	if (at == NULL)
+		return;
+	free(o->names);
+	o->names = at;
+	at = add_text(at, &o->w.pod_name, n->pod);
+	at = add_text(at, &o->w.pod_namespace, n->name_space);
+	add_text(at, &o->w.container_name, n->container);
+	o->w.pod_name = none_if_empty(o->w.pod_name);
+	o->w.pod_namespace = none_if_empty(o->w.pod_namespace);
+	o->w.container_name = none_if_empty(o->w.container_name);
+}
+
+/* Request the names once for each answer that lacks them. */
+static void request_names(struct tw_owner *o, struct tw_pods *pods)
+{
+	const uint64_t answers = tw_pods_stats(pods)->rounds;
+
+	if (o->wanted == WANTED_MAX || (o->wanted > 0 && o->wanted_at == answers))
+		return;
+	o->wanted++;
+	o->wanted_at = answers;
+	tw_pods_want(pods);
+}
+
+/* Name a container by its id; until that is known, by its pod's uid. */
+static void name_owner(struct tw_owner *o, struct tw_pods *pods)
+{
+	const bool container = o->w.level == TW_LEVEL_CONTAINER;
+	struct tw_pod_names names;
+
+	if (o->who.pod_uid[0] == '\0' || (o->names != NULL && !container) ||
+	    o->w.container_name != NULL)
+		return;
+	if (container && tw_pods_find(pods, o->who.id, &names)) {
+		set_names(o, &names);
+		return;
+	}
+	if (o->names == NULL && tw_pods_find(pods, o->who.pod_uid, &names))
+		set_names(o, &names);
+	if (container || o->names == NULL)
+		request_names(o, pods);
+}
+
+void tw_workloads_name(struct tw_workloads *t, struct tw_pods *pods)
+{
+	static const enum tw_level levels[] = { TW_LEVEL_CONTAINER, TW_LEVEL_POD };
+
+	for (size_t i = 0; i < TW_COUNT(levels); i++)
+		for (struct tw_workload *w = t->level[levels[i]].first; w != NULL;
+		     w = w->next)
+			name_owner((struct tw_owner *)w, pods);
 }

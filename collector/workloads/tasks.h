@@ -89,11 +89,10 @@ struct tw_task_source {
 	 */
 	int (*read)(void *state, const struct tw_task_sink *sink, struct tw_err *err);
 	/*
-	 * A descriptor that becomes readable when events should be drained early; -1:
-	 * none.
+	 * A descriptor that becomes readable when events should be drained early, and
+	 * drain(), which reports events only. NULL: there are none.
 	 */
 	int (*fd)(const void *state);
-	/* Report events only. */
 	void (*drain)(void *state, const struct tw_task_sink *sink);
 	void (*stats)(const void *state, struct tw_task_stats *out);
 	void (*close)(void *state); /* NULL is fine */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/iter.skel.h"
 #include "collector/workloads/bpf_events.h"
-#include "collector/workloads/bpf_fail.h"
 #include "collector/workloads/tasks.h"
 #include "lib/core/err.h"
 
@@ -19,7 +18,7 @@
  * leader, so a hash table finds the process of a thread.
  */
 struct iter {
-	struct tw_bpf_events *events;
+	struct tw_bpf_events *events; /* first: tw_bpf_source_fd() */
 	struct iter_bpf *skel;
 	struct tw_task *task; /* processes of the walk, in order of their first thread */
 	size_t count, size;
@@ -126,7 +125,7 @@ static int read_records(struct iter *it, int fd, struct tw_err *err)
 
 static int load(struct iter *it, const struct tw_task_config *c, struct tw_err *err)
 {
-	int errnum;
+	int rc;
 
 	it->skel = iter_bpf__open();
 	if (it->skel == NULL)
@@ -135,12 +134,10 @@ static int load(struct iter *it, const struct tw_task_config *c, struct tw_err *
 	it->skel->rodata->tw_boot_offset_ns = c->boot_offset_ns;
 	if (tw_bpf_events_share(it->events, it->skel->maps.dead, err) < 0)
 		return -1;
-	errnum = -iter_bpf__load(it->skel);
-	if (errnum == 0)
-		errnum = -iter_bpf__attach(it->skel);
-	if (errnum != 0)
-		return tw_bpf_fail(err, errnum, "cannot load the BPF iterator");
-	return 0;
+	rc = iter_bpf__load(it->skel);
+	if (rc == 0)
+		rc = iter_bpf__attach(it->skel);
+	return tw_bpf_check(rc, "cannot load the BPF iterator", err);
 }
 
 static int open_iter(const struct tw_task_config *c, void **state, struct tw_err *err)
@@ -188,35 +185,14 @@ out:
 	return rc;
 }
 
-static int fd_of_iter(const void *state)
-{
-	const struct iter *it = state;
-
-	return tw_bpf_events_fd(it->events);
-}
-
-static void drain_iter(void *state, const struct tw_task_sink *sink)
-{
-	struct iter *it = state;
-
-	tw_bpf_events_drain(it->events, sink);
-}
-
-static void stats_of_iter(const void *state, struct tw_task_stats *out)
-{
-	const struct iter *it = state;
-
-	tw_bpf_events_stats(it->events, out);
-}
-
 const struct tw_task_source tw_task_source_iter = {
 	.name = "bpf-iter",
 	.summary = "the kernel's BPF task iterator: exact, 0.6 us a task",
 	.reports_exits = true,
 	.open = open_iter,
 	.read = read_iter,
-	.fd = fd_of_iter,
-	.drain = drain_iter,
-	.stats = stats_of_iter,
+	.fd = tw_bpf_source_fd,
+	.drain = tw_bpf_source_drain,
+	.stats = tw_bpf_source_stats,
 	.close = close_iter,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/system/proc_stat.h"
+#include "collector/system/process.h"
 #include "collector/system/roots.h"
 #include "collector/workloads/tasks.h"
 #include "lib/core/err.h"
@@ -98,18 +98,6 @@ static int read_proc(void *state, const struct tw_task_sink *sink, struct tw_err
 	return 0;
 }
 
-static int no_fd(const void *state)
-{
-	(void)state;
-	return -1;
-}
-
-static void drain_nothing(void *state, const struct tw_task_sink *sink)
-{
-	(void)state;
-	(void)sink;
-}
-
 static void stats_of_proc(const void *state, struct tw_task_stats *out)
 {
 	const struct proc *p = state;
@@ -125,8 +113,6 @@ const struct tw_task_source tw_task_source_proc = {
 	.reports_exits = false,
 	.open = open_proc,
 	.read = read_proc,
-	.fd = no_fd,
-	.drain = drain_nothing,
 	.stats = stats_of_proc,
 	.close = close_proc,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/walk.skel.h"
 #include "collector/workloads/bpf_events.h"
-#include "collector/workloads/bpf_fail.h"
 #include "collector/workloads/tasks.h"
 #include "lib/core/err.h"
 
@@ -14,7 +13,7 @@
 #define WALK_MAX 16384
 
 struct walk {
-	struct tw_bpf_events *events;
+	struct tw_bpf_events *events; /* first: tw_bpf_source_fd() */
 	struct walk_bpf *skel;
 	const struct tw_task *task; /* mapped; NULL: not mapped yet */
 	uint32_t max;
@@ -35,7 +34,6 @@ static void close_walk(void *state)
 
 static int load(struct walk *w, const struct tw_task_config *c, struct tw_err *err)
 {
-	int errnum;
 	void *map;
 
 	w->skel = walk_bpf__open();
@@ -47,9 +45,8 @@ static int load(struct walk *w, const struct tw_task_config *c, struct tw_err *e
 	bpf_map__set_max_entries(w->skel->maps.tasks, w->max);
 	if (tw_bpf_events_share(w->events, w->skel->maps.dead, err) < 0)
 		return -1;
-	errnum = -walk_bpf__load(w->skel);
-	if (errnum != 0)
-		return tw_bpf_fail(err, errnum, "cannot load the BPF walk");
+	if (tw_bpf_check(walk_bpf__load(w->skel), "cannot load the BPF walk", err) < 0)
+		return -1;
 	map = mmap(NULL, w->max * sizeof(*w->task), PROT_READ, MAP_SHARED,
 		   bpf_map__fd(w->skel->maps.tasks), 0);
 	if (map == MAP_FAILED)
@@ -111,35 +108,14 @@ static int read_walk(void *state, const struct tw_task_sink *sink, struct tw_err
 	}
 }
 
-static int fd_of_walk(const void *state)
-{
-	const struct walk *w = state;
-
-	return tw_bpf_events_fd(w->events);
-}
-
-static void drain_walk(void *state, const struct tw_task_sink *sink)
-{
-	struct walk *w = state;
-
-	tw_bpf_events_drain(w->events, sink);
-}
-
-static void stats_of_walk(const void *state, struct tw_task_stats *out)
-{
-	const struct walk *w = state;
-
-	tw_bpf_events_stats(w->events, out);
-}
-
 const struct tw_task_source tw_task_source_walk = {
 	.name = "bpf-walk",
 	.summary = "one BPF call walks all tasks: exact, 0.1 to 0.2 us a task",
 	.reports_exits = true,
 	.open = open_walk,
 	.read = read_walk,
-	.fd = fd_of_walk,
-	.drain = drain_walk,
-	.stats = stats_of_walk,
+	.fd = tw_bpf_source_fd,
+	.drain = tw_bpf_source_drain,
+	.stats = tw_bpf_source_stats,
 	.close = close_walk,
 };

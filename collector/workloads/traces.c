@@ -2,7 +2,7 @@
 #include "collector/workloads/traces.h"
 
 #include "bpf/traces.skel.h"
-#include "collector/workloads/bpf_fail.h"
+#include "collector/workloads/bpf_events.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 
@@ -102,7 +102,7 @@ static int open_hook(struct tw_traces *t, const struct hook *h, struct tw_err *e
 		if (errnum == 0)
 			return 0;
 	}
-	return tw_bpf_fail(err, errnum, h->failure);
+	return tw_bpf_check(-errnum, h->failure, err);
 }
 
 int tw_traces_open(struct tw_traces **out, struct tw_err *err)

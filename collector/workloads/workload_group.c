@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cgroups, and the containers, pods and VMs that own them: creation, paths, names,
- * removal. Jobs are in workload_job.c.
+ * removal. Jobs and their steps are cgroups, too.
  */
-#include "collector/system/proc_stat.h"
-#include "collector/workloads/hypervisor.h"
-#include "collector/workloads/pods.h"
+#include "collector/system/process.h"
 #include "collector/workloads/workload_state.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
@@ -15,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Look-ups of a cgroup's path before it stays unknown. */
@@ -31,9 +30,6 @@
 
 /* Ticks between two looks for a proof that a process is a hypervisor. */
 #define PROOF_TICKS 16
-
-/* A container that so many answers lack (a sandbox) is not requested again. */
-#define WANTED_MAX 3
 
 /* ---- owners ---- */
 
@@ -94,6 +90,87 @@ static struct tw_workload *owner_of(struct tw_workloads *t, const struct tw_iden
 		pod->w.members += o->w.members;
 	}
 	return &o->w;
+}
+
+/* ---- jobs of Slurm ---- */
+
+/*
+ * A job is all cgroups whose paths name it, so a process belongs to a job by its cgroup,
+ * whichever container owns it.
+ */
+static struct tw_workload *enter(struct tw_workloads *t, enum tw_level level,
+				 const struct tw_identity *who, const char *id)
+{
+	struct tw_owner *o = id[0] != '\0' ? tw_owner_get(t, level, who, id) : NULL;
+
+	if (o == NULL)
+		return NULL;
+	o->w.refs++;
+	return &o->w;
+}
+
+static void enter_job(struct tw_workloads *t, struct tw_group *g)
+{
+	g->w.job = enter(t, TW_LEVEL_JOB, &g->who, g->who.job);
+	if (g->w.job == NULL)
+		return;
+	g->w.step = enter(t, TW_LEVEL_STEP, &g->who, g->who.step);
+	if (g->w.step != NULL && g->w.step->job == NULL) {
+		g->w.step->job = g->w.job;
+		g->w.job->refs++;
+	}
+}
+
+static void leave_job(struct tw_group *g)
+{
+	if (g->w.step != NULL)
+		g->w.step->refs--;
+	if (g->w.job != NULL)
+		g->w.job->refs--;
+}
+
+static void forget_members(struct tw_workloads *t, enum tw_level level)
+{
+	for (struct tw_workload *w = t->level[level].first; w != NULL; w = w->next)
+		w->members = 0;
+}
+
+static void tick_jobs(struct tw_workloads *t)
+{
+	if (t->level[TW_LEVEL_JOB].first == NULL)
+		return;
+	forget_members(t, TW_LEVEL_JOB);
+	forget_members(t, TW_LEVEL_STEP);
+	for (struct tw_workload *w = t->level[TW_LEVEL_CGROUP].first; w != NULL;
+	     w = w->next) {
+		if (w->step != NULL)
+			w->step->members += w->members;
+		if (w->job != NULL)
+			w->job->members += w->members;
+	}
+}
+
+static void set_user(struct tw_workload *w, uid_t user)
+{
+	struct tw_owner *o = (struct tw_owner *)w;
+
+	if (o != NULL && o->who.user[0] == '\0')
+		snprintf(o->who.user, sizeof(o->who.user), "%u", (unsigned)user);
+}
+
+/* Set the user of p's job, if it is unknown. proc: the open directory /proc/PID.
+ * Slurm's own process in a job, slurmstepd, runs as root.
+ */
+static void look_at_job(const struct tw_process *p, int proc)
+{
+	struct stat st;
+
+	if (p->w.cgroup->job == NULL || strncmp(p->w.comm, "slurm", 5) == 0 ||
+	    fstat(proc, &st) < 0)
+		return;
+	set_user(p->w.cgroup->job, st.st_uid);
+	if (p->w.cgroup->step != NULL)
+		set_user(p->w.cgroup->step, st.st_uid);
 }
 
 /* ---- the command line ---- */
@@ -218,7 +295,7 @@ void tw_process_look(struct tw_workloads *t, struct tw_process *p)
 	p->look_at = TW_LOOKED;
 	if (dir < 0)
 		return;
-	tw_job_look(p, dir);
+	look_at_job(p, dir);
 	read_program(dir, &p->w);
 	if (tw_identity_of_command(text, read_command(dir, text, sizeof(text)), &who))
 		take_hypervisor(t, p, dir, &who);
@@ -276,7 +353,7 @@ static void set_path(struct tw_workloads *t, struct tw_group *g, const char *pat
 	owner = owner_of(t, &g->who);
 	/* members 0: its processes are counted one by one. */
 	tw_owner_set(&g->w, owner, 0);
-	tw_group_enter_job(t, g);
+	enter_job(t, g);
 	read_shares(t, g);
 }
 
@@ -426,7 +503,7 @@ static void remove_group(struct tw_workloads *t, struct tw_group *g)
 		tw_process_free(g->rest);
 	}
 	tw_owner_set(&g->w, NULL, 0);
-	tw_group_leave_job(g);
+	leave_job(g);
 	tw_level_remove(t, &g->w);
 	tw_group_free(g);
 }
@@ -482,73 +559,7 @@ void tw_groups_tick(struct tw_workloads *t)
 	tick_owners(t, TW_LEVEL_CONTAINER);
 	tick_owners(t, TW_LEVEL_VM);
 	tick_owners(t, TW_LEVEL_POD);
-	tw_jobs_tick(t);
+	tick_jobs(t);
 	tick_owners(t, TW_LEVEL_STEP);
 	tick_owners(t, TW_LEVEL_JOB);
-}
-
-/* ---- names of containers and pods ---- */
-
-static char *add_text(char *to, const char **out, const char *text)
-{
-	const size_t len = strlen(text) + 1;
-
-	*out = len > 1 ? memcpy(to, text, len) : NULL;
-	return to + len;
-}
-
-/* Without memory the old names stay. */
-static void set_names(struct tw_owner *o, const struct tw_pod_names *n)
-{
-	char *at =
-		malloc(strlen(n->pod) + strlen(n->name_space) + strlen(n->container) + 3);
-
-	if (at == NULL)
-		return;
-	free(o->names);
-	o->names = at;
-	at = add_text(at, &o->w.pod_name, n->pod);
-	at = add_text(at, &o->w.pod_namespace, n->name_space);
-	add_text(at, &o->w.container_name, n->container);
-}
-
-/* Request the names once for each answer that lacks them. */
-static void request_names(struct tw_owner *o, struct tw_pods *pods)
-{
-	const uint64_t answers = tw_pods_stats(pods)->rounds;
-
-	if (o->wanted == WANTED_MAX || (o->wanted > 0 && o->wanted_at == answers))
-		return;
-	o->wanted++;
-	o->wanted_at = answers;
-	tw_pods_want(pods);
-}
-
-/* Name a container by its id; until that is known, by its pod's uid. */
-static void name_owner(struct tw_owner *o, struct tw_pods *pods)
-{
-	const bool container = o->w.level == TW_LEVEL_CONTAINER;
-	struct tw_pod_names names;
-
-	if (o->who.pod_uid[0] == '\0' || (o->names != NULL && !container) ||
-	    o->w.container_name != NULL)
-		return;
-	if (container && tw_pods_find(pods, o->who.id, &names)) {
-		set_names(o, &names);
-		return;
-	}
-	if (o->names == NULL && tw_pods_find(pods, o->who.pod_uid, &names))
-		set_names(o, &names);
-	if (container || o->names == NULL)
-		request_names(o, pods);
-}
-
-void tw_workloads_name(struct tw_workloads *t, struct tw_pods *pods)
-{
-	static const enum tw_level levels[] = { TW_LEVEL_CONTAINER, TW_LEVEL_POD };
-
-	for (size_t i = 0; i < TW_COUNT(levels); i++)
-		for (struct tw_workload *w = t->level[levels[i]].first; w != NULL;
-		     w = w->next)
-			name_owner((struct tw_owner *)w, pods);
 }

@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_WORKLOAD_STATE_H
 
 /*
- * The private state behind workload.h. Only collector/workloads/workload_*.c and their
- * tests include it.
+ * The private state behind workload.h. Only collector/workloads/workload_*.c, pods.c and
+ * their tests include it.
  */
 
 #include "collector/workloads/counts.h"
@@ -159,42 +159,6 @@ void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t mem
 /* Set the VM of a process in a container, as tw_owner_set(). */
 void tw_vm_set(struct tw_workload *process, struct tw_workload *vm, uint32_t members);
 
-/* ---- workload_job.c ---- */
-
-/* Make a cgroup part of the job and step that its path names. */
-void tw_group_enter_job(struct tw_workloads *t, struct tw_group *g);
-void tw_group_leave_job(struct tw_group *g);
-
-/* Once a tick: count the living processes of jobs and steps. */
-void tw_jobs_tick(struct tw_workloads *t);
-
-/* Set the user of p's job, if it is unknown. proc: the open directory /proc/PID. */
-void tw_job_look(const struct tw_process *p, int proc);
-
-/* ---- workload_slices.c ---- */
-
-/*
- * Add usage of this tick to p and to every workload that contains it. False without
- * memory: the usage is counted in `dropped` only.
- */
-bool tw_process_use(struct tw_workloads *t, struct tw_process *p,
-		    const struct tw_usage *use);
-
-/* ---- workload_ended.c ---- */
-
-/* The process has exited, or was given up. */
-void tw_process_end(struct tw_workloads *t, struct tw_process *p);
-
-/* The source reports a process that was given up: the overflow does not contain its exit.
- */
-void tw_process_take_back(struct tw_process *p);
-
-/* The walk lists a process that was given up. */
-void tw_process_revive(struct tw_workloads *t, struct tw_process *p);
-
-/* Remove exited processes that were exported for keep_ms, or exceed ended_max. */
-void tw_processes_expire(struct tw_workloads *t);
-
 /* ---- workload_tick.c ---- */
 
 /* A tw_counted: add counter differences to the process of tgid. For tests. */
@@ -204,11 +168,12 @@ enum tw_process_status tw_workloads_counted(void *arg, uint32_t tgid,
 
 /* ---- workload_series.c ---- */
 
-/* Add usage or energy to w, and to "other" of its level if w's series does not grow. */
-void tw_series_use(struct tw_workloads *t, struct tw_workload *w,
-		   const struct tw_usage *use);
-void tw_series_charge(struct tw_workloads *t, struct tw_workload *w,
-		      const struct tw_charge *charge);
+/*
+ * Add usage of this tick to p and to every workload that contains it. False without
+ * memory: the usage is counted in `dropped` only.
+ */
+bool tw_process_use(struct tw_workloads *t, struct tw_process *p,
+		    const struct tw_usage *use);
 
 /* Add the totals of a removed TW_SERIES_NEW to another workload of its level. */
 void tw_series_fold(struct tw_workloads *t, struct tw_workload *to,

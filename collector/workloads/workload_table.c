@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of workloads: opening it, its lists by level, look-ups. */
 #include "collector/system/roots.h"
-#include "collector/system/timens.h"
+#include "collector/system/process.h"
 #include "collector/workloads/counters.h"
 #include "collector/workloads/traces.h"
-#include "collector/workloads/hypervisor.h"
 #include "collector/workloads/workload_state.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"

@@ -37,6 +37,128 @@ static void take_total(struct tw_workloads *t, struct tw_process *p, uint64_t to
 		p->counted_ns = total_ns;
 }
 
+/* ---- processes that have exited ---- */
+
+static void queue_ended(struct tw_workloads *t, struct tw_process *p)
+{
+	if (p->queued)
+		return;
+	p->queued = true;
+	p->ended_next = NULL;
+	if (t->ended_last != NULL)
+		t->ended_last->ended_next = p;
+	else
+		t->ended_first = p;
+	t->ended_last = p;
+	t->ended_count++;
+}
+
+/* Count one living process more (1) or less (-1). */
+static void count_living(struct tw_workloads *t, struct tw_process *p, int change)
+{
+	p->w.cgroup->members += (unsigned)change;
+	if (p->w.owner != NULL) {
+		p->w.owner->members += (unsigned)change;
+		if (p->w.owner->pod != NULL)
+			p->w.owner->pod->members += (unsigned)change;
+	}
+	if (p->w.vm != NULL)
+		p->w.vm->members += (unsigned)change;
+	t->living += (size_t)change;
+}
+
+static void end_process(struct tw_workloads *t, struct tw_process *p)
+{
+	if (p->w.ended)
+		return;
+	p->w.ended = true;
+	p->w.ended_at = t->tick + 1;
+	p->w.until_ns = t->now_ns + t->config.keep_ms * UINT64_C(1000000);
+	count_living(t, p, -1);
+	queue_ended(t, p);
+}
+
+static void take_back(struct tw_process *p)
+{
+	((struct tw_group *)p->w.cgroup)->lost_ns -= p->lost_ns;
+	p->lost_ns = 0;
+}
+
+static void revive(struct tw_workloads *t, struct tw_process *p)
+{
+	take_back(p);
+	p->w.ended = false;
+	count_living(t, p, 1);
+}
+
+static void remove_process(struct tw_workloads *t, struct tw_process *p)
+{
+	p->w.cgroup->refs--;
+	tw_owner_set(&p->w, NULL, 0);
+	tw_vm_set(&p->w, NULL, 0);
+	tw_level_remove(t, &p->w);
+	tw_process_free(p);
+}
+
+/*
+ * Move the totals of an exited process that no scrape has read to its cgroup's pseudo
+ * process, so that no sum falls.
+ */
+static void fold(struct tw_workloads *t, struct tw_process *p)
+{
+	struct tw_process *rest = tw_group_rest(t, (struct tw_group *)p->w.cgroup);
+
+	t->folded++;
+	if (rest == NULL)
+		t->dropped++;
+	else
+		tw_series_fold(t, &rest->w, &p->w);
+}
+
+/*
+ * Whether an exited process may be removed. A series that a scrape has exported waits for
+ * another scrape, whatever its age: there are at most as many as one scrape exports.
+ */
+static bool may_expire(const struct tw_workloads *t, const struct tw_process *p)
+{
+	if (p->w.series == TW_SERIES_OWN && !tw_workloads_was_last_read(t, &p->w))
+		return false;
+	return t->ended_count > t->config.ended_max || t->now_ns >= p->w.until_ns;
+}
+
+static void unqueue(struct tw_workloads *t, struct tw_process *before,
+		    struct tw_process *p)
+{
+	*(before != NULL ? &before->ended_next : &t->ended_first) = p->ended_next;
+	if (t->ended_last == p)
+		t->ended_last = before;
+	t->ended_count--;
+	p->queued = false;
+}
+
+static void expire_processes(struct tw_workloads *t)
+{
+	struct tw_process *before = NULL, *next;
+
+	for (struct tw_process *p = t->ended_first; p != NULL && p->w.ended_at <= t->tick;
+	     p = next) {
+		next = p->ended_next;
+		if (p->w.ended && t->ended_count <= t->config.ended_max &&
+		    t->now_ns < p->w.until_ns)
+			return; /* the queue is in the order of exits */
+		if (p->w.ended && !may_expire(t, p)) {
+			before = p;
+			continue;
+		}
+		unqueue(t, before, p);
+		if (!p->w.ended)
+			continue; /* it was revived */
+		if (p->w.series == TW_SERIES_NEW && !tw_workloads_was_last_read(t, &p->w))
+			fold(t, p);
+		remove_process(t, p);
+	}
+}
+
 /* ---- counters ---- */
 
 /*
@@ -158,7 +280,7 @@ static struct tw_process *take_last(struct tw_workloads *t, const struct tw_task
 		t->dropped++;
 		return NULL;
 	}
-	tw_process_take_back(p);
+	take_back(p);
 	if (g != NULL && task->cgroup_id != 0 && !p->w.ended)
 		enter_group(p, g);
 	update_program(p, task);
@@ -176,7 +298,7 @@ static void on_ended(void *arg, const struct tw_task *task)
 	struct tw_process *p = take_last(arg, task);
 
 	if (p != NULL)
-		tw_process_end(arg, p);
+		end_process(arg, p);
 }
 
 /* Time of a process that was already removed goes to its cgroup. */
@@ -287,7 +409,7 @@ static void on_alive(void *arg, const struct tw_task *task)
 		return;
 	}
 	if (p->w.ended)
-		tw_process_revive(t, p);
+		revive(t, p);
 	enter_group(p, g);
 	update_program(p, task);
 	if (wants_look(t, p)) {
@@ -324,11 +446,11 @@ static void settle_missing(struct tw_workloads *t, struct tw_process *p)
 	struct tw_group *g = (struct tw_group *)p->w.cgroup;
 
 	if (!t->source->reports_exits) {
-		tw_process_end(t, p);
+		end_process(t, p);
 	} else if (++p->missing >= MISSING_TICKS && t->now_ns - p->seen_ns > MISSING_NS) {
 		p->lost_ns = p->counted_ns;
 		g->lost_ns += p->lost_ns;
-		tw_process_end(t, p);
+		end_process(t, p);
 	} else {
 		g->missing_ns += p->counted_ns;
 	}
@@ -408,7 +530,7 @@ int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *er
 	if (t->source->read(t->tasks, &sink, err) < 0)
 		return -1;
 	/* Processes that ended in the last tick have all their time now. */
-	tw_processes_expire(t);
+	expire_processes(t);
 	if (t->config.counters != NULL &&
 	    tw_counters_read(t->config.counters, tw_workloads_counted, t, err) < 0)
 		return -1;
@@ -427,12 +549,13 @@ int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *er
 
 int tw_workloads_fd(const struct tw_workloads *t)
 {
-	return t->source->fd(t->tasks);
+	return t->source->fd != NULL ? t->source->fd(t->tasks) : -1;
 }
 
 void tw_workloads_drain(struct tw_workloads *t)
 {
 	const struct tw_task_sink sink = make_sink(t);
 
-	t->source->drain(t->tasks, &sink);
+	if (t->source->drain != NULL)
+		t->source->drain(t->tasks, &sink);
 }

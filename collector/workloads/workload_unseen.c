@@ -13,7 +13,7 @@
  * charged is limited to the sum of owed over all cgroups. Time of a cgroup that came and
  * went unseen counts for its nearest known ancestor.
  */
-#include "collector/system/proc_stat.h"
+#include "collector/system/process.h"
 #include "collector/workloads/workload_state.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/shared.h"
-#include "collector/system/proc_stat.h"
+#include "collector/system/process.h"
 #include "lib/core/err.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/system/proc_stat.h"
+#include "collector/system/process.h"
 #include "collector/system/roots.h"
 #include "collector/workloads/cgroup.h"
 #include "lib/core/err.h"

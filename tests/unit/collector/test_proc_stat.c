@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "collector/system/proc_stat.h"
+#include "collector/system/process.h"
 #include "collector/workloads/tasks.h"
 #include "lib/core/err.h"
 

@@ -2,7 +2,7 @@
 /* CPU time that no walk of /proc sees, charged by cgroups with known totals. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/system/proc_stat.h"
+#include "collector/system/process.h"
 #include "collector/system/roots.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"
