@@ -4,7 +4,6 @@
 #include "collector/power/features.h"
 #include "collector/power/model_finder.h"
 #include "collector/power/node.h"
-#include "collector/power/source_model.h"
 #include "collector/system/virtual.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/clock.h"

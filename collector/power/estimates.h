@@ -14,18 +14,16 @@
  */
 
 #include "collector/meters/meter.h"
-#include "lib/core/err.h"
+#include "collector/power/source_model.h"
 #include "lib/core/strs.h"
-#include "lib/field/energy.h"
-#include "lib/field/feature.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_err;
 struct tw_estimates; /* opaque */
 struct tw_node;
-struct tw_power_model;
 struct tw_workloads;
 
 #define TW_ESTIMATES_MAX 8
@@ -52,26 +50,6 @@ struct tw_estimates_config {
 	bool last_resort; /* only where no meter measures the machine or its CPUs */
 	enum tw_estimated_idle idle;
 	const char *proc, *sys; /* roots */
-};
-
-/* The state of an estimate. */
-struct tw_estimate {
-	const struct tw_energy_source *source;
-	struct tw_power_model *model; /* NULL: none yet */
-	char origin[32], from[512]; /* of that model: "file", "server", ..; path or URL */
-	double core_ratio;   /* cores of this machine / cores of the model; 1: unknown */
-	int64_t confirmed_s; /* when its origin last confirmed it, seconds since 1970; 0:
-				a file */
-	uint64_t loads,
-		failures;      /* models loaded, and models rejected, since the start */
-	unsigned failing;      /* origins that failed in the last refresh */
-	char why[TW_ERR_TEXT]; /* reason of the last failure; "": none */
-
-	bool told;             /* the last tick has watts */
-	enum tw_output output; /* of the model; DynPower: the watts have no idle power */
-	bool outside;          /* the input is outside the training range */
-	uint64_t rows, rows_outside; /* estimates, and those that extrapolate */
-	uint64_t ns, outside_ns;     /* their duration */
 };
 
 /*

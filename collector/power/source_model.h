@@ -7,14 +7,17 @@
  * counts of its predictions. A part of estimates.h.
  */
 
-#include "collector/power/estimates.h"
 #include "collector/power/features.h"
+#include "lib/core/err.h"
 #include "lib/field/energy.h"
+#include "lib/field/feature.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct tw_power_model;
 
 /* ---- its file ---- */
 
@@ -65,6 +68,26 @@ struct tw_predicted {
 	double power_w[TW_COMPONENT_COUNT], rest_w[TW_COMPONENT_COUNT];
 	bool outside;
 	double core_ratio;
+};
+
+/* The state of an estimate. */
+struct tw_estimate {
+	const struct tw_energy_source *source;
+	struct tw_power_model *model; /* NULL: none yet */
+	char origin[32], from[512]; /* of that model: "file", "server", ..; path or URL */
+	double core_ratio;   /* cores of this machine / cores of the model; 1: unknown */
+	int64_t confirmed_s; /* when its origin last confirmed it, seconds since 1970; 0:
+				a file */
+	uint64_t loads,
+		failures;      /* models loaded, and models rejected, since the start */
+	unsigned failing;      /* origins that failed in the last refresh */
+	char why[TW_ERR_TEXT]; /* reason of the last failure; "": none */
+
+	bool told;             /* the last tick has watts */
+	enum tw_output output; /* of the model; DynPower: the watts have no idle power */
+	bool outside;          /* the input is outside the training range */
+	uint64_t rows, rows_outside; /* estimates, and those that extrapolate */
+	uint64_t ns, outside_ns;     /* their duration */
 };
 
 /* All zero bytes except the source and a ratio of 1: no model yet. */
