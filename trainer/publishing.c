@@ -47,9 +47,9 @@ static int load_part(const struct tw_predictor *p, const struct tw_model_part *p
 {
 	void *state;
 
-	if (p->load(part->text, part->len, &part->features, &state, err) < 0)
+	if (tw_predictor_load(p, part->text, part->len, &part->features, &state, err) < 0)
 		return tw_err_wrap(err, "%s", tw_component_name(part->component));
-	p->free(state);
+	tw_predictor_free(p, state);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 #include "estimator/predict/answer_error.h"
 
 #include "estimator/predict/lists.h"
-#include "estimator/predict/registry.h"
+#include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 #include "model-db/model.h"
@@ -103,8 +103,8 @@ int tw_answer_error_load(const json_t *metadata, const struct tw_model_part *par
 	if (read_interval(metadata, c, "series_", &e.series, err) < 0)
 		return -1;
 	if (part->error_text != NULL &&
-	    tw_predictor_ensemble.load(part->error_text, part->error_len, &part->features,
-				       &e.expected, err) < 0)
+	    tw_predictor_load(&tw_predictor_ensemble, part->error_text, part->error_len,
+			      &part->features, &e.expected, err) < 0)
 		return tw_err_wrap(err, "expected errors");
 	*out = e;
 	return 0;
@@ -112,7 +112,7 @@ int tw_answer_error_load(const json_t *metadata, const struct tw_model_part *par
 
 void tw_answer_error_release(struct tw_answer_error *e)
 {
-	tw_predictor_ensemble.free(e->expected);
+	tw_predictor_free(&tw_predictor_ensemble, e->expected);
 	*e = (struct tw_answer_error){ 0 };
 }
 

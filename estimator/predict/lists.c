@@ -6,27 +6,39 @@
 #include "lib/json/json.h"
 
 #include <math.h>
+#include <stdio.h>
 
-int tw_list_read(const json_t *obj, const char *where, const char *key, size_t count,
-		 double *out, struct tw_err *err)
+int tw_numbers_read(const json_t *list, const char *where, size_t count, double *out,
+		    struct tw_err *err)
 {
-	const json_t *list;
-
-	if (tw_json_array(obj, where, key, false, &list, err) < 0)
-		return -1;
+	if (!json_is_array(list))
+		return tw_fail(err, TW_PARSE, "%s: expected a list, got %s", where,
+			       tw_json_type_name(list));
 	if (json_array_size(list) != count)
-		return tw_fail(err, TW_INVALID, "%s.%s: %zu elements, expected %zu",
-			       where, key, json_array_size(list), count);
+		return tw_fail(err, TW_INVALID, "%s: %zu elements, expected %zu", where,
+			       json_array_size(list), count);
 	for (size_t i = 0; i < count; i++) {
 		const json_t *v = json_array_get(list, i);
 
 		if (!json_is_number(v) || !isfinite(json_number_value(v)))
 			return tw_fail(err, TW_PARSE,
-				       "%s.%s[%zu]: expected a finite number, got %s",
-				       where, key, i, tw_json_type_name(v));
+				       "%s[%zu]: expected a finite number, got %s", where,
+				       i, tw_json_type_name(v));
 		out[i] = json_number_value(v);
 	}
 	return 0;
+}
+
+int tw_list_read(const json_t *obj, const char *where, const char *key, size_t count,
+		 double *out, struct tw_err *err)
+{
+	const json_t *list;
+	char place[160];
+
+	if (tw_json_array(obj, where, key, false, &list, err) < 0)
+		return -1;
+	snprintf(place, sizeof(place), "%s.%s", where, key);
+	return tw_numbers_read(list, place, count, out, err);
 }
 
 int tw_list_read_inverse_scales(const json_t *obj, const char *where, const char *key,

@@ -13,6 +13,10 @@
 struct tw_err;
 struct tw_rows;
 
+/* Read a list of exactly count finite numbers, which is at `where`. */
+int tw_numbers_read(const json_t *list, const char *where, size_t count, double *out,
+		    struct tw_err *err);
+
 /* Read obj[key], a list of exactly count finite numbers. Errors name where.key[i]. */
 int tw_list_read(const json_t *obj, const char *where, const char *key, size_t count,
 		 double *out, struct tw_err *err);

@@ -27,8 +27,8 @@ static int load_part(struct tw_power_model *p, size_t i, struct tw_err *err)
 {
 	struct tw_model_part *part = &p->model.part[i];
 
-	if (p->predictor->load(part->text, part->len, &part->features, &p->state[i],
-			       err) < 0)
+	if (tw_predictor_load(p->predictor, part->text, part->len, &part->features,
+			      &p->state[i], err) < 0)
 		return tw_err_wrap(err, "%s", tw_component_name(part->component));
 	if (tw_answer_error_load(p->model.info.metadata, part, &p->error[i], err) < 0)
 		return tw_err_wrap(err, "%s", tw_component_name(part->component));
@@ -151,7 +151,7 @@ void tw_power_model_free(struct tw_power_model *p)
 		return;
 	for (size_t i = 0; i < p->model.parts; i++) {
 		if (p->state[i] != NULL)
-			p->predictor->free(p->state[i]);
+			tw_predictor_free(p->predictor, p->state[i]);
 		tw_answer_error_release(&p->error[i]);
 	}
 	if (!p->borrowed)

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/predict/registry.h"
+#include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "model-db/curve.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /*
  * A curve of one feature. model-db/curve.h has the formulas and reads the file. The other
@@ -16,32 +13,20 @@ struct curvefit {
 	size_t feature; /* index among the component's features */
 };
 
-static int load(const char *text, size_t len, const struct tw_strs *features,
-		void **state, struct tw_err *err)
+static int read_text(const char *text, size_t len, const struct tw_strs *features,
+		     void *state, struct tw_err *err)
 {
-	struct curvefit *f = calloc(1, sizeof(*f));
+	struct curvefit *f = state;
 	ptrdiff_t place;
-	int rc = -1;
 
-	if (f == NULL) {
-		tw_fail(err, TW_NOMEM, "curve");
-		goto out;
-	}
 	if (tw_curve_read(text, len, "", &f->curve, err) < 0)
-		goto out;
+		return -1;
 	place = tw_strs_find(features, f->curve.feature);
-	if (place < 0) {
-		tw_fail(err, TW_INVALID, "'%s' is not a feature of the component",
-			f->curve.feature);
-		goto out;
-	}
+	if (place < 0)
+		return tw_fail(err, TW_INVALID, "'%s' is not a feature of the component",
+			       f->curve.feature);
 	f->feature = (size_t)place;
-	*state = f;
-	f = NULL;
-	rc = 0;
-out:
-	free(f);
-	return rc;
+	return 0;
 }
 
 static void predict(const void *state, const struct tw_rows *in, double *watts)
@@ -59,7 +44,7 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 const struct tw_predictor tw_predictor_curvefit = {
 	.name = "curvefit",
 	.summary = "a curve of one feature",
-	.load = load,
+	.state_bytes = sizeof(struct curvefit),
+	.read_text = read_text,
 	.predict = predict,
-	.free = free,
 };

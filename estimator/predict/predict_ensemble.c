@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/predict/derived.h"
-#include "estimator/predict/registry.h"
-#include "lib/core/buf.h"
+#include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
@@ -64,23 +63,19 @@ struct ensemble {
 static void form_release(struct form *f)
 {
 	for (size_t i = 0; i < f->members; i++) {
-		if (f->member[i].state != NULL)
-			f->member[i].predictor->free(f->member[i].state);
+		tw_predictor_free(f->member[i].predictor, f->member[i].state);
 		free(f->member[i].place);
 	}
 	free(f->member);
 	free(f->column);
 }
 
-static void free_state(void *state)
+static void release(void *state)
 {
 	struct ensemble *e = state;
 
-	if (e == NULL)
-		return;
 	form_release(&e->alone);
 	form_release(&e->series);
-	free(e);
 }
 
 /* ---- reading ---- */
@@ -135,23 +130,6 @@ static int read_predictor(const json_t *obj, const char *where, struct member *m
 	return 0;
 }
 
-static int load_model(const json_t *model, const struct tw_strs *names, struct member *m,
-		      struct tw_err *err)
-{
-	struct tw_buf text = { 0 };
-	int rc;
-
-	if (m->predictor->read != NULL)
-		return m->predictor->read(model, names, &m->state, err);
-	tw_buf_add_json(&text, model);
-	if (tw_buf_failed(&text))
-		rc = tw_fail(err, TW_NOMEM, "text of a member");
-	else
-		rc = m->predictor->load(text.data, text.len, names, &m->state, err);
-	tw_buf_clear(&text);
-	return rc;
-}
-
 static int read_member(const json_t *obj, const char *where, const struct form *f,
 		       const struct tw_strs *features, struct member *m,
 		       struct tw_err *err)
@@ -170,7 +148,7 @@ static int read_member(const json_t *obj, const char *where, const struct form *
 	    read_places(obj, where, f, features, m, &names, err) < 0 ||
 	    tw_json_object(obj, where, "model", false, &model, err) < 0)
 		goto out;
-	if (load_model(model, &names, m, err) < 0) {
+	if (tw_predictor_load_json(m->predictor, model, &names, &m->state, err) < 0) {
 		tw_err_wrap(err, "%s.model", where);
 		goto out;
 	}
@@ -255,9 +233,10 @@ static int read_form(const json_t *obj, const char *where, uint32_t back,
 	return 0;
 }
 
-static int read_ensemble(const json_t *root, const struct tw_strs *features,
-			 struct ensemble *e, struct tw_err *err)
+static int read_ensemble(const json_t *root, const struct tw_strs *features, void *state,
+			 struct tw_err *err)
 {
+	struct ensemble *e = state;
 	const json_t *obj, *alone, *series = NULL;
 
 	if (tw_json_object(root, "", ROOT, false, &obj, err) < 0 ||
@@ -280,32 +259,6 @@ static int read_ensemble(const json_t *root, const struct tw_strs *features,
 			       e->step_ms);
 	return read_form(series, ROOT ".series", TW_DERIVED_BACK_MAX, features,
 			 &e->series, err);
-}
-
-static int load(const char *text, size_t len, const struct tw_strs *features,
-		void **state, struct tw_err *err)
-{
-	struct ensemble *e = NULL;
-	json_t *root = NULL;
-	int rc = -1;
-
-	if (tw_json_parse(text, len, "", &root, err) < 0)
-		goto out;
-	e = calloc(1, sizeof(*e));
-	if (e == NULL) {
-		tw_fail(err, TW_NOMEM, ROOT);
-		goto out;
-	}
-	if (read_ensemble(root, features, e, err) < 0)
-		goto out;
-
-	*state = e;
-	e = NULL;
-	rc = 0;
-out:
-	free_state(e);
-	json_decref(root);
-	return rc;
 }
 
 /* ---- predicting ---- */
@@ -442,9 +395,10 @@ static uint64_t row_ns(const void *state)
 const struct tw_predictor tw_predictor_ensemble = {
 	.name = "ensemble",
 	.summary = "a weighted sum of models, with a form that looks back in a series",
-	.load = load,
+	.state_bytes = sizeof(struct ensemble),
+	.read = read_ensemble,
+	.release = release,
 	.predict = predict,
-	.free = free_state,
 	.back = back,
 	.step_ms = step_ms,
 	.in_series = in_series,

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/predict/predictor.h"
 #include "estimator/predict/lists.h"
-#include "estimator/predict/registry.h"
+#include "estimator/predict/predictor.h"
 #include "estimator/predict/tree.h"
-#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
@@ -37,15 +35,12 @@ struct isotonic {
 	size_t places;
 };
 
-static void free_state(void *state)
+static void release(void *state)
 {
 	struct isotonic *m = state;
 
-	if (m == NULL)
-		return;
-	tw_predictor_trees.free(m->trees);
+	tw_predictor_free(&tw_predictor_trees, m->trees);
 	free(m->work);
-	free(m);
 }
 
 /* ---- reading ---- */
@@ -86,35 +81,11 @@ static int read_work(const json_t *obj, struct isotonic *m, struct tw_err *err)
 	return 0;
 }
 
-static int read_trees(const json_t *obj, const struct tw_strs *features,
-		      struct isotonic *m, struct tw_err *err)
+static int read_isotonic(const json_t *root, const struct tw_strs *features, void *state,
+			 struct tw_err *err)
 {
-	struct tw_buf text = { 0 };
-	const json_t *model;
-	int rc = -1;
-
-	if (tw_json_object(obj, ROOT, "model", false, &model, err) < 0)
-		goto out;
-	tw_buf_add_json(&text, model);
-	if (tw_buf_failed(&text)) {
-		tw_fail(err, TW_NOMEM, ROOT ".model");
-		goto out;
-	}
-	if (tw_predictor_trees.load(text.data, text.len, features, &m->trees, err) < 0) {
-		tw_err_wrap(err, ROOT ".model");
-		goto out;
-	}
-
-	rc = 0;
-out:
-	tw_buf_clear(&text);
-	return rc;
-}
-
-static int read_isotonic(const json_t *root, const struct tw_strs *features,
-			 struct isotonic *m, struct tw_err *err)
-{
-	const json_t *obj;
+	struct isotonic *m = state;
+	const json_t *obj, *trees;
 	long long load;
 
 	if (features->count == 0 || features->count > TW_TREE_FEATURES_MAX)
@@ -125,36 +96,14 @@ static int read_isotonic(const json_t *root, const struct tw_strs *features,
 	    tw_json_int(obj, ROOT, "load", false, 0, (long long)m->features - 1, &load,
 			err) < 0 ||
 	    tw_json_number(obj, ROOT, "rest", false, &m->rest_w, err) < 0 ||
-	    read_grid(obj, m, err) < 0 || read_work(obj, m, err) < 0)
+	    read_grid(obj, m, err) < 0 || read_work(obj, m, err) < 0 ||
+	    tw_json_object(obj, ROOT, "model", false, &trees, err) < 0)
 		return -1;
 	m->load = (size_t)load;
-	return read_trees(obj, features, m, err);
-}
-
-static int load(const char *text, size_t len, const struct tw_strs *features,
-		void **state, struct tw_err *err)
-{
-	struct isotonic *m = NULL;
-	json_t *root = NULL;
-	int rc = -1;
-
-	if (tw_json_parse(text, len, "", &root, err) < 0)
-		goto out;
-	m = calloc(1, sizeof(*m));
-	if (m == NULL) {
-		tw_fail(err, TW_NOMEM, ROOT);
-		goto out;
-	}
-	if (read_isotonic(root, features, m, err) < 0)
-		goto out;
-
-	*state = m;
-	m = NULL;
-	rc = 0;
-out:
-	free_state(m);
-	json_decref(root);
-	return rc;
+	if (tw_predictor_load_json(&tw_predictor_trees, trees, features, &m->trees, err) <
+	    0)
+		return tw_err_wrap(err, ROOT ".model");
+	return 0;
 }
 
 /* ---- predicting ---- */
@@ -258,8 +207,9 @@ static uint64_t row_ns(const void *state)
 const struct tw_predictor tw_predictor_isotonic = {
 	.name = "isotonic",
 	.summary = "trees whose power is made to rise with the load",
-	.load = load,
+	.state_bytes = sizeof(struct isotonic),
+	.read = read_isotonic,
+	.release = release,
 	.predict = predict,
-	.free = free_state,
 	.row_ns = row_ns,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/predict/categories.h"
-#include "estimator/predict/registry.h"
+#include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
@@ -26,7 +26,7 @@ struct linear {
 	double bias;
 	struct tw_category_weights categories;
 	size_t count;
-	double slope[]; /* weight / scale; 0 where scale is 0 */
+	double *slope; /* weight / scale; 0 where scale is 0 */
 };
 
 #define ROOT "All_Weights"
@@ -54,11 +54,16 @@ static int read_slope(const json_t *numeric, const char *feature, double *out,
 	return 0;
 }
 
-static int read_linear(const json_t *root, const struct tw_strs *features,
-		       struct linear *l, struct tw_err *err)
+static int read_linear(const json_t *root, const struct tw_strs *features, void *state,
+		       struct tw_err *err)
 {
+	struct linear *l = state;
 	const json_t *weights, *numeric;
 
+	l->slope = calloc(features->count + 1, sizeof(*l->slope));
+	if (l->slope == NULL)
+		return tw_fail(err, TW_NOMEM, "linear model of %zu features",
+			       features->count);
 	if (tw_json_object(root, "", ROOT, false, &weights, err) < 0 ||
 	    tw_json_number(weights, ROOT, "Bias_Weight", true, &l->bias, err) < 0 ||
 	    tw_category_weights_read(weights, ROOT, "Categorical_Variables",
@@ -77,39 +82,12 @@ static int read_linear(const json_t *root, const struct tw_strs *features,
 	return 0;
 }
 
-static void free_state(void *state)
+static void release(void *state)
 {
 	struct linear *l = state;
 
-	if (l == NULL)
-		return;
 	tw_category_weights_release(&l->categories);
-	free(l);
-}
-
-static int load(const char *text, size_t len, const struct tw_strs *features,
-		void **state, struct tw_err *err)
-{
-	json_t *root = NULL;
-	struct linear *l = NULL;
-	int rc = -1;
-
-	if (tw_json_parse(text, len, "", &root, err) < 0)
-		goto out;
-	l = calloc(1, sizeof(*l) + features->count * sizeof(l->slope[0]));
-	if (l == NULL) {
-		tw_fail(err, TW_NOMEM, "linear model of %zu features", features->count);
-		goto out;
-	}
-	if (read_linear(root, features, l, err) < 0)
-		goto out;
-	*state = l;
-	l = NULL;
-	rc = 0;
-out:
-	free_state(l);
-	json_decref(root);
-	return rc;
+	free(l->slope);
 }
 
 static void predict(const void *state, const struct tw_rows *in, double *watts)
@@ -137,7 +115,8 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 const struct tw_predictor tw_predictor_linear = {
 	.name = "linear",
 	.summary = "a bias and a weight for each feature",
-	.load = load,
+	.state_bytes = sizeof(struct linear),
+	.read = read_linear,
+	.release = release,
 	.predict = predict,
-	.free = free_state,
 };

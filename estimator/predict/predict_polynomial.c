@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/predict/lists.h"
-#include "estimator/predict/registry.h"
+#include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
@@ -23,68 +23,42 @@
 struct polynomial {
 	double bias;
 	size_t count;
+	double *inverse;            /* 1 / scale, or 0 if scale is 0 */
 	double *linear, *quadratic; /* point behind inverse, in the same allocation */
-	double inverse[];           /* 1 / scale, or 0 if scale is 0 */
 };
 
 #define ROOT "polynomial"
 
-static int read_polynomial(const json_t *root, struct polynomial *p, struct tw_err *err)
+static int read_polynomial(const json_t *root, const struct tw_strs *features,
+			   void *state, struct tw_err *err)
 {
+	struct polynomial *p = state;
+	const size_t count = features->count, products = count * (count + 1) / 2;
 	const json_t *obj;
 
+	if (count > FEATURES_MAX)
+		return tw_fail(err, TW_INVALID, "%zu features, limit is %d", count,
+			       FEATURES_MAX);
+	p->count = count;
+	p->inverse = calloc(2 * count + products + 1, sizeof(*p->inverse));
+	if (p->inverse == NULL)
+		return tw_fail(err, TW_NOMEM, "polynomial of %zu features", count);
+	p->linear = p->inverse + count;
+	p->quadratic = p->linear + count;
 	if (tw_json_object(root, "", ROOT, false, &obj, err) < 0 ||
 	    tw_json_number(obj, ROOT, "bias", false, &p->bias, err) < 0 ||
-	    tw_list_read_inverse_scales(obj, ROOT, "scale", p->count, p->inverse, err) <
-		    0 ||
-	    tw_list_read(obj, ROOT, "linear", p->count, p->linear, err) < 0 ||
-	    tw_list_read(obj, ROOT, "quadratic", p->count * (p->count + 1) / 2,
-			 p->quadratic, err) < 0)
+	    tw_list_read_inverse_scales(obj, ROOT, "scale", count, p->inverse, err) < 0 ||
+	    tw_list_read(obj, ROOT, "linear", count, p->linear, err) < 0 ||
+	    tw_list_read(obj, ROOT, "quadratic", products, p->quadratic, err) < 0)
 		return -1;
 	return 0;
 }
 
-static struct polynomial *new_polynomial(size_t count)
+static void release(void *state)
 {
-	const size_t numbers = 2 * count + count * (count + 1) / 2;
-	struct polynomial *p = calloc(1, sizeof(*p) + numbers * sizeof(p->inverse[0]));
+	struct polynomial *p = state;
 
-	if (p == NULL)
-		return NULL;
-	p->count = count;
-	p->linear = p->inverse + count;
-	p->quadratic = p->linear + count;
-	return p;
-}
-
-static int load(const char *text, size_t len, const struct tw_strs *features,
-		void **state, struct tw_err *err)
-{
-	struct polynomial *p = NULL;
-	json_t *root = NULL;
-	int rc = -1;
-
-	if (features->count > FEATURES_MAX) {
-		tw_fail(err, TW_INVALID, "%zu features, limit is %d", features->count,
-			FEATURES_MAX);
-		goto out;
-	}
-	if (tw_json_parse(text, len, "", &root, err) < 0)
-		goto out;
-	p = new_polynomial(features->count);
-	if (p == NULL) {
-		tw_fail(err, TW_NOMEM, "polynomial of %zu features", features->count);
-		goto out;
-	}
-	if (read_polynomial(root, p, err) < 0)
-		goto out;
-	*state = p;
-	p = NULL;
-	rc = 0;
-out:
-	free(p);
-	json_decref(root);
-	return rc;
+	free(p->inverse);
 }
 
 static double evaluate(const struct polynomial *p, const double *z)
@@ -116,7 +90,8 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 const struct tw_predictor tw_predictor_polynomial = {
 	.name = "polynomial",
 	.summary = "a polynomial of degree 2 of all features",
-	.load = load,
+	.state_bytes = sizeof(struct polynomial),
+	.read = read_polynomial,
+	.release = release,
 	.predict = predict,
-	.free = free,
 };

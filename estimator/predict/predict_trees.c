@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/predict/registry.h"
+#include "estimator/predict/predictor.h"
 #include "estimator/predict/tree.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
@@ -33,14 +33,11 @@ struct nodes {
 	float *value;
 };
 
-static void free_state(void *state)
+static void release(void *state)
 {
 	struct trees *t = state;
 
-	if (t == NULL)
-		return;
 	tw_trees_release(&t->trees);
-	free(t);
 }
 
 static void nodes_release(struct nodes *n)
@@ -153,12 +150,18 @@ out:
 	return rc;
 }
 
-static int read_trees(const json_t *root, struct trees *t, struct tw_err *err)
+static int read_trees(const json_t *root, const struct tw_strs *features, void *state,
+		      struct tw_err *err)
 {
+	struct trees *t = state;
 	const json_t *obj, *forest;
 	char where[64];
 	double base;
 
+	if (features->count > TW_TREE_FEATURES_MAX)
+		return tw_fail(err, TW_INVALID, "%zu features, limit is %d",
+			       features->count, TW_TREE_FEATURES_MAX);
+	t->features = features->count;
 	if (tw_json_object(root, "", ROOT, false, &obj, err) < 0 ||
 	    tw_json_number(obj, ROOT, "base", false, &base, err) < 0 ||
 	    tw_json_array(obj, ROOT, "forest", false, &forest, err) < 0)
@@ -179,39 +182,6 @@ static int read_trees(const json_t *root, struct trees *t, struct tw_err *err)
 	return 0;
 }
 
-static int read_root(const json_t *root, const struct tw_strs *features, void **state,
-		     struct tw_err *err)
-{
-	struct trees *t;
-
-	if (features->count > TW_TREE_FEATURES_MAX)
-		return tw_fail(err, TW_INVALID, "%zu features, limit is %d",
-			       features->count, TW_TREE_FEATURES_MAX);
-	t = calloc(1, sizeof(*t));
-	if (t == NULL)
-		return tw_fail(err, TW_NOMEM, "trees");
-	t->features = features->count;
-	if (read_trees(root, t, err) < 0) {
-		free_state(t);
-		return -1;
-	}
-	*state = t;
-	return 0;
-}
-
-static int load(const char *text, size_t len, const struct tw_strs *features,
-		void **state, struct tw_err *err)
-{
-	json_t *root = NULL;
-	int rc;
-
-	if (tw_json_parse(text, len, "", &root, err) < 0)
-		return -1;
-	rc = read_root(root, features, state, err);
-	json_decref(root);
-	return rc;
-}
-
 static void predict(const void *state, const struct tw_rows *in, double *watts)
 {
 	const struct trees *t = state;
@@ -229,9 +199,9 @@ static uint64_t row_ns(const void *state)
 const struct tw_predictor tw_predictor_trees = {
 	.name = "trees",
 	.summary = "the sum of regression trees",
-	.load = load,
-	.read = read_root,
+	.state_bytes = sizeof(struct trees),
+	.read = read_trees,
+	.release = release,
 	.predict = predict,
-	.free = free_state,
 	.row_ns = row_ns,
 };

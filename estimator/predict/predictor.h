@@ -41,15 +41,20 @@ struct tw_predictor {
 	const char *name; /* stable: stored in model files */
 	const char *summary;
 
-	/* text is a component's file, untrusted; features are its inputs, in order. */
-	int (*load)(const char *text, size_t len, const struct tw_strs *features,
-		    void **state, struct tw_err *err);
-	/* The same from a file that is parsed already. NULL: from a text only. */
+	size_t state_bytes;
+	/*
+	 * Fill a state of zeros from a component's file, untrusted; features are its
+	 * inputs, in order. After a failure the state is released, too.
+	 */
 	int (*read)(const struct json_t *root, const struct tw_strs *features,
-		    void **state, struct tw_err *err);
+		    void *state, struct tw_err *err);
+	/* In place of read(), from the text: for files that are large as json_t. */
+	int (*read_text)(const char *text, size_t len, const struct tw_strs *features,
+			 void *state, struct tw_err *err);
+	/* Free what the state points to. NULL: nothing. */
+	void (*release)(void *state);
 	/* Set watts[rows]. A predictor defines what an absent feature does. */
 	void (*predict)(const void *state, const struct tw_rows *in, double *watts);
-	void (*free)(void *state); /* NULL is fine */
 	/* The number of earlier rows of a series that a prediction uses. NULL: 0. */
 	size_t (*back)(const void *state);
 	/* The time between rows of a series, in ms. NULL with back(). */
@@ -59,6 +64,17 @@ struct tw_predictor {
 	/* Estimated time of a row in ns, for fair turns. NULL: negligible. */
 	uint64_t (*row_ns)(const void *state);
 };
+
+/* Load a component's file. *out is yours: tw_predictor_free(). */
+int tw_predictor_load(const struct tw_predictor *p, const char *text, size_t len,
+		      const struct tw_strs *features, void **out, struct tw_err *err);
+
+/* The same of a file within another one. */
+int tw_predictor_load_json(const struct tw_predictor *p, const struct json_t *root,
+			   const struct tw_strs *features, void **out,
+			   struct tw_err *err);
+
+void tw_predictor_free(const struct tw_predictor *p, void *state); /* NULL is fine */
 
 static inline uint64_t tw_predictor_row_ns(const struct tw_predictor *p,
 					   const void *state)
@@ -71,5 +87,15 @@ const struct tw_predictor *tw_predictor_at(size_t i);
 
 /* NULL: there is no predictor of that name. */
 const struct tw_predictor *tw_predictor_find(const char *name);
+
+extern const struct tw_predictor tw_predictor_curvefit;
+extern const struct tw_predictor tw_predictor_ensemble;
+extern const struct tw_predictor tw_predictor_isotonic;
+extern const struct tw_predictor tw_predictor_knn;
+extern const struct tw_predictor tw_predictor_linear;
+extern const struct tw_predictor tw_predictor_polynomial;
+extern const struct tw_predictor tw_predictor_svr;
+extern const struct tw_predictor tw_predictor_trees;
+extern const struct tw_predictor tw_predictor_xgboost;
 
 #endif /* TW_ESTIMATOR_PREDICTOR_H */

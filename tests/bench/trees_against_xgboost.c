@@ -7,7 +7,7 @@
  * Output, one line for each size of a batch: rows, ours, XGBoost's. The answers must be
  * the same to the bit.
  */
-#include "estimator/predict/registry.h"
+#include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
@@ -58,7 +58,8 @@ static void load(struct both *b, const char *path)
 			die(err.text);
 	}
 	if (tw_file_read(path, (size_t)64 << 20, &text, &len, &err) < 0 ||
-	    tw_predictor_xgboost.load(text, len, &names, &b->ours, &err) < 0)
+	    tw_predictor_load(&tw_predictor_xgboost, text, len, &names, &b->ours, &err) <
+		    0)
 		die(err.text);
 	if (XGBoosterCreate(NULL, 0, &b->theirs) != 0 ||
 	    XGBoosterLoadModelFromBuffer(b->theirs, text, len) != 0 ||
@@ -168,7 +169,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++)
 		printf("%zu %.1f %.1f\n", batches[i], time_rows(&b, batches[i], 1),
 		       time_rows(&b, batches[i], 0));
-	tw_predictor_xgboost.free(b.ours);
+	tw_predictor_free(&tw_predictor_xgboost, b.ours);
 	XGBoosterFree(b.theirs);
 	free(b.x);
 	free(b.x_float);

@@ -38,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(name, data, name_len);
 	p = tw_predictor_find(name);
 	if (p == NULL || tw_strs_split(&features, "f0,f1", &err) < 0 ||
-	    p->load(end + 1, size - name_len - 1, &features, &state, &err) < 0) {
+	    tw_predictor_load(p, end + 1, size - name_len - 1, &features, &state, &err) <
+		    0) {
 		tw_strs_clear(&features);
 		return 0;
 	}
@@ -66,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					 : some[rows - 1] != all[rows - 1])
 			abort();
 	}
-	p->free(state);
+	tw_predictor_free(p, state);
 	tw_strs_clear(&features);
 	return 0;
 }

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	void *state = NULL;
 
 	if (tw_strs_split(&features, "f0,f1", &err) < 0 ||
-	    p->load((const char *)data, size, &features, &state, &err) < 0) {
+	    tw_predictor_load(p, (const char *)data, size, &features, &state, &err) < 0) {
 		tw_strs_clear(&features);
 		return 0;
 	}
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (isnan(all[r]) ? !isnan(one) : one != all[r])
 			abort();
 	}
-	p->free(state);
+	tw_predictor_free(p, state);
 	tw_strs_clear(&features);
 	return 0;
 }

@@ -18,7 +18,8 @@ static int load_at(int failing, const char *kind, const char *features, const ch
 
 	assert_int_equal(tw_strs_split(&names, features, &none), 0);
 	fail_alloc_at(failing);
-	rc = tw_predictor_find(kind)->load(text, strlen(text), &names, out, err);
+	rc = tw_predictor_load(tw_predictor_find(kind), text, strlen(text), &names, out,
+			       err);
 	tw_strs_clear(&names);
 	return rc;
 }
@@ -37,7 +38,7 @@ void predictor_check_memory(const char *kind, const char *features, const char *
 		const int rc = load_at(n, kind, features, text, &model, &err);
 
 		if (!fail_alloc_told(rc, &err)) {
-			tw_predictor_find(kind)->free(model);
+			tw_predictor_free(tw_predictor_find(kind), model);
 			break;
 		}
 		assert_null(model);

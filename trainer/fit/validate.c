@@ -89,7 +89,7 @@ static int read_back(const struct tw_trainer *t, const struct tw_samples *s,
 	for (size_t c = 0; c < s->cols; c++)
 		if (tw_strs_adds(&features, s->features[c], err) < 0)
 			goto out;
-	if (p->load(text->data, text->len, &features, state, err) < 0) {
+	if (tw_predictor_load(p, text->data, text->len, &features, state, err) < 0) {
 		tw_err_wrap(err, "reading the fitted model back");
 		goto out;
 	}
@@ -141,7 +141,7 @@ int tw_validate_fold(const struct tw_trainer *t, const struct tw_samples *s,
 	rc = 0;
 out:
 	if (p != NULL)
-		p->free(state);
+		tw_predictor_free(p, state);
 	tw_buf_clear(&text);
 	return rc;
 }
@@ -154,7 +154,7 @@ int tw_validate_fit(const struct tw_trainer *t, const struct tw_samples *s, uint
 
 	if (t->fit(s, seed, text, err) < 0 || read_back(t, s, text, &p, &state, err) < 0)
 		return -1;
-	p->free(state);
+	tw_predictor_free(p, state);
 	return 0;
 }
 

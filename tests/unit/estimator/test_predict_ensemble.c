@@ -47,7 +47,7 @@ static void check(const char *name, const char *text, const struct tw_rows *in,
 	for (size_t r = 0; r < in->rows; r++)
 		if (!(fabs(watts[r] - want[r]) < 1e-9))
 			fail_msg("row %zu: %g is not %g", r, watts[r], want[r]);
-	p->free(model);
+	tw_predictor_free(p, model);
 }
 
 static void trees_in_preorder_are_walked_and_summed(void **state)

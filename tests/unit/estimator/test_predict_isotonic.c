@@ -32,7 +32,7 @@ static void predict(const char *text, const double *x, size_t rows, double *watt
 		fail_msg("%s", err.text);
 	isotonic()->predict(model, &(struct tw_rows){ .x = x, .rows = rows, .stride = 2 },
 			    watts);
-	isotonic()->free(model);
+	tw_predictor_free(isotonic(), model);
 }
 
 /* The trees predict 10, 30, 20, 20 W at the grid: 30, 20, 20 become their mean. */

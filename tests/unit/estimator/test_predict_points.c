@@ -43,7 +43,7 @@ static void knn_averages_the_nearest_points(void **state)
 	for (int r = 0; r < 6; r++)
 		if (watts[r] != want[r])
 			fail_msg("row %d: %g is not %g", r, watts[r], want[r]);
-	p->free(model);
+	tw_predictor_free(p, model);
 }
 
 static void svr_sums_its_support_vectors(void **state)
@@ -68,7 +68,7 @@ static void svr_sums_its_support_vectors(void **state)
 	in.rows = 1;
 	p->predict(model, &in, watts);
 	assert_true(fabs(watts[0] - (30 + 4 * exp(-0.5) - 6 * exp(-2))) < 1e-12);
-	p->free(model);
+	tw_predictor_free(p, model);
 }
 
 static void errors_of_invalid_models_name_the_place(void **state)

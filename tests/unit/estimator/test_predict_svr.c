@@ -3,7 +3,7 @@
 #include "tests/unit/tw_test.h"
 
 #if TW_LIBSVM
-#include "estimator/predict/registry.h"
+#include "estimator/predict/predictor.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
@@ -74,7 +74,8 @@ static void predictions_equal_those_of_libsvm_to_a_billionth(void **state)
 	tw_scaled_rows_text(&d, value, &text);
 	tw_buf_adds(&text, "}}");
 	assert_int_equal(tw_strs_split(&features, "a,b", &err), 0);
-	if (tw_predictor_svr.load(text.data, text.len, &features, &predictor, &err) < 0)
+	if (tw_predictor_load(&tw_predictor_svr, text.data, text.len, &features,
+			      &predictor, &err) < 0)
 		fail_msg("%s", err.text);
 	tw_predictor_svr.predict(
 		predictor, &(struct tw_rows){ .x = x, .rows = ROWS, .stride = COLS },
@@ -82,7 +83,7 @@ static void predictions_equal_those_of_libsvm_to_a_billionth(void **state)
 	assert_true(model->l > 5);
 	for (size_t r = 0; r < ROWS; r++)
 		assert_true(fabs(watts[r] - svm_predict(model, rows[r])) < 1e-9);
-	tw_predictor_svr.free(predictor);
+	tw_predictor_free(&tw_predictor_svr, predictor);
 	svm_free_and_destroy_model(&model);
 	tw_strs_clear(&features);
 	tw_buf_clear(&text);

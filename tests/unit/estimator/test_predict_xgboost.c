@@ -217,7 +217,7 @@ static void compare(const struct shape *s)
 	assert_non_null(watts);
 	train(s, &b);
 	make_features(&features, s->features);
-	if (xgboost()->load(b.text, b.len, &features, &state, &err) < 0)
+	if (tw_predictor_load(xgboost(), b.text, b.len, &features, &state, &err) < 0)
 		fail_msg("%s", err.text);
 	make_rows(s, &b, x);
 
@@ -239,7 +239,7 @@ static void compare(const struct shape *s)
 	}
 	expect(s, &b, x, watts);
 
-	xgboost()->free(state);
+	tw_predictor_free(xgboost(), state);
 	tw_strs_clear(&features);
 	free(watts);
 	free(x);

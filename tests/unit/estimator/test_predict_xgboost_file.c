@@ -49,7 +49,7 @@ static void a_small_model_predicts_known_values(void **state)
 		assert_true(watts[i] == want[i]);
 	/* Two steps of half a nanosecond. */
 	assert_int_equal(xgboost()->row_ns(model), 1);
-	xgboost()->free(model);
+	tw_predictor_free(xgboost(), model);
 }
 
 static void columns_are_found_by_place_and_absent_columns_are_missing(void **state)
@@ -73,7 +73,7 @@ static void columns_are_found_by_place_and_absent_columns_are_missing(void **sta
 		&(struct tw_rows){ .x = x, .rows = 1, .stride = 4, .place = absent },
 		&watts);
 	assert_true(watts == 1.5);
-	xgboost()->free(model);
+	tw_predictor_free(xgboost(), model);
 }
 
 /* One text in TREE is replaced by another. */
@@ -190,7 +190,7 @@ static void text_that_is_not_one_document_is_refused(void **state)
 				   "\"b\":{\"trees\":[{}]}," HEAD_REST TREE TAIL "\n",
 				   &model, &err),
 			 0);
-	xgboost()->free(model);
+	tw_predictor_free(xgboost(), model);
 }
 
 static void running_out_of_memory_is_reported(void **state)

@@ -2,7 +2,7 @@
 /* The vectors of docs/wire.md, "Weights", that were observed in Kepler 0.7.12. */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/predict/registry.h"
+#include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 
@@ -45,13 +45,13 @@ static void the_vectors_of_the_wire_contract_are_predicted(void **state)
 		double watts[2];
 
 		assert_int_equal(tw_strs_adds(&features, "f", &err), 0);
-		if (v->predictor->load(v->text, strlen(v->text), &features, &model,
-				       &err) < 0)
+		if (tw_predictor_load(v->predictor, v->text, strlen(v->text), &features,
+				      &model, &err) < 0)
 			fail_msg("%s", err.text);
 		v->predictor->predict(model, &rows, watts);
 		assert_int_equal((long long)(watts[0] * 1000.0), v->power_mw);
 		assert_int_equal((long long)(watts[1] * 1000.0), v->idle_mw);
-		v->predictor->free(model);
+		tw_predictor_free(v->predictor, model);
 		tw_strs_clear(&features);
 	}
 }

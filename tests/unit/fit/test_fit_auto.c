@@ -62,7 +62,7 @@ static void predict(const char *predictor, const struct tw_buf *text,
 
 	for (size_t c = 0; c < s->cols; c++)
 		assert_int_equal(tw_strs_adds(&features, s->features[c], &err), 0);
-	if (p->load(text->data, text->len, &features, &state, &err) < 0)
+	if (tw_predictor_load(p, text->data, text->len, &features, &state, &err) < 0)
 		fail_msg("%s", err.text);
 	p->predict(state,
 		   &(struct tw_rows){ .x = s->x,
@@ -70,7 +70,7 @@ static void predict(const char *predictor, const struct tw_buf *text,
 				      .stride = s->cols,
 				      .time_ms = series ? s->time_ms : NULL },
 		   watts);
-	p->free(state);
+	tw_predictor_free(p, state);
 	tw_strs_clear(&features);
 }
 

@@ -54,7 +54,7 @@ static void a_polynomial_is_found_again(void **state)
 			  &out);
 	/* The smallest lambda of the grid shrinks by 1e-12. */
 	assert_true(fabs(out - surface(4.2e9, 5.5)) < 1e-6);
-	tw_predictor_find("polynomial")->free(model);
+	tw_predictor_free(tw_predictor_find("polynomial"), model);
 	tw_buf_clear(&text);
 }
 
@@ -101,7 +101,7 @@ static void the_formula_is_computed(void **state)
 	p->predict(model, &in, watts);
 	/* z = 4, 1: 10 + 4 + 2 + 48 + 16 + 5 */
 	assert_true(watts[0] == 85);
-	p->free(model);
+	tw_predictor_free(p, model);
 }
 
 static void a_malformed_polynomial_is_rejected_and_named(void **state)

@@ -28,9 +28,10 @@ static void fit_and_predict(const struct tw_samples *s, const double *x, size_t 
 	for (size_t c = 0; c < s->cols; c++)
 		assert_int_equal(tw_strs_adds(&features, names[c], &err), 0);
 	assert_int_equal(tw_trainer_ridge.fit(s, 1, &text, &err), 0);
-	assert_int_equal(p->load(text.data, text.len, &features, &state, &err), 0);
+	assert_int_equal(
+		tw_predictor_load(p, text.data, text.len, &features, &state, &err), 0);
 	p->predict(state, &in, out);
-	p->free(state);
+	tw_predictor_free(p, state);
 	tw_strs_clear(&features);
 	tw_buf_clear(&text);
 }

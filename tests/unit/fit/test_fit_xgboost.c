@@ -98,10 +98,10 @@ static void predict_by_ours(const struct tw_buf *text, const double *x, size_t r
 	assert_non_null(p);
 	for (size_t c = 0; c < COLS; c++)
 		assert_int_equal(tw_strs_adds(&features, names[c], &err), 0);
-	if (p->load(text->data, text->len, &features, &state, &err) < 0)
+	if (tw_predictor_load(p, text->data, text->len, &features, &state, &err) < 0)
 		fail_msg("%s", err.text);
 	p->predict(state, &in, out);
-	p->free(state);
+	tw_predictor_free(p, state);
 	tw_strs_clear(&features);
 }
 

@@ -38,10 +38,10 @@ static int fit_and_predict(const struct tw_trainer *t, const struct tw_samples *
 		assert_int_equal(tw_strs_adds(&features, s->features[c], err), 0);
 	if (t->fit(s, 1, &text, err) < 0)
 		goto out;
-	if (p->load(text.data, text.len, &features, &state, err) < 0)
+	if (tw_predictor_load(p, text.data, text.len, &features, &state, err) < 0)
 		fail_msg("%s: %s", t->name, err->text);
 	p->predict(state, &in, out);
-	p->free(state);
+	tw_predictor_free(p, state);
 	rc = 0;
 out:
 	tw_strs_clear(&features);

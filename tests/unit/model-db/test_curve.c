@@ -156,7 +156,7 @@ static void the_predictor_finds_the_feature_by_name(void **state)
 	in.place = absent;
 	p->predict(model, &in, watts);
 	assert_true(watts[0] == 7 && watts[1] == 7);
-	p->free(model);
+	tw_predictor_free(p, model);
 	assert_int_equal(load(TEXT("logarithmic", A, "[3,4,7]"), "b", &model, &err), -1);
 	assert_string_equal(err.text, "'a' is not a feature of the component");
 }

@@ -195,13 +195,13 @@ static int look(void *arg, const struct tw_model *m, struct tw_err *err)
 	struct outcomes *o = arg;
 	void *state = NULL;
 
-	if (p->load(m->part[0].text, m->part[0].len, &m->part[0].features, &state, err) <
-	    0)
+	if (tw_predictor_load(p, m->part[0].text, m->part[0].len, &m->part[0].features,
+			      &state, err) < 0)
 		return -1;
 	p->predict(state, &row, &o->watts);
 	row.categories = NULL;
 	p->predict(state, &row, &o->unknown);
-	p->free(state);
+	tw_predictor_free(p, state);
 	return 0;
 }
 
