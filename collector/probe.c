@@ -10,7 +10,6 @@
 #include "collector/workloads/cgroup.h"
 #include "collector/workloads/counters.h"
 #include "collector/workloads/tasks.h"
-#include "collector/workloads/usage.h"
 #include "lib/ask/ask.h"
 #include "lib/core/array.h"
 #include "lib/core/clock.h"

@@ -7,7 +7,7 @@
  * its CPUs, and the usage of all workloads. Read at each tick.
  */
 
-#include "collector/workloads/usage.h"
+#include "collector/workloads/tasks.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -418,78 +418,75 @@ void tw_identity_of_path(const char *path, size_t len, struct tw_identity *out)
 
 /* ---- virtual machines by their command lines ---- */
 
-/* An iterator over NUL-terminated arguments. */
-struct args {
-	const char *at, *end;
-};
-
-/* The next argument and its length; NULL at the end. */
-static const char *next(struct args *a, size_t *len)
+/* Take the next of NUL-terminated arguments; `at` is NULL at the end. */
+static struct text next(struct text *args)
 {
-	const char *arg = a->at, *nul;
+	const char *nul = args->len > 0 ? memchr(args->at, '\0', args->len) : NULL;
+	struct text arg = { args->len > 0 ? args->at : NULL, args->len };
 
-	if (arg >= a->end)
-		return NULL;
-	nul = memchr(arg, '\0', (size_t)(a->end - arg));
-	nul = nul != NULL ? nul : a->end;
-	a->at = nul < a->end ? nul + 1 : a->end;
-	*len = (size_t)(nul - arg);
+	if (nul != NULL)
+		arg.len = (size_t)(nul - args->at);
+	*args = skip(*args, arg.len + (nul != NULL));
 	return arg;
 }
 
-static bool same(const char *arg, size_t len, const char *text)
+static struct text file_name(struct text path)
 {
-	return equals((struct text){ arg, len }, text);
+	const char *slash = memrchr(path.at, '/', path.len);
+
+	return slash != NULL ? skip(path, (size_t)(slash + 1 - path.at)) : path;
 }
 
 /*
  * The value of an option: "-name x", "--name x" or "--name=x". False if arg is another
  * one.
  */
-static bool value_of(struct args *a, const char *arg, size_t len, const char *option,
-		     const char **value, size_t *value_len)
+static bool value_of(struct text *args, struct text arg, const char *option,
+		     struct text *value)
 {
 	const size_t n = strlen(option);
 
-	if (len == 0 || arg[0] != '-')
+	if (!starts_with(arg, "-"))
 		return false;
-	arg++;
-	len--;
-	if (len > 0 && arg[0] == '-') {
-		arg++;
-		len--;
+	arg = skip(arg, starts_with(arg, "--") ? 2 : 1);
+	if (equals(arg, option)) {
+		*value = next(args);
+		return value->at != NULL;
 	}
-	if (same(arg, len, option)) {
-		*value = next(a, value_len);
-		return *value != NULL;
-	}
-	if (len <= n || memcmp(arg, option, n) != 0 || arg[n] != '=')
+	if (arg.len <= n || !starts_with(arg, option) || arg.at[n] != '=')
 		return false;
-	*value = arg + n + 1;
-	*value_len = len - n - 1;
+	*value = skip(arg, n + 1);
 	return true;
 }
 
+static void take_id(struct text value, struct tw_identity *out)
+{
+	copy(value, out->id, sizeof(out->id));
+}
+
+static void take_name(struct text value, struct tw_identity *out)
+{
+	copy(value, out->name, sizeof(out->name));
+}
+
 /* The name of "guest=web,debug-threads=on" and of "web,process=x" is web. */
-static void copy_qemu_name(const char *text, size_t len, struct tw_identity *out)
+static void take_qemu_name(struct text value, struct tw_identity *out)
 {
 	const char *comma;
 
-	if (len > 6 && memcmp(text, "guest=", 6) == 0) {
-		text += 6;
-		len -= 6;
-	}
-	comma = memchr(text, ',', len);
+	if (value.len > 6 && starts_with(value, "guest="))
+		value = skip(value, 6);
+	comma = memchr(value.at, ',', value.len);
 	if (comma != NULL)
-		len = (size_t)(comma - text);
-	copy((struct text){ text, len }, out->name, sizeof(out->name));
+		value.len = (size_t)(comma - value.at);
+	take_name(value, out);
 }
 
 /*
  * The uuid of "type=1,manufacturer=a,,b,uuid=U", as Proxmox gives it. Two commas are a
  * comma of a value.
  */
-static void copy_smbios_uuid(struct text list, struct tw_identity *out)
+static void take_smbios(struct text list, struct tw_identity *out)
 {
 	bool system = false;
 	struct text uuid = { 0 };
@@ -510,138 +507,108 @@ static void copy_smbios_uuid(struct text list, struct tw_identity *out)
 		copy(uuid, out->id, sizeof(out->id));
 }
 
-/* The options of the qemu-system programs; distributions rename the programs. */
-static void read_qemu(struct args a, struct tw_identity *out)
+static void take_xen(struct text value, struct tw_identity *out)
 {
-	const char *arg, *value;
-	size_t len, n;
-
-	out->runtime = "qemu";
-	while ((arg = next(&a, &len)) != NULL) {
-		if (value_of(&a, arg, len, "uuid", &value, &n))
-			copy((struct text){ value, n }, out->id, sizeof(out->id));
-		else if (value_of(&a, arg, len, "name", &value, &n))
-			copy_qemu_name(value, n, out);
-		else if (value_of(&a, arg, len, "smbios", &value, &n))
-			copy_smbios_uuid((struct text){ value, n }, out);
-		else if (value_of(&a, arg, len, "xen-domid", &value, &n))
-			out->runtime = "xen";
-	}
-}
-
-static void read_virtualbox(struct args a, struct tw_identity *out)
-{
-	const char *arg, *value;
-	size_t len, n;
-
-	out->runtime = "virtualbox";
-	while ((arg = next(&a, &len)) != NULL) {
-		if (value_of(&a, arg, len, "startvm", &value, &n))
-			copy((struct text){ value, n }, out->id, sizeof(out->id));
-		else if (value_of(&a, arg, len, "comment", &value, &n))
-			copy((struct text){ value, n }, out->name, sizeof(out->name));
-	}
+	(void)value;
+	out->runtime = "xen";
 }
 
 /* The last operand is the configuration file: /vm/web/web.vmx. */
-static void read_vmware(struct args a, struct tw_identity *out)
+static void take_vmx(struct text arg, struct tw_identity *out)
 {
-	const char *arg, *slash;
-	size_t len;
-
-	out->runtime = "vmware";
-	while ((arg = next(&a, &len)) != NULL) {
-		if (len <= 4 || memcmp(arg + len - 4, ".vmx", 4) != 0)
-			continue;
-		slash = memrchr(arg, '/', len);
-		slash = slash != NULL ? slash + 1 : arg;
-		copy((struct text){ slash, (size_t)(arg + len - 4 - slash) }, out->name,
-		     sizeof(out->name));
-	}
-}
-
-static void read_firecracker(struct args a, struct tw_identity *out)
-{
-	const char *arg, *value;
-	size_t len, n;
-
-	out->runtime = "firecracker";
-	while ((arg = next(&a, &len)) != NULL)
-		if (value_of(&a, arg, len, "id", &value, &n))
-			copy((struct text){ value, n }, out->id, sizeof(out->id));
+	if (arg.len > 4 && ends_with(arg, ".vmx"))
+		take_name(without_end(file_name(arg), ".vmx"), out);
 }
 
 /* The VM has no name: use the file name of its API socket, without suffix. */
-static void read_cloud_hypervisor(struct args a, struct tw_identity *out)
+static void take_socket(struct text value, struct tw_identity *out)
 {
-	const char *arg, *value, *slash, *dot;
-	size_t len, n;
+	const char *dot;
 
-	out->runtime = "cloud-hypervisor";
-	while ((arg = next(&a, &len)) != NULL) {
-		if (!value_of(&a, arg, len, "api-socket", &value, &n))
-			continue;
-		if (n > 5 && memcmp(value, "path=", 5) == 0) {
-			value += 5;
-			n -= 5;
-		}
-		slash = memrchr(value, '/', n);
-		if (slash != NULL) {
-			n -= (size_t)(slash + 1 - value);
-			value = slash + 1;
-		}
-		dot = memrchr(value, '.', n);
-		if (dot != NULL)
-			n = (size_t)(dot - value);
-		copy((struct text){ value, n }, out->name, sizeof(out->name));
+	if (value.len > 5 && starts_with(value, "path="))
+		value = skip(value, 5);
+	value = file_name(value);
+	dot = memrchr(value.at, '.', value.len);
+	if (dot != NULL)
+		value.len = (size_t)(dot - value.at);
+	take_name(value, out);
+}
+
+/* The options that identify a VM, by runtime; name NULL: each argument is looked at. */
+static const struct {
+	const char *runtime, *name;
+	void (*take)(struct text value, struct tw_identity *out);
+} options[] = {
+	{ "qemu", "uuid", take_id },
+	{ "qemu", "name", take_qemu_name },
+	{ "qemu", "smbios", take_smbios },
+	{ "qemu", "xen-domid", take_xen },
+	{ "virtualbox", "startvm", take_id },
+	{ "virtualbox", "comment", take_name },
+	{ "vmware", NULL, take_vmx },
+	{ "firecracker", "id", take_id },
+	{ "cloud-hypervisor", "api-socket", take_socket },
+};
+
+static void read_arguments(struct text args, const char *runtime, struct tw_identity *out)
+{
+	struct text arg;
+
+	out->runtime = runtime;
+	while ((arg = next(&args)).at != NULL) {
+		struct text value = arg;
+
+		for (size_t i = 0; i < TW_COUNT(options); i++)
+			if (strcmp(options[i].runtime, runtime) == 0 &&
+			    (options[i].name == NULL ||
+			     value_of(&args, arg, options[i].name, &value))) {
+				options[i].take(value, out);
+				break;
+			}
 	}
 }
 
-/* Hypervisors by file name; a '*' at the end matches any rest. */
+/*
+ * Hypervisors by file name; a '*' at the end matches any rest. Distributions rename the
+ * programs of qemu.
+ */
 static const struct {
-	const char *program;
-	void (*read)(struct args a, struct tw_identity *out);
+	const char *program, *runtime;
 } hypervisors[] = {
-	{ "qemu-system-*", read_qemu },
-	{ "qemu-kvm", read_qemu },
-	{ "kvm", read_qemu },
-	{ "qemu-dm", read_qemu },
-	{ "VBoxHeadless", read_virtualbox },
-	{ "VirtualBoxVM", read_virtualbox },
-	{ "VirtualBox", read_virtualbox },
-	{ "vmware-vmx", read_vmware },
-	{ "vmware-vmx-debug", read_vmware },
-	{ "firecracker", read_firecracker },
-	{ "cloud-hypervisor", read_cloud_hypervisor },
+	{ "qemu-system-*", "qemu" },
+	{ "qemu-kvm", "qemu" },
+	{ "kvm", "qemu" },
+	{ "qemu-dm", "qemu" },
+	{ "VBoxHeadless", "virtualbox" },
+	{ "VirtualBoxVM", "virtualbox" },
+	{ "VirtualBox", "virtualbox" },
+	{ "vmware-vmx", "vmware" },
+	{ "vmware-vmx-debug", "vmware" },
+	{ "firecracker", "firecracker" },
+	{ "cloud-hypervisor", "cloud-hypervisor" },
 };
 
-static bool is_program(const char *name, size_t len, const char *pattern)
+static bool is_program(struct text name, const char *pattern)
 {
 	const size_t n = strlen(pattern);
 
 	if (pattern[n - 1] == '*')
-		return len >= n && memcmp(name, pattern, n - 1) == 0;
-	return same(name, len, pattern);
+		return name.len >= n && memcmp(name.at, pattern, n - 1) == 0;
+	return equals(name, pattern);
 }
 
 bool tw_identity_of_command(const char *args, size_t len, struct tw_identity *out)
 {
-	struct args a = { args, args + len };
+	struct text rest = { args, len }, program = next(&rest);
 	struct tw_identity who = { .kind = TW_OWNER_VM };
-	size_t program_len;
-	const char *program = next(&a, &program_len), *slash;
 
-	if (program == NULL)
+	if (program.at == NULL)
 		return false;
-	slash = memrchr(program, '/', program_len);
-	if (slash != NULL) {
-		program_len -= (size_t)(slash + 1 - program);
-		program = slash + 1;
-	}
+	program = file_name(program);
 	for (size_t i = 0; i < TW_COUNT(hypervisors); i++) {
-		if (!is_program(program, program_len, hypervisors[i].program))
+		if (!is_program(program, hypervisors[i].program))
 			continue;
-		hypervisors[i].read(a, &who);
+		read_arguments(rest, hypervisors[i].runtime, &who);
 		/* VirtualBox without --startvm is the manager window, not a VM. */
 		if (who.id[0] == '\0' &&
 		    strcmp(hypervisors[i].program, "VirtualBox") == 0)

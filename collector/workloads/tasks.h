@@ -26,6 +26,21 @@ struct tw_err;
 struct tw_roots;
 
 /*
+ * Usage of a workload: the vector by which energy is attributed. All zero bytes: nothing
+ * used. Values only grow.
+ */
+struct tw_usage {
+	uint64_t cpu_ns;
+	uint64_t counter[TW_COUNTER_COUNT]; /* enum tw_counter */
+};
+
+/* to += more. */
+void tw_usage_add(struct tw_usage *to, const struct tw_usage *more);
+
+/* Name in options and labels: "cycles", "instructions", ... */
+const char *tw_counter_name(enum tw_counter c);
+
+/*
  * Callbacks of a source. Events come in order of time, and before the records of living
  * processes: an exited process is not reported as living afterwards. Each callback may be
  * NULL.

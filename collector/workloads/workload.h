@@ -30,7 +30,6 @@
 #include "collector/workloads/cgroup.h"
 #include "collector/workloads/identity.h"
 #include "collector/workloads/tasks.h"
-#include "collector/workloads/usage.h"
 
 #include <stdbool.h>
 #include <stddef.h>

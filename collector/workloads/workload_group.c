@@ -359,17 +359,12 @@ static void set_path(struct tw_workloads *t, struct tw_group *g, const char *pat
 
 static struct tw_group *make_group(struct tw_workloads *t, uint64_t cgroup_id)
 {
-	struct tw_group *g = calloc(1, sizeof(*g));
+	const struct tw_workload like = { .level = TW_LEVEL_CGROUP,
+					  .cgroup_id = cgroup_id };
+	struct tw_group *g = tw_workload_new(t, &like, sizeof(*g));
 
-	if (g == NULL)
-		return NULL;
-	g->w.level = TW_LEVEL_CGROUP;
-	g->w.cgroup_id = cgroup_id;
-	g->w.who = &g->who;
-	if (!tw_level_add(t, &g->w)) {
-		free(g);
-		return NULL;
-	}
+	if (g != NULL)
+		g->w.who = &g->who;
 	return g;
 }
 
@@ -405,24 +400,14 @@ void tw_group_set_path(struct tw_workloads *t, uint64_t cgroup_id, const char *p
 		set_path(t, g, path, 0);
 }
 
-static struct tw_process *make_rest(struct tw_workloads *t, struct tw_group *g)
-{
-	struct tw_process *p = tw_process_new();
-
-	if (p == NULL)
-		return NULL;
-	memcpy(p->w.comm, "ended", sizeof("ended"));
-	p->w.cgroup = &g->w;
-	if (tw_level_add(t, &p->w))
-		return p;
-	tw_process_free(p);
-	return NULL;
-}
-
 struct tw_process *tw_group_rest(struct tw_workloads *t, struct tw_group *g)
 {
+	const struct tw_workload like = { .level = TW_LEVEL_PROCESS,
+					  .comm = "ended",
+					  .cgroup = &g->w };
+
 	if (g->rest == NULL)
-		g->rest = make_rest(t, g);
+		g->rest = tw_workload_new(t, &like, sizeof(*g->rest));
 	if (g->rest != NULL)
 		g->rest->w.owner = g->w.owner;
 	return g->rest;
@@ -499,13 +484,11 @@ static void remove_group(struct tw_workloads *t, struct tw_group *g)
 		if (g->rest->w.series == TW_SERIES_NEW &&
 		    g->rest->w.ended_at > t->scraped)
 			tw_series_give_up(t, &g->rest->w);
-		tw_level_remove(t, &g->rest->w);
-		tw_process_free(g->rest);
+		tw_workload_remove(t, &g->rest->w);
 	}
 	tw_owner_set(&g->w, NULL, 0);
 	leave_job(g);
-	tw_level_remove(t, &g->w);
-	tw_group_free(g);
+	tw_workload_remove(t, &g->w);
 }
 
 /*
@@ -541,8 +524,7 @@ static void tick_owners(struct tw_workloads *t, enum tw_level level)
 		tw_owner_set(w, NULL, 0);
 		if (w->job != NULL)
 			w->job->refs--;
-		tw_level_remove(t, w);
-		tw_owner_free((struct tw_owner *)w);
+		tw_workload_remove(t, w);
 	}
 }
 

@@ -108,9 +108,15 @@ struct tw_workloads {
 
 /* ---- workload_table.c ---- */
 
-/* Append w to the list of its level. False without memory: then w is in no list. */
-bool tw_level_add(struct tw_workloads *t, struct tw_workload *w);
-void tw_level_remove(struct tw_workloads *t, struct tw_workload *w);
+/*
+ * A workload like *like of `size` bytes, the rest of which are 0, in the list of its
+ * level. NULL without memory.
+ */
+void *tw_workload_new(struct tw_workloads *t, const struct tw_workload *like,
+		      size_t size);
+
+/* Remove w from its list, and free it. */
+void tw_workload_remove(struct tw_workloads *t, struct tw_workload *w);
 
 /* start_ns 0: the living process of that tgid. NULL if there is none. */
 struct tw_process *tw_process_find(const struct tw_workloads *t, uint32_t tgid,
@@ -122,12 +128,6 @@ struct tw_group *tw_group_find(const struct tw_workloads *t, uint64_t cgroup_id)
 /* id: of a container, VM, job or step; the uid for a pod. */
 struct tw_owner *tw_owner_find(const struct tw_workloads *t, enum tw_level level,
 			       const char *id);
-
-/* A zeroed process in no list; NULL without memory. */
-struct tw_process *tw_process_new(void);
-void tw_process_free(struct tw_process *p);
-void tw_group_free(struct tw_group *g);
-void tw_owner_free(struct tw_owner *o);
 
 /* The workload of a level with that id, created by `who` if new; NULL without memory. */
 struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,

@@ -80,7 +80,8 @@ static bool make_room(struct tw_level_list *l)
 	return true;
 }
 
-bool tw_level_add(struct tw_workloads *t, struct tw_workload *w)
+/* False without memory: then w is in no list. */
+static bool add_to_level(struct tw_workloads *t, struct tw_workload *w)
 {
 	struct tw_level_list *l = &t->level[w->level];
 
@@ -101,7 +102,7 @@ bool tw_level_add(struct tw_workloads *t, struct tw_workload *w)
 	return true;
 }
 
-void tw_level_remove(struct tw_workloads *t, struct tw_workload *w)
+static void remove_from_level(struct tw_workloads *t, struct tw_workload *w)
 {
 	struct tw_level_list *l = &t->level[w->level];
 
@@ -191,57 +192,47 @@ struct tw_owner *tw_owner_find(const struct tw_workloads *t, enum tw_level level
 	return (struct tw_owner *)w;
 }
 
-struct tw_process *tw_process_new(void)
+void *tw_workload_new(struct tw_workloads *t, const struct tw_workload *like, size_t size)
 {
-	struct tw_process *p = calloc(1, sizeof(*p));
+	struct tw_workload *w = calloc(1, size);
 
-	if (p != NULL)
-		p->w.level = TW_LEVEL_PROCESS;
-	return p;
-}
-
-void tw_process_free(struct tw_process *p)
-{
-	free((char *)(uintptr_t)p->w.path);
-	free(p);
-}
-
-void tw_owner_free(struct tw_owner *o)
-{
-	free((char *)(uintptr_t)o->w.path);
-	free(o->names);
-	free(o);
-}
-
-void tw_group_free(struct tw_group *g)
-{
-	free((char *)(uintptr_t)g->w.path);
-	free(g);
-}
-
-static struct tw_owner *make_owner(struct tw_workloads *t, enum tw_level level,
-				   const struct tw_identity *who)
-{
-	struct tw_owner *o = calloc(1, sizeof(*o));
-
-	if (o == NULL)
+	if (w == NULL)
 		return NULL;
-	o->who = *who;
-	o->w.level = level;
-	o->w.who = &o->who;
-	if (!tw_level_add(t, &o->w)) {
-		free(o);
-		return NULL;
-	}
-	return o;
+	*w = *like;
+	if (add_to_level(t, w))
+		return w;
+	free(w);
+	return NULL;
+}
+
+static void free_workload(struct tw_workload *w)
+{
+	free((char *)(uintptr_t)w->path);
+	if (!has_key(w->level))
+		free(((struct tw_owner *)w)->names);
+	free(w);
+}
+
+void tw_workload_remove(struct tw_workloads *t, struct tw_workload *w)
+{
+	remove_from_level(t, w);
+	free_workload(w);
 }
 
 struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,
 			      const struct tw_identity *who, const char *id)
 {
+	const struct tw_workload like = { .level = level };
 	struct tw_owner *o = tw_owner_find(t, level, id);
 
-	return o != NULL ? o : make_owner(t, level, who);
+	if (o != NULL)
+		return o;
+	o = tw_workload_new(t, &like, sizeof(*o));
+	if (o != NULL) {
+		o->who = *who;
+		o->w.who = &o->who;
+	}
+	return o;
 }
 
 /* ---- opening ---- */
@@ -325,12 +316,7 @@ static void free_all(struct tw_workloads *t, enum tw_level level)
 
 	for (struct tw_workload *w = t->level[level].first; w != NULL; w = next) {
 		next = w->next;
-		if (level == TW_LEVEL_PROCESS)
-			tw_process_free((struct tw_process *)w);
-		else if (level == TW_LEVEL_CGROUP)
-			tw_group_free((struct tw_group *)w);
-		else
-			tw_owner_free((struct tw_owner *)w);
+		free_workload(w);
 	}
 	free(t->level[level].bucket);
 }

@@ -96,8 +96,7 @@ static void remove_process(struct tw_workloads *t, struct tw_process *p)
 	p->w.cgroup->refs--;
 	tw_owner_set(&p->w, NULL, 0);
 	tw_vm_set(&p->w, NULL, 0);
-	tw_level_remove(t, &p->w);
-	tw_process_free(p);
+	tw_workload_remove(t, &p->w);
 }
 
 /*
@@ -228,23 +227,21 @@ static void enter_group(struct tw_process *p, struct tw_group *g)
 static struct tw_process *add_process(struct tw_workloads *t, const struct tw_task *task,
 				      struct tw_group *g)
 {
-	struct tw_process *p = g != NULL ? tw_process_new() : NULL;
+	struct tw_workload like = { .level = TW_LEVEL_PROCESS,
+				    .tgid = task->tgid,
+				    .start_ns = task->start_ns,
+				    .kernel = (task->flags & TW_TASK_KERNEL) != 0 };
+	struct tw_process *p;
 
+	memcpy(like.comm, task->comm, sizeof(like.comm));
+	p = g != NULL ? tw_workload_new(t, &like, sizeof(*p)) : NULL;
 	if (p == NULL)
 		return NULL;
-	p->w.tgid = task->tgid;
-	p->w.start_ns = task->start_ns;
-	p->w.kernel = (task->flags & TW_TASK_KERNEL) != 0;
 	p->execs = task->execs;
 	p->seen_ns = t->now_ns;
-	memcpy(p->w.comm, task->comm, sizeof(p->w.comm));
 	/* Time before the collector started is not charged. */
 	if (task->start_ns < t->opened_ns || t->tick == 0)
 		p->counted_ns = task->cpu_ns;
-	if (!tw_level_add(t, &p->w)) {
-		tw_process_free(p);
-		return NULL;
-	}
 	t->living++;
 	enter_group(p, g);
 	return p;
