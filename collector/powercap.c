@@ -5,6 +5,7 @@
 #include "collector/power/estimates.h"
 #include "collector/power/power.h"
 #include "collector/workloads/workload.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/hash.h"
@@ -53,11 +54,10 @@ static int write_text(const char *dir, const char *file, const char *text,
 static int write_number(const char *dir, const char *file, uint64_t value,
 			struct tw_err *err)
 {
-	char path[PATH_BYTES + 32], text[24];
-	const int len = snprintf(text, sizeof(text), "%" PRIu64 "\n", value);
+	char text[24];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	return tw_file_replace(path, text, (size_t)len, err);
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return write_text(dir, file, text, err);
 }
 
 static int write_origin(const char *dir, const struct tw_zone_origin *o,
@@ -271,17 +271,13 @@ static struct tw_charge charge_of_node(const struct tw_power *p)
 static struct tw_powercap_tree *tree_of(struct tw_powercap *p,
 					const struct tw_workload *w)
 {
-	struct tw_powercap_tree *vm;
-
 	for (size_t i = 0; i < p->vms; i++)
 		if (p->vm[i].serial == w->serial)
 			return &p->vm[i];
-	vm = realloc(p->vm, (p->vms + 1) * sizeof(*vm));
-	if (vm == NULL)
+	if (!tw_resize(&p->vm, p->vms + 1, sizeof(*p->vm)))
 		return NULL;
-	p->vm = vm;
-	vm[p->vms] = (struct tw_powercap_tree){ .serial = w->serial };
-	return &vm[p->vms++];
+	p->vm[p->vms] = (struct tw_powercap_tree){ .serial = w->serial };
+	return &p->vm[p->vms++];
 }
 
 /* Write all energy that is known, and free. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/meters/meter_file.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
@@ -128,15 +129,11 @@ static void read_zone(const struct tw_zone *z, int fd, struct tw_reading *out)
 
 int tw_zone_list_add(struct tw_zone_list *l, const struct tw_zone *z, struct tw_err *err)
 {
-	struct tw_zone *at;
-
 	if (l->count == TW_ZONES_MAX)
 		return tw_fail(err, TW_INVALID, "'%s': more than %d zones", z->path,
 			       TW_ZONES_MAX);
-	at = realloc(l->at, (l->count + 1) * sizeof(*at));
-	if (at == NULL)
+	if (!tw_resize(&l->at, l->count + 1, sizeof(*l->at)))
 		return tw_fail(err, TW_NOMEM, "zones");
-	l->at = at;
 	l->at[l->count++] = *z;
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "collector/meters/rapl.h"
 #include "collector/system/processors.h"
 #include "collector/system/roots.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <errno.h>
@@ -238,22 +239,22 @@ static int add_counter(struct search *s, const struct cpu *c,
 	const size_t count = m->zones.count;
 	const struct tw_rapl_unit u = tw_rapl_unit_of(s->rapl, r->kind, unit);
 	struct tw_zone z = { .range_uj = tw_rapl_range_uj(u) };
-	struct counter *counter = realloc(m->counter, (count + 1) * sizeof(*counter));
+	struct counter *to;
 
-	if (counter == NULL) {
+	if (!tw_resize(&m->counter, count + 1, sizeof(*m->counter))) {
 		close(fd);
 		return tw_fail(err, TW_NOMEM, "registers");
 	}
-	m->counter = counter;
 	name_zone(s, c, r, &z);
 	if (tw_zone_list_add(&m->zones, &z, err) < 0) {
 		close(fd);
 		return -1;
 	}
-	counter[count] = (struct counter){ .at = r->at, .unit = u, .count = 1 };
-	counter[count].cpus[0].cpu = c->number;
-	counter[count].cpus[0].fd = fd;
-	add_others(s, c, r, &counter[count]);
+	to = &m->counter[count];
+	*to = (struct counter){ .at = r->at, .unit = u, .count = 1 };
+	to->cpus[0].cpu = c->number;
+	to->cpus[0].fd = fd;
+	add_others(s, c, r, to);
 	return 0;
 }
 

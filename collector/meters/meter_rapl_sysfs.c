@@ -81,14 +81,10 @@ static bool is_known(const struct places *l, const struct place *p)
 
 static int add_place(struct places *l, const struct place *p, struct tw_err *err)
 {
-	struct place *at;
-
 	if (l->count == TW_ZONES_MAX)
 		return tw_fail(err, TW_INVALID, "more than %d zones", TW_ZONES_MAX);
-	at = realloc(l->at, (l->count + 1) * sizeof(*at));
-	if (at == NULL)
+	if (!tw_resize(&l->at, l->count + 1, sizeof(*l->at)))
 		return tw_fail(err, TW_NOMEM, "zones");
-	l->at = at;
 	l->at[l->count++] = *p;
 	return 0;
 }

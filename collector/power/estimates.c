@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/estimates.h"
 
+#include "collector/meters/meter.h"
 #include "collector/power/features.h"
 #include "collector/power/model_finder.h"
 #include "collector/power/node.h"
 #include "collector/system/virtual.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/clock.h"
+#include "lib/core/err.h"
 #include "lib/program/log.h"
 #include "profiler/discover.h"
 
@@ -207,17 +209,13 @@ int tw_estimates_open(const struct tw_estimates_config *c, const struct tw_node 
 	return 0;
 }
 
-bool tw_estimates_wanted(const struct tw_estimates *e, unsigned measured)
+/* True unless they are a last resort and a meter has one of the kinds (1 << kind). */
+static bool is_wanted(const struct tw_estimates *e, unsigned measured)
 {
 	const unsigned cpus = 1u << TW_ZONE_PACKAGE | 1u << TW_ZONE_CORE |
 			      1u << TW_ZONE_PSYS | 1u << TW_ZONE_PLATFORM;
 
 	return !e->c.last_resort || (measured & cpus) == 0;
-}
-
-void tw_estimates_retire(struct tw_estimates *e)
-{
-	e->retired = true;
 }
 
 void tw_estimates_close(struct tw_estimates *e)
@@ -439,3 +437,51 @@ void tw_estimates_read(struct tw_estimates *e, struct tw_reading *out)
 		}
 	}
 }
+
+/* ---- the meter "model" ---- */
+
+static int open_model(const struct tw_meter_config *c, void **state, struct tw_err *err)
+{
+	if (c->estimates == NULL)
+		return tw_fail(err, TW_NOTFOUND, "no model is configured (--model)");
+	if (!is_wanted(c->estimates, c->measured))
+		return tw_fail(
+			err, TW_NOTFOUND,
+			"a meter measures this machine (--model-db adds estimates)");
+	*state = c->estimates;
+	return 0;
+}
+
+static const struct tw_zone *zones_of_model(const void *state, size_t *count)
+{
+	return tw_estimates_zones(state, count);
+}
+
+static void read_model(void *state, struct tw_reading *out)
+{
+	tw_estimates_read(state, out);
+}
+
+static bool retires_model(void *state, unsigned measured)
+{
+	struct tw_estimates *e = state;
+
+	e->retired = e->retired || !is_wanted(e, measured);
+	return e->retired;
+}
+
+/* The owner of the estimates closes them. */
+static void close_model(void *state)
+{
+	(void)state;
+}
+
+const struct tw_meter tw_meter_model = {
+	.name = "model",
+	.summary = "an estimate by a trained model: no measurement",
+	.open = open_model,
+	.zones = zones_of_model,
+	.read = read_model,
+	.retires = retires_model,
+	.close = close_model,
+};

@@ -9,6 +9,9 @@
  * A model is a file, or the last good one from the model finder
  * (collector/power/model_finder.h). A failed reload keeps the old model.
  *
+ * The meter "model" reads them. Once it retires, there are no models and no zones; what
+ * was returned stays.
+ *
  * Models of AbsPower go first. Where there is none for a source, a model of DynPower
  * estimates the power above idle: the sum over all workloads.
  */
@@ -59,13 +62,6 @@ struct tw_estimates_config {
 int tw_estimates_open(const struct tw_estimates_config *c, const struct tw_node *node,
 		      const struct tw_workloads *workloads, struct tw_estimates **out,
 		      struct tw_err *err);
-/* True unless they are a last resort and a meter has one of the kinds (bits 1 << kind).
- */
-bool tw_estimates_wanted(const struct tw_estimates *e, unsigned measured);
-
-/* They end: from now on there are no models, and no zones. What was returned stays. */
-void tw_estimates_retire(struct tw_estimates *e);
-
 void tw_estimates_close(struct tw_estimates *e); /* NULL is fine */
 
 /* Readable when the finder has a message: tw_estimates_hear(). -1: no finder. */

@@ -53,18 +53,12 @@ static int make_room(struct tw_power *p, const struct open_meter *m, size_t more
 		     struct tw_err *err)
 {
 	const size_t at = m->first + m->count, all = p->zones + more;
-	struct tw_reading *reading = realloc(p->reading, (all + 1) * sizeof(*reading));
-	struct tw_power_zone *zone;
 
-	if (reading == NULL)
+	if (!tw_resize(&p->reading, all + 1, sizeof(*p->reading)) ||
+	    !tw_resize(&p->zone, all + 1, sizeof(*p->zone)))
 		return tw_fail(err, TW_NOMEM, "zones of %s", m->meter->name);
-	p->reading = reading;
-	zone = realloc(p->zone, (all + 1) * sizeof(*zone));
-	if (zone == NULL)
-		return tw_fail(err, TW_NOMEM, "zones of %s", m->meter->name);
-	p->zone = zone;
-	memmove(&zone[at + more], &zone[at], (p->zones - at) * sizeof(*zone));
-	memset(&zone[at], 0, more * sizeof(*zone));
+	memmove(&p->zone[at + more], &p->zone[at], (p->zones - at) * sizeof(*p->zone));
+	memset(&p->zone[at], 0, more * sizeof(*p->zone));
 	p->zones = all;
 	if (p->has_other && p->other >= at)
 		p->other += more;
@@ -96,23 +90,14 @@ static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *er
 	return 0;
 }
 
-/* Bits of the kinds for which the meter of that name counts. */
+/* Bits of the kinds for which a meter counts; name: only that of this name. */
 static unsigned kinds_of(const struct tw_power *p, const char *name)
 {
 	unsigned kinds = 0;
 
-	for (int i = 0; name != NULL && i < TW_ZONE_KIND_COUNT; i++)
-		if (p->meter_of[i] != NULL && strcmp(p->meter_of[i]->name, name) == 0)
-			kinds |= 1u << i;
-	return kinds;
-}
-
-static unsigned all_kinds(const struct tw_power *p)
-{
-	unsigned kinds = 0;
-
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
-		if (p->meter_of[i] != NULL)
+		if (p->meter_of[i] != NULL &&
+		    (name == NULL || strcmp(p->meter_of[i]->name, name) == 0))
 			kinds |= 1u << i;
 	return kinds;
 }
@@ -124,8 +109,9 @@ static int open_meter(struct tw_power *p, const struct tw_power_config *c,
 	struct tw_meter_config mc = c->meter;
 
 	*m = (struct open_meter){ .meter = meter, .first = p->zones };
-	mc.skip_kinds = kinds_of(p, meter->same_counters_as);
-	mc.measured = all_kinds(p);
+	if (meter->same_counters_as != NULL)
+		mc.skip_kinds = kinds_of(p, meter->same_counters_as);
+	mc.measured = kinds_of(p, NULL);
 	if (meter->open(&mc, &m->state, err) < 0)
 		return tw_err_wrap(err, "%s", meter->name);
 	p->meters++;
@@ -208,16 +194,14 @@ static void note_taken_over(struct tw_power_zone *z, const char *by)
  */
 static int begin_other(struct tw_power *p, const char *source, struct tw_err *err)
 {
-	struct tw_power_zone *zone = realloc(p->zone, (p->zones + 1) * sizeof(*zone));
-	struct tw_power_zone *to, *before = NULL;
+	struct tw_power_zone *to, *before;
 
-	if (zone == NULL)
+	if (!tw_resize(&p->zone, p->zones + 1, sizeof(*p->zone)))
 		return tw_fail(err, TW_NOMEM, "zones");
-	p->zone = zone;
-	to = &zone[p->zones];
+	to = &p->zone[p->zones];
 	*to = (struct tw_power_zone){ .zone = &other_zone };
 	if (p->has_other) {
-		before = &zone[p->other];
+		before = &p->zone[p->other];
 		to->told = before->told;
 		to->seen = before->seen;
 		to->power_w = before->power_w;
@@ -721,7 +705,7 @@ unsigned tw_power_sum_kinds(const struct tw_power *p)
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
 		if (has_zone(p, (enum tw_zone_kind)i))
 			kinds |= 1u << i;
-	return sum_of(kinds) != 0 ? sum_of(kinds) : sum_of(all_kinds(p));
+	return sum_of(kinds) != 0 ? sum_of(kinds) : sum_of(kinds_of(p, NULL));
 }
 
 const char *tw_power_source(const struct tw_power *p, enum tw_zone_kind kind)

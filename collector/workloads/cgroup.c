@@ -329,6 +329,26 @@ bool tw_cgroup_tree_gone(const struct tw_cgroup_tree *t, const char *path)
 	return id_of_path(t, path) == 0 && errno == ENOENT;
 }
 
+/* The hierarchies of v1's controllers; v2 has one for all. */
+enum controller { CPUACCT, CPU, MEMORY };
+
+/* Read a file of a cgroup. False if it cannot be read, or does not fit. */
+static bool read_file(const struct tw_cgroup_tree *t, enum controller of,
+		      const char *path, const char *name, char *text, size_t size,
+		      size_t *len)
+{
+	const char *top = !t->v1 || of == CPUACCT ? t->top
+			  : of == CPU             ? t->shares
+						  : t->memory;
+	struct tw_err err = { 0 };
+	char whole[PATH_MAX];
+
+	return top != NULL &&
+	       snprintf(whole, sizeof(whole), "%s%s/%s", top, path, name) <
+		       (int)sizeof(whole) &&
+	       tw_file_read_at(AT_FDCWD, whole, text, size, len, &err) == 0;
+}
+
 /* Convert v2's weight 1..10000 to v1's shares 2..262144, as container runtimes do. */
 static uint64_t shares_of_weight(uint64_t weight)
 {
@@ -337,38 +357,17 @@ static uint64_t shares_of_weight(uint64_t weight)
 
 uint32_t tw_cgroup_tree_shares(const struct tw_cgroup_tree *t, const char *path)
 {
-	const char *top = t->v1 ? t->shares : t->top;
-	struct tw_err err = { 0 };
-	char whole[PATH_MAX], text[64];
+	char text[64];
 	uint64_t n;
 	size_t len;
 
-	if (top == NULL ||
-	    snprintf(whole, sizeof(whole), "%s%s/%s", top, path,
-		     t->v1 ? "cpu.shares" : "cpu.weight") >= (int)sizeof(whole) ||
-	    tw_file_read_at(AT_FDCWD, whole, text, sizeof(text), &len, &err) < 0 ||
+	if (!read_file(t, CPU, path, t->v1 ? "cpu.shares" : "cpu.weight", text,
+		       sizeof(text), &len) ||
 	    !tw_parse_u64(text, strcspn(text, "\n"), &n))
 		return 0;
 	if (!t->v1)
 		n = shares_of_weight(n);
 	return n <= UINT32_MAX ? (uint32_t)n : 0;
-}
-
-/*
- * Read a file of a cgroup: from v1's memory controller, or from the hierarchy that counts
- * CPU time; v2 has one hierarchy for both. False if it cannot be read, or does not fit.
- */
-static bool read_file(const struct tw_cgroup_tree *t, bool memory, const char *path,
-		      const char *name, char *text, size_t size, size_t *len)
-{
-	const char *top = memory && t->v1 ? t->memory : t->top;
-	struct tw_err err = { 0 };
-	char whole[PATH_MAX];
-
-	return top != NULL &&
-	       snprintf(whole, sizeof(whole), "%s%s/%s", top, path, name) <
-		       (int)sizeof(whole) &&
-	       tw_file_read_at(AT_FDCWD, whole, text, size, len, &err) == 0;
 }
 
 bool tw_cgroup_tree_cpu_ns(const struct tw_cgroup_tree *t, const char *path,
@@ -380,7 +379,7 @@ bool tw_cgroup_tree_cpu_ns(const struct tw_cgroup_tree *t, const char *path,
 	size_t len;
 
 	if (t->v1)
-		return read_file(t, false, path, "cpuacct.usage", text, sizeof(text),
+		return read_file(t, CPUACCT, path, "cpuacct.usage", text, sizeof(text),
 				 &len) &&
 		       tw_parse_u64(text, strcspn(text, "\n"), out);
 	/*
@@ -388,9 +387,9 @@ bool tw_cgroup_tree_cpu_ns(const struct tw_cgroup_tree *t, const char *path,
 	 * root cgroup: it has a cgroup.type.
 	 */
 	if (strcmp(path, "/") == 0 &&
-	    !read_file(t, false, path, "cgroup.type", text, sizeof(text), &len))
+	    !read_file(t, CPUACCT, path, "cgroup.type", text, sizeof(text), &len))
 		return false;
-	if (!read_file(t, false, path, "cpu.stat", text, sizeof(text), &len) ||
+	if (!read_file(t, CPUACCT, path, "cpu.stat", text, sizeof(text), &len) ||
 	    strncmp(text, usage, strlen(usage)) != 0 ||
 	    !tw_parse_u64(text + strlen(usage), strcspn(text + strlen(usage), "\n"),
 			  &us) ||
@@ -406,7 +405,7 @@ bool tw_cgroup_tree_cpu_ns(const struct tw_cgroup_tree *t, const char *path,
 
 /* Source of a figure: a file with one number, or the line of a key. */
 struct place {
-	bool memory;
+	enum controller of;
 	const char *file;
 	const char *key; /* NULL: the file is one number */
 	enum { AS_IS, NANOS, TICKS } unit;
@@ -415,21 +414,21 @@ struct place {
 #define INACTIVE_FILE TW_CGROUP_FIGURES /* subtracted from memory for the working set */
 
 static const struct place v2[TW_CGROUP_FIGURES + 1] = {
-	[TW_CGROUP_CPU_US] = { false, "cpu.stat", "usage_usec", AS_IS },
-	[TW_CGROUP_USER_US] = { false, "cpu.stat", "user_usec", AS_IS },
-	[TW_CGROUP_SYSTEM_US] = { false, "cpu.stat", "system_usec", AS_IS },
-	[TW_CGROUP_MEMORY_BYTES] = { true, "memory.current", NULL, AS_IS },
-	[TW_CGROUP_WORKING_SET_BYTES] = { true, "memory.current", NULL, AS_IS },
-	[INACTIVE_FILE] = { true, "memory.stat", "inactive_file", AS_IS },
+	[TW_CGROUP_CPU_US] = { CPUACCT, "cpu.stat", "usage_usec", AS_IS },
+	[TW_CGROUP_USER_US] = { CPUACCT, "cpu.stat", "user_usec", AS_IS },
+	[TW_CGROUP_SYSTEM_US] = { CPUACCT, "cpu.stat", "system_usec", AS_IS },
+	[TW_CGROUP_MEMORY_BYTES] = { MEMORY, "memory.current", NULL, AS_IS },
+	[TW_CGROUP_WORKING_SET_BYTES] = { MEMORY, "memory.current", NULL, AS_IS },
+	[INACTIVE_FILE] = { MEMORY, "memory.stat", "inactive_file", AS_IS },
 };
 
 static const struct place v1[TW_CGROUP_FIGURES + 1] = {
-	[TW_CGROUP_CPU_US] = { false, "cpuacct.usage", NULL, NANOS },
-	[TW_CGROUP_USER_US] = { false, "cpuacct.stat", "user", TICKS },
-	[TW_CGROUP_SYSTEM_US] = { false, "cpuacct.stat", "system", TICKS },
-	[TW_CGROUP_MEMORY_BYTES] = { true, "memory.usage_in_bytes", NULL, AS_IS },
-	[TW_CGROUP_WORKING_SET_BYTES] = { true, "memory.usage_in_bytes", NULL, AS_IS },
-	[INACTIVE_FILE] = { true, "memory.stat", "total_inactive_file", AS_IS },
+	[TW_CGROUP_CPU_US] = { CPUACCT, "cpuacct.usage", NULL, NANOS },
+	[TW_CGROUP_USER_US] = { CPUACCT, "cpuacct.stat", "user", TICKS },
+	[TW_CGROUP_SYSTEM_US] = { CPUACCT, "cpuacct.stat", "system", TICKS },
+	[TW_CGROUP_MEMORY_BYTES] = { MEMORY, "memory.usage_in_bytes", NULL, AS_IS },
+	[TW_CGROUP_WORKING_SET_BYTES] = { MEMORY, "memory.usage_in_bytes", NULL, AS_IS },
+	[INACTIVE_FILE] = { MEMORY, "memory.stat", "total_inactive_file", AS_IS },
 };
 
 bool tw_cgroup_stat_find(const char *text, size_t len, const char *key, uint64_t *out)
@@ -469,7 +468,7 @@ static bool read_place(const struct tw_cgroup_tree *t, const char *path,
 	uint64_t value;
 	size_t len;
 
-	if (!read_file(t, p->memory, path, p->file, text, sizeof(text), &len))
+	if (!read_file(t, p->of, path, p->file, text, sizeof(text), &len))
 		return false;
 	if (p->key == NULL && len > 0 && text[len - 1] == '\n')
 		len--;

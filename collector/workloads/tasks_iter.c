@@ -2,6 +2,7 @@
 #include "bpf/iter.skel.h"
 #include "collector/workloads/bpf_events.h"
 #include "collector/workloads/tasks.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <bpf/bpf.h>
@@ -52,15 +53,12 @@ static uint32_t *find_slot(const struct iter *it, uint32_t tgid)
 static int grow(struct iter *it, struct tw_err *err)
 {
 	const size_t size = it->size != 0 ? it->size * 2 : 1024;
-	struct tw_task *task = realloc(it->task, size * sizeof(*task));
-	uint32_t *slot;
+	uint32_t *slot = calloc(size * 2, sizeof(*slot));
 
-	if (task == NULL)
+	if (slot == NULL || !tw_resize(&it->task, size, sizeof(*it->task))) {
+		free(slot);
 		return tw_fail(err, TW_NOMEM, "%zu processes", size);
-	it->task = task;
-	slot = calloc(size * 2, sizeof(*slot));
-	if (slot == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu processes", size);
+	}
 	free(it->slot);
 	it->slot = slot;
 	it->slot_count = size * 2;

@@ -15,6 +15,7 @@
  */
 #include "collector/system/process.h"
 #include "collector/workloads/workload_state.h"
+#include "lib/core/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,12 +57,8 @@ static size_t list_groups(struct tw_workloads *t)
 	size_t count = 0;
 
 	if (all > t->paths_size) {
-		struct tw_group **at =
-			realloc(t->paths, 2 * all * sizeof(struct tw_group *));
-
-		if (at == NULL)
+		if (!tw_resize(&t->paths, 2 * all, sizeof(struct tw_group *)))
 			return 0;
-		t->paths = at;
 		t->paths_size = 2 * all;
 	}
 	for (struct tw_workload *w = t->level[TW_LEVEL_CGROUP].first; w != NULL;
