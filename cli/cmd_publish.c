@@ -11,7 +11,6 @@
 #include "model-db/manifest.h"
 #include "model-db/publish.h"
 #include "model-db/signature.h"
-#include "model-db/signer.h"
 #include "trainer/publishing.h"
 
 #include <stdio.h>

@@ -44,7 +44,8 @@
 			.env = "TW_MODEL_DB", .required = true                    \
 	}
 
-/* A minisign key that signs: members sign and sign_password_file (model-db/signer.h). */
+/* A minisign key that signs: members sign and sign_password_file (model-db/signature.h).
+ */
 #define TW_OPTS_SIGN(config)                                                       \
 	{ TW_OPT_ROW(config, TEXT, "sign", sign, "FILE",                           \
 		     "sign with this minisign secret key") },                      \

@@ -7,7 +7,6 @@
 #include "estimator/predict/series.h"
 #include "lib/core/err.h"
 #include "model-db/index/choose.h"
-#include "model-db/index/choose_prior.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
 #include "model-db/index/index_use.h"

@@ -10,7 +10,6 @@
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip_store.h"
 #include "model-db/index/choose.h"
-#include "model-db/index/choose_prior.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
 #include "model-db/index/index_use.h"

@@ -5,7 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/jsax.h"
-#include "model-db/index/output_name.h"
+#include "model-db/index/choose.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
  * the whole pipeline.
  */
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -59,5 +60,26 @@ int tw_manifest_rename(struct tw_fileset *pipeline, const char *name, struct tw_
 /* Read the name and version of a manifest's bytes. *id is all zero without them. */
 int tw_manifest_read_id(const char *text, size_t len, struct tw_manifest_id *id,
 			struct tw_err *err);
+
+/*
+ * The files that a published pipeline's manifest lists: an index takes no other file of
+ * its directory. All zero bytes: of a pipeline without a manifest, where any file may be.
+ */
+struct tw_listing {
+	json_t *files; /* the manifest's list; NULL: any file */
+	size_t root;   /* bytes of the pipeline's path and a slash */
+};
+
+/*
+ * Read the manifest of the pipeline in the directory path; replaces an older listing.
+ * TW_DENIED: it is of another name. TW_INVALID: a file about the pipeline is not listed.
+ */
+int tw_listing_read(struct tw_listing *l, const char *path, const char *name,
+		    struct tw_err *err);
+
+/* Whether a file below the pipeline's path is listed. */
+int tw_listing_check(const struct tw_listing *l, const char *path, struct tw_err *err);
+
+void tw_listing_release(struct tw_listing *l);
 
 #endif /* TW_MODEL_DB_MANIFEST_H */

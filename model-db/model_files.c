@@ -460,14 +460,9 @@ static int add_json(struct tw_fileset *files, const char *name, const json_t *v,
 		    struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
-	char *text;
-	size_t len;
 
 	tw_buf_add_json_pretty(&b, v);
-	text = tw_buf_detach(&b, &len);
-	if (text == NULL)
-		return tw_fail(err, TW_NOMEM, "%s", name);
-	return tw_fileset_take(files, name, text, len, err);
+	return tw_fileset_take_buf(files, name, &b, err);
 }
 
 static int add_metadata(const struct tw_model_info *i, struct tw_fileset *files,
@@ -500,8 +495,8 @@ out:
 	return rc;
 }
 
-static json_t *describe_part(const struct tw_model_part *p, const char *name,
-			     const char *error_file)
+static void describe_part(const struct tw_model_part *p, const char *name,
+			  const char *error_file, struct tw_buf *out)
 {
 	const size_t range = p->feature_min != NULL ? p->features.count : 0;
 	const struct listed l = { .file = name,
@@ -512,41 +507,35 @@ static json_t *describe_part(const struct tw_model_part *p, const char *name,
 				  .mins = range,
 				  .maxs = range };
 
-	return tw_fields_to_json(&listed_table, &l);
+	tw_json_add_key(out, tw_component_name(p->component));
+	tw_fields_write(&listed_table, &l, out);
 }
 
 static int add_parts(const struct tw_model *m, struct tw_fileset *files,
 		     struct tw_err *err)
 {
-	json_t *obj = json_object();
-	bool failed = obj == NULL;
 	char name[TW_MODEL_NAME_MAX + 8], errors[64];
-	int rc = -1;
+	struct tw_buf list = { 0 };
 
+	tw_json_add_object(&list, NULL);
 	for (size_t i = 0; i < m->parts; i++) {
 		const struct tw_model_part *p = &m->part[i];
 		const char *component = tw_component_name(p->component);
 
 		snprintf(name, sizeof(name), "%s.json", component);
 		snprintf(errors, sizeof(errors), "%s" TW_MODEL_ERROR_SUFFIX, component);
-		set(obj, component, describe_part(p, name, errors), &failed);
+		describe_part(p, name, errors, &list);
 		if (tw_fileset_add(files, name, p->text, p->len, err) < 0 ||
-		    (p->error_text != NULL &&
-		     tw_fileset_add(files, errors, p->error_text, p->error_len, err) < 0))
-			goto out;
+		    (p->error_text != NULL && tw_fileset_add(files, errors, p->error_text,
+							     p->error_len, err) < 0)) {
+			tw_buf_clear(&list);
+			return -1;
+		}
 	}
-	if (failed) {
-		tw_fail(err, TW_NOMEM, "components of model '%s'", m->info.name);
-		goto out;
-	}
+	tw_json_end_object(&list);
+	tw_json_indent(&list);
 	snprintf(name, sizeof(name), "%s.json", m->info.name);
-	if (add_json(files, name, obj, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
-	json_decref(obj);
-	return rc;
+	return tw_fileset_take_buf(files, name, &list, err);
 }
 
 /* Leave out weights that can give negative power: no client can use them. */
@@ -555,8 +544,6 @@ static int add_weights(const struct tw_model *m, struct tw_fileset *files,
 {
 	struct tw_buf b = { 0 };
 	struct tw_err why = { 0 };
-	char *text;
-	size_t len;
 
 	if (!tw_weights_plain(m))
 		return 0;
@@ -566,10 +553,7 @@ static int add_weights(const struct tw_model *m, struct tw_fileset *files,
 			       ? 0
 			       : tw_fail(err, why.code, "%s", why.text);
 	}
-	text = tw_buf_detach(&b, &len);
-	if (text == NULL)
-		return tw_fail(err, TW_NOMEM, "weights of model '%s'", m->info.name);
-	return tw_fileset_take(files, "weight.json", text, len, err);
+	return tw_fileset_take_buf(files, "weight.json", &b, err);
 }
 
 int tw_model_to_files(const struct tw_model *m, struct tw_fileset *out,

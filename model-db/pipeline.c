@@ -4,16 +4,17 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/num.h"
 #include "lib/json/json.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
 #include "model-db/model_files.h"
-#include "model-db/summary.h"
 #include "model-db/weights.h"
 #include "profiler/node_types.h"
 #include "profiler/profile.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,43 @@ int tw_pipeline_name_check(const char *name, size_t len, struct tw_err *err)
 	return 0;
 }
 
-/* ---- models and summary ---- */
+/* ---- reading ---- */
+
+#define METADATA "metadata.json"
+#define NODE_TYPES "node_type_index.json"
+
+int tw_pipeline_parse(const struct tw_fileset *pipeline, const char *name, json_t **out,
+		      struct tw_err *err)
+{
+	const struct tw_fileset_file *f = tw_fileset_find(pipeline, name);
+
+	if (f == NULL)
+		return tw_fail(err, TW_NOTFOUND, "there is no %s", name);
+	return tw_json_parse(f->data, f->len, name, out, err);
+}
+
+static int parse_metadata(const struct tw_fileset *pipeline, json_t **out,
+			  struct tw_err *err)
+{
+	if (tw_fileset_find(pipeline, METADATA) == NULL)
+		return tw_fail(err, TW_INVALID, "no pipeline: there is no " METADATA);
+	return tw_pipeline_parse(pipeline, METADATA, out, err);
+}
+
+int tw_pipeline_read_node_types(const struct tw_fileset *pipeline,
+				struct tw_node_types *out, struct tw_err *err)
+{
+	json_t *doc = NULL;
+	int rc = -1;
+
+	if (tw_pipeline_parse(pipeline, NODE_TYPES, &doc, err) == 0 &&
+	    tw_node_types_from_json(doc, NODE_TYPES, out, err) == 0)
+		rc = 0;
+	json_decref(doc);
+	return rc;
+}
+
+/* ---- models ---- */
 
 /* The longest path in a pipeline has source, output, group and two model names. */
 #define PATH_TEXT (4 * TW_MODEL_NAME_MAX)
@@ -106,16 +143,180 @@ out:
 	return rc;
 }
 
-static int take_buf(struct tw_fileset *pipeline, const char *name, struct tw_buf *b,
-		    struct tw_err *err)
-{
-	size_t len;
-	char *text = tw_buf_detach(b, &len);
+/* ---- tables and node types ---- */
 
-	if (text == NULL)
-		return tw_fail(err, TW_NOMEM, "%s", name);
-	return tw_fileset_take(pipeline, name, text, len, err);
+/* By group, error (undefined last), name. */
+static int by_group_and_error(const void *a, const void *b)
+{
+	const struct tw_model_info *x = &(*(const struct tw_model *const *)a)->info;
+	const struct tw_model_info *y = &(*(const struct tw_model *const *)b)->info;
+	int d = strcmp(x->group->name, y->group->name);
+
+	if (d != 0)
+		return d;
+	if (isnan(x->mae_w) != isnan(y->mae_w))
+		return isnan(x->mae_w) ? 1 : -1;
+	if (x->mae_w < y->mae_w || x->mae_w > y->mae_w)
+		return x->mae_w < y->mae_w ? -1 : 1;
+	return strcmp(x->name, y->name);
 }
+
+static void add_number(struct tw_buf *b, double v)
+{
+	if (isfinite(v))
+		tw_buf_add_double(b, v);
+	tw_buf_adds(b, ",");
+}
+
+/* "['a', 'b']" with the quotes of CSV. */
+static void add_feature_list(struct tw_buf *b, const struct tw_strs *l)
+{
+	tw_buf_adds(b, "\"[");
+	for (size_t i = 0; i < l->count; i++) {
+		tw_buf_adds(b, i > 0 ? ", '" : "'");
+		for (const char *p = l->at[i]; *p != '\0'; p++)
+			tw_buf_add(b, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+		tw_buf_adds(b, "'");
+	}
+	tw_buf_adds(b, "]\",");
+}
+
+static double component_figure(const struct tw_model_info *i, enum tw_component c,
+			       const char *figure)
+{
+	char key[64];
+	const json_t *v;
+
+	snprintf(key, sizeof(key), "%s_%s", tw_component_name(c), figure);
+	v = json_object_get(i->metadata, key);
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static void add_header(struct tw_buf *b, const struct tw_energy_source *source)
+{
+	tw_buf_adds(b, ",model_name,model_class,model_file,features,fe_files,output_type,"
+		       "mae,mape,");
+	for (size_t c = 0; c < source->count; c++)
+		tw_buf_addf(b, "%s_mae,", tw_component_name(source->components[c]));
+	for (size_t c = 0; c < source->count; c++)
+		tw_buf_addf(b, "%s_mape,", tw_component_name(source->components[c]));
+	tw_buf_adds(b, "trainer,node_type,feature_group\n");
+}
+
+static void add_model_row(struct tw_buf *b, size_t row, const struct tw_model_info *i)
+{
+	tw_buf_addf(b, "%zu,%s,%s,%s.json,", row, i->name, i->predictor, i->name);
+	add_feature_list(b, &i->features);
+	tw_buf_addf(b, "[],%s,", tw_output_name(i->output));
+	add_number(b, i->mae_w);
+	add_number(b, i->mape_percent);
+	for (size_t c = 0; c < i->source->count; c++)
+		add_number(b, component_figure(i, i->source->components[c], "mae"));
+	for (size_t c = 0; c < i->source->count; c++)
+		add_number(b, component_figure(i, i->source->components[c], "mape"));
+	tw_buf_addf(b, "%s,%lld,%s\n", i->trainer, i->node_type, i->group->name);
+}
+
+/*
+ * Append a CSV of the models of one source and output, sorted by group, error and name,
+ * in the form that kepler-model-server and its users' scripts read (docs/model-db.md).
+ * `features` is a Python list; an undefined figure is an empty cell.
+ */
+static int write_table(const struct tw_model *models, size_t count,
+		       const struct tw_energy_source *source, enum tw_output output,
+		       struct tw_buf *out, struct tw_err *err)
+{
+	const struct tw_model **rows = calloc(count + 1, sizeof(struct tw_model *));
+	size_t n = 0;
+
+	if (rows == NULL)
+		return tw_fail(err, TW_NOMEM, "table of %zu models", count);
+	for (size_t i = 0; i < count; i++)
+		if (models[i].info.source == source && models[i].info.output == output)
+			rows[n++] = &models[i];
+	qsort(rows, n, sizeof(rows[0]), by_group_and_error);
+	add_header(out, source);
+	for (size_t i = 0; i < n; i++)
+		add_model_row(out, i, &rows[i]->info);
+	free(rows);
+	return 0;
+}
+
+/* The first known spec among the models of a node type. */
+static const struct tw_machine_spec *find_spec(const struct tw_model *models,
+					       size_t count, long long node_type)
+{
+	static const struct tw_machine_spec unknown;
+
+	for (size_t i = 0; i < count; i++)
+		if (models[i].info.node_type == node_type &&
+		    tw_machine_spec_known(&models[i].info.spec))
+			return &models[i].info.spec;
+	return &unknown;
+}
+
+/* Add the names of machines in metadata's "machines". */
+static int add_members(struct tw_node_type *type, const json_t *metadata,
+		       struct tw_err *err)
+{
+	const json_t *machines = NULL;
+	char key[16];
+
+	if (tw_json_object(metadata, METADATA, "machines", true, &machines, err) < 0)
+		return -1;
+	if (machines == NULL)
+		return 0;
+	snprintf(key, sizeof(key), "%u", type->number);
+	return tw_json_strs(machines, "metadata.json.machines", key, true, &type->members,
+			    err);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const long long x = *(const long long *)a, y = *(const long long *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * List the node types of the models. The spec of each is the first known spec among its
+ * models; the members come from metadata's "machines" ({"0":["name"]}).
+ */
+static int list_node_types(const json_t *metadata, const struct tw_model *models,
+			   size_t count, struct tw_node_types *out, struct tw_err *err)
+{
+	long long *numbers = calloc(count + 1, sizeof(*numbers));
+	struct tw_node_types types = { 0 };
+	struct tw_node_type *type;
+	int rc = -1;
+
+	if (numbers == NULL) {
+		tw_fail(err, TW_NOMEM, "node types");
+		goto out;
+	}
+	for (size_t i = 0; i < count; i++)
+		numbers[i] = models[i].info.node_type;
+	qsort(numbers, count, sizeof(numbers[0]), by_number);
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && numbers[i] == numbers[i - 1])
+			continue;
+		if (tw_node_types_add(&types, (uint32_t)numbers[i],
+				      find_spec(models, count, numbers[i]), &type,
+				      err) < 0 ||
+		    add_members(type, metadata, err) < 0)
+			goto out;
+	}
+
+	*out = types;
+	types = (struct tw_node_types){ 0 };
+	rc = 0;
+out:
+	tw_node_types_release(&types);
+	free(numbers);
+	return rc;
+}
+
+/* ---- common files ---- */
 
 static int by_source(const void *a, const void *b)
 {
@@ -144,11 +345,11 @@ static int add_table(struct tw_fileset *pipeline, const struct tw_model *models,
 		return 0;
 	snprintf(name, sizeof(name), "%s_%s_model_metadata.csv", source->name,
 		 tw_output_name(output));
-	if (tw_summary_table(models, count, source, output, &b, err) < 0) {
+	if (write_table(models, count, source, output, &b, err) < 0) {
 		tw_buf_clear(&b);
 		return -1;
 	}
-	return take_buf(pipeline, name, &b, err);
+	return tw_fileset_take_buf(pipeline, name, &b, err);
 }
 
 /* A table for each source and output, sorted by the source's name. */
@@ -182,10 +383,10 @@ static int add_node_types(struct tw_fileset *pipeline, const struct tw_node_type
 	struct tw_buf b = { 0 };
 
 	if (obj == NULL)
-		return tw_fail(err, TW_NOMEM, "node_type_index.json");
+		return tw_fail(err, TW_NOMEM, NODE_TYPES);
 	tw_buf_add_json_pretty(&b, obj);
 	json_decref(obj);
-	return take_buf(pipeline, "node_type_index.json", &b, err);
+	return tw_fileset_take_buf(pipeline, NODE_TYPES, &b, err);
 }
 
 int tw_pipeline_add_index(struct tw_fileset *pipeline, const json_t *metadata,
@@ -195,7 +396,7 @@ int tw_pipeline_add_index(struct tw_fileset *pipeline, const json_t *metadata,
 	struct tw_buf b = { 0 };
 
 	tw_buf_add_json_pretty(&b, metadata);
-	if (take_buf(pipeline, "metadata.json", &b, err) < 0 ||
+	if (tw_fileset_take_buf(pipeline, METADATA, &b, err) < 0 ||
 	    add_node_types(pipeline, types, err) < 0)
 		return -1;
 	return add_tables(pipeline, models, count, err);
@@ -208,7 +409,7 @@ int tw_pipeline_add_summary(struct tw_fileset *pipeline, const json_t *metadata,
 	struct tw_node_types types = { 0 };
 	int rc = -1;
 
-	if (tw_summary_node_types(metadata, models, count, &types, err) == 0 &&
+	if (list_node_types(metadata, models, count, &types, err) == 0 &&
 	    tw_pipeline_add_index(pipeline, metadata, &types, models, count, err) == 0)
 		rc = 0;
 	tw_node_types_release(&types);
@@ -221,15 +422,14 @@ int tw_pipeline_add_summary(struct tw_fileset *pipeline, const json_t *metadata,
 static int join_from(struct tw_profile *to, const struct tw_fileset *pipeline,
 		     struct tw_err *err)
 {
-	const struct tw_fileset_file *f = tw_fileset_find(pipeline, TW_PIPELINE_PROFILE);
 	struct tw_profile p = { 0 };
 	json_t *doc = NULL;
 	int rc = -1;
 
-	if (f == NULL)
+	if (tw_fileset_find(pipeline, TW_PIPELINE_PROFILE) == NULL)
 		return 0;
-	if (tw_json_parse(f->data, f->len, f->name, &doc, err) == 0 &&
-	    tw_profile_from_json(doc, f->name, &p, err) == 0 &&
+	if (tw_pipeline_parse(pipeline, TW_PIPELINE_PROFILE, &doc, err) == 0 &&
+	    tw_profile_from_json(doc, TW_PIPELINE_PROFILE, &p, err) == 0 &&
 	    tw_profile_join(to, &p, err) == 0)
 		rc = 0;
 	json_decref(doc);
@@ -329,16 +529,13 @@ out:
 
 static int check_metadata(const struct tw_fileset *s, struct tw_err *err)
 {
-	const struct tw_fileset_file *f = tw_fileset_find(s, "metadata.json");
 	json_t *doc = NULL;
 	int rc = -1;
 
-	if (f == NULL)
-		return tw_fail(err, TW_INVALID, "no pipeline: there is no metadata.json");
-	if (tw_json_parse(f->data, f->len, f->name, &doc, err) < 0)
+	if (parse_metadata(s, &doc, err) < 0)
 		goto out;
 	if (!json_is_object(doc)) {
-		tw_fail(err, TW_PARSE, "%s: expected an object, got %s", f->name,
+		tw_fail(err, TW_PARSE, METADATA ": expected an object, got %s",
 			tw_json_type_name(doc));
 		goto out;
 	}
@@ -350,32 +547,22 @@ out:
 
 static int check_node_types(const struct tw_fileset *s, struct tw_err *err)
 {
-	const struct tw_fileset_file *f = tw_fileset_find(s, "node_type_index.json");
 	struct tw_node_types types = { 0 };
-	json_t *doc = NULL;
-	int rc = -1;
+	const bool ok = tw_fileset_find(s, NODE_TYPES) == NULL ||
+			tw_pipeline_read_node_types(s, &types, err) == 0;
 
-	if (f == NULL)
-		return 0;
-	if (tw_json_parse(f->data, f->len, f->name, &doc, err) == 0 &&
-	    tw_node_types_from_json(doc, f->name, &types, err) == 0)
-		rc = 0;
 	tw_node_types_release(&types);
-	json_decref(doc);
-	return rc;
+	return ok ? 0 : -1;
 }
 
 int tw_pipeline_owner(const struct tw_fileset *pipeline, char **owner, struct tw_err *err)
 {
-	const struct tw_fileset_file *f = tw_fileset_find(pipeline, "metadata.json");
 	json_t *metadata = NULL;
 	const char *name;
 	int rc = -1;
 
 	*owner = NULL;
-	if (f == NULL)
-		return tw_fail(err, TW_INVALID, "no pipeline: there is no metadata.json");
-	if (tw_json_parse(f->data, f->len, f->name, &metadata, err) < 0)
+	if (parse_metadata(pipeline, &metadata, err) < 0)
 		return -1;
 	name = json_string_value(json_object_get(metadata, "trained_by"));
 	if (name != NULL && (*owner = strdup(name)) == NULL)

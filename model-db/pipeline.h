@@ -76,6 +76,14 @@ int tw_pipeline_join_profile(struct tw_fileset *fresh, const struct tw_fileset *
 int tw_pipeline_owner(const struct tw_fileset *pipeline, char **owner,
 		      struct tw_err *err);
 
+/* Parse a file of the set. TW_NOTFOUND if it has none. *out is yours: json_decref(). */
+int tw_pipeline_parse(const struct tw_fileset *pipeline, const char *name, json_t **out,
+		      struct tw_err *err);
+
+/* Read node_type_index.json of the set. *out must be empty; it is yours. */
+int tw_pipeline_read_node_types(const struct tw_fileset *pipeline,
+				struct tw_node_types *out, struct tw_err *err);
+
 /* A further check of each model. */
 typedef int tw_pipeline_look_fn(void *arg, const struct tw_model *m, struct tw_err *err);
 

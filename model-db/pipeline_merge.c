@@ -102,16 +102,6 @@ out:
 
 /* ---- common files ---- */
 
-static int parse(const struct tw_fileset *s, const char *name, json_t **out,
-		 struct tw_err *err)
-{
-	const struct tw_fileset_file *f = tw_fileset_find(s, name);
-
-	if (f == NULL)
-		return tw_fail(err, TW_NOTFOUND, "there is no %s", name);
-	return tw_json_parse(f->data, f->len, name, out, err);
-}
-
 /* Set to's list to the texts of both lists, old's first, each once. */
 static int join_lists(json_t *to, const json_t *old, const char *key, struct tw_err *err)
 {
@@ -184,19 +174,6 @@ static int join_metadata(json_t *to, const json_t *old, struct tw_err *err)
 	return 0;
 }
 
-static int read_node_types(const struct tw_fileset *pipeline, struct tw_node_types *out,
-			   struct tw_err *err)
-{
-	json_t *obj = NULL;
-	int rc = -1;
-
-	if (parse(pipeline, "node_type_index.json", &obj, err) == 0 &&
-	    tw_node_types_from_json(obj, "node_type_index.json", out, err) == 0)
-		rc = 0;
-	json_decref(obj);
-	return rc;
-}
-
 /*
  * Check that both pipelines number the machines of fresh alike: another training may have
  * added machines since this one read the node types.
@@ -237,8 +214,8 @@ static int join_node_types(const struct tw_fileset *fresh, const struct tw_files
 	struct tw_node_types mine = { 0 };
 	int rc = -1;
 
-	if (read_node_types(old, out, err) == 0 &&
-	    read_node_types(fresh, &mine, err) == 0 &&
+	if (tw_pipeline_read_node_types(old, out, err) == 0 &&
+	    tw_pipeline_read_node_types(fresh, &mine, err) == 0 &&
 	    check_node_types(out, &mine, err) == 0 &&
 	    tw_node_types_merge(out, &mine, err) == 0)
 		rc = 0;
@@ -322,8 +299,8 @@ int tw_pipeline_merge(struct tw_fileset *fresh, struct tw_fileset *old,
 	json_t *metadata = NULL, *was = NULL;
 	int rc = -1;
 
-	if (parse(fresh, "metadata.json", &metadata, err) < 0 ||
-	    parse(old, "metadata.json", &was, err) < 0 ||
+	if (tw_pipeline_parse(fresh, "metadata.json", &metadata, err) < 0 ||
+	    tw_pipeline_parse(old, "metadata.json", &was, err) < 0 ||
 	    join_metadata(metadata, was, err) < 0 ||
 	    join_node_types(fresh, old, &types, err) < 0 ||
 	    tw_pipeline_join_profile(fresh, old, err) < 0 ||

@@ -12,7 +12,6 @@
 #include "model-db/pipeline.h"
 #include "model-db/pipeline_merge.h"
 #include "model-db/signature.h"
-#include "model-db/signer.h"
 #include "profiler/node_types.h"
 
 #include <dirent.h>
@@ -64,29 +63,6 @@ out:
 	return rc;
 }
 
-static int list_left_overs(const char *db, struct tw_strs *out, struct tw_err *err)
-{
-	DIR *d = opendir(db);
-	const struct dirent *e;
-	int rc = -1;
-
-	if (d == NULL)
-		return tw_fail_errno(err, errno, "cannot read '%s'", db);
-	while ((errno = 0, e = readdir(d)) != NULL)
-		if (strncmp(e->d_name, NEW_PREFIX, strlen(NEW_PREFIX)) == 0 &&
-		    tw_strs_adds(out, e->d_name, err) < 0)
-			goto out;
-	if (errno != 0) {
-		tw_fail_errno(err, errno, "cannot read '%s'", db);
-		goto out;
-	}
-
-	rc = 0;
-out:
-	closedir(d);
-	return rc;
-}
-
 /* Remove .new-* of killed publishers: we hold the lock, so no other writes them. */
 static int remove_left_overs(const char *db, struct tw_err *err)
 {
@@ -94,9 +70,11 @@ static int remove_left_overs(const char *db, struct tw_err *err)
 	char *path = NULL;
 	int rc = -1;
 
-	if (list_left_overs(db, &names, err) < 0)
+	if (tw_dir_list(db, &names, err) < 0)
 		goto out;
 	for (size_t i = 0; i < names.count; i++) {
+		if (strncmp(names.at[i], NEW_PREFIX, strlen(NEW_PREFIX)) != 0)
+			continue;
 		free(path);
 		path = NULL;
 		if (tw_path_join(&path, err, db, names.at[i], NULL) < 0 ||

@@ -5,7 +5,6 @@
 #include "lib/core/num.h"
 #include "lib/json/jsax.h"
 #include "model-db/index/choose.h"
-#include "model-db/index/output_name.h"
 #include "server/old_names.h"
 
 #include <stdint.h>

@@ -14,7 +14,7 @@
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
 #include "lib/program/std_files.h"
-#include "model-db/signer.h"
+#include "model-db/signature.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/names.h"
 #include "trainer/online/online.h"

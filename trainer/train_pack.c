@@ -237,17 +237,12 @@ static int add_arguments(const struct tw_train_job *job, struct tw_train_result 
 {
 	json_t *arguments = tw_train_job_arguments(job);
 	struct tw_buf b = { 0 };
-	char *text = NULL;
-	size_t len = 0;
 
-	if (arguments != NULL) {
-		tw_buf_add_json_pretty(&b, arguments);
-		text = tw_buf_detach(&b, &len);
-	}
-	json_decref(arguments);
-	if (text == NULL)
+	if (arguments == NULL)
 		return tw_fail(err, TW_NOMEM, "train_arguments.json");
-	return tw_fileset_take(&out->pipeline, "train_arguments.json", text, len, err);
+	tw_buf_add_json_pretty(&b, arguments);
+	json_decref(arguments);
+	return tw_fileset_take_buf(&out->pipeline, "train_arguments.json", &b, err);
 }
 
 /* ---- profile.json ---- */

@@ -20,7 +20,7 @@
 #include "model-db/prior/prior_file.h"
 #include "model-db/prior/prior_model.h"
 #include "model-db/publish.h"
-#include "model-db/signer.h"
+#include "model-db/signature.h"
 #include "profiler/discover.h"
 #include "profiler/profile.h"
 #include "trainer/machines/posterior.h"

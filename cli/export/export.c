@@ -49,18 +49,6 @@ static size_t pick(struct tw_pipeline_models *m, const struct tw_export_args *a)
 	return count;
 }
 
-static int add_buf(struct making *x, const char *path, struct tw_buf *b,
-		   struct tw_err *err)
-{
-	size_t len;
-	char *text = tw_buf_detach(b, &len);
-
-	if (text == NULL)
-		return tw_fail(err, TW_NOMEM, "'%s'", path);
-	return tw_fileset_take(&x->files, path, text, len, err);
-}
-
-/* Copy a file of the pipeline, if it exists. */
 static int carry(struct making *x, const char *path, struct tw_err *err)
 {
 	const struct tw_fileset_file *f = tw_fileset_find(x->from, path);
@@ -92,7 +80,7 @@ static int add_plot(struct making *x, const struct tw_model *m, const char *base
 		tw_buf_clear(&b);
 		return tw_fail(err, TW_NOMEM, "'%s'", path);
 	}
-	return add_buf(x, path, &b, err);
+	return tw_fileset_take_buf(&x->files, path, &b, err);
 }
 
 /* Add plots of the components with power above 0; count them in *count. */
@@ -140,11 +128,11 @@ static int add_card(struct making *x, const struct tw_model *m, const char *base
 	tw_card_json(m, &b);
 	tw_json_indent(&b);
 	snprintf(path, sizeof(path), "%s.card.json", base);
-	if (add_buf(x, path, &b, err) < 0 ||
+	if (tw_fileset_take_buf(&x->files, path, &b, err) < 0 ||
 	    tw_card_markdown(m, shown, count, &b, err) < 0)
 		goto out;
 	snprintf(path, sizeof(path), "%s.card.md", base);
-	if (add_buf(x, path, &b, err) < 0)
+	if (tw_fileset_take_buf(&x->files, path, &b, err) < 0)
 		goto out;
 
 	rc = 0;
@@ -225,11 +213,11 @@ static int add_reports(struct making *x, const struct tw_export_report *r,
 		tw_export_error_report(r, &r->types->at[i], &b);
 		snprintf(path, sizeof(path), TW_PIPELINE_REPORTS "/node_type_%u.md",
 			 r->types->at[i].number);
-		if (add_buf(x, path, &b, err) < 0)
+		if (tw_fileset_take_buf(&x->files, path, &b, err) < 0)
 			return -1;
 	}
 	tw_export_readme(r, &b);
-	return add_buf(x, "README.md", &b, err);
+	return tw_fileset_take_buf(&x->files, "README.md", &b, err);
 }
 
 /* Keep only the node types of the remaining models. */

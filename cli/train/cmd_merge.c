@@ -7,7 +7,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "model-db/signer.h"
+#include "model-db/signature.h"
 #include "trainer/shards/merge.h"
 #include "trainer/train_result.h"
 

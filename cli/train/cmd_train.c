@@ -11,7 +11,7 @@
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
 #include "model-db/publish.h"
-#include "model-db/signer.h"
+#include "model-db/signature.h"
 #include "profiler/node_types.h"
 #include "trainer/shards/worker.h"
 #include "trainer/train.h"

@@ -2,6 +2,7 @@
 #include "lib/core/file.h"
 
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -440,6 +441,33 @@ out:
 	return rc;
 }
 
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+int tw_dir_list(const char *path, struct tw_strs *out, struct tw_err *err)
+{
+	DIR *d = opendir(path);
+	const struct dirent *e;
+	int rc = -1;
+
+	if (d == NULL)
+		return tw_fail_errno(err, errno, "cannot read '%s'", path);
+	while ((errno = 0, e = readdir(d)) != NULL)
+		if (!is_dots(e->d_name) && tw_strs_adds(out, e->d_name, err) < 0)
+			goto out;
+	if (errno != 0) {
+		tw_fail_errno(err, errno, "cannot read '%s'", path);
+		goto out;
+	}
+	tw_strs_sort(out);
+	rc = 0;
+out:
+	closedir(d);
+	return rc;
+}
+
 static int remove_at(int dirfd, const char *name, int depth, struct tw_err *err);
 
 /* Closes fd. */
@@ -455,9 +483,7 @@ static int remove_children(int fd, const char *name, int depth, struct tw_err *e
 		return -1;
 	}
 	while ((errno = 0, e = readdir(dir)) != NULL) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		if (remove_at(fd, e->d_name, depth + 1, err) < 0)
+		if (!is_dots(e->d_name) && remove_at(fd, e->d_name, depth + 1, err) < 0)
 			goto out;
 	}
 	if (errno != 0) {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 struct tw_err;
+struct tw_strs;
 
 /*
  * Read a whole file of at most max bytes. *data is yours (free()) and NUL-terminated;
@@ -67,6 +68,9 @@ int tw_file_create(const char *path, const void *data, size_t len, struct tw_err
 
 /* Make a directory and its parents. An existing directory is not a failure. */
 int tw_dir_make(const char *path, struct tw_err *err);
+
+/* Append the names in a directory, all but "." and "..", sorted. */
+int tw_dir_list(const char *path, struct tw_strs *out, struct tw_err *err);
 
 /* fsync a directory, so that names created or renamed in it are durable. */
 int tw_dir_sync(const char *path, struct tw_err *err);

@@ -2,7 +2,7 @@
 #include "lib/json/jsax.h"
 
 #include "lib/core/err.h"
-#include "lib/json/jnumber.h"
+#include "lib/core/num.h"
 #include "lib/json/jstring.h"
 
 #include <assert.h>
@@ -40,6 +40,16 @@ static const struct {
 	{ "null", TW_JSAX_NULL },
 };
 
+/* Bytes of the longest number: exact decimal doubles have up to 767 digits. */
+#define NUMBER_MAX 1024
+
+/* A number that lies within one piece, with a byte after it, is not copied. */
+struct number {
+	double value; /* valid once the number has ended */
+	size_t len;   /* bytes of earlier pieces, in text */
+	char text[NUMBER_MAX];
+};
+
 struct tw_jsax {
 	tw_jsax_fn *fn;
 	void *arg;
@@ -54,7 +64,7 @@ struct tw_jsax {
 	bool started, failed;
 	bool is_key; /* TOKEN_STRING */
 	unsigned word, word_len;
-	struct tw_jnumber number;
+	struct number number;
 	struct tw_jstring string;
 };
 
@@ -84,7 +94,7 @@ void tw_jsax_reset(struct tw_jsax *p)
 	p->token = TOKEN_NONE;
 	p->started = false;
 	p->failed = false;
-	tw_jnumber_begin(&p->number);
+	p->number.len = 0; /* drop a partial number */
 	tw_jstring_begin(&p->string);
 }
 
@@ -123,6 +133,68 @@ static int emit(struct tw_jsax *p, struct tw_jsax_event *e, struct tw_err *err)
 	return p->fn(p->arg, e, err);
 }
 
+/* ---- numbers ---- */
+
+static int fail_number(uint64_t offset, struct tw_err *err)
+{
+	return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": not a number, or too large",
+		       offset);
+}
+
+static bool is_number_byte(char c)
+{
+	return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == 'e' ||
+	       c == 'E';
+}
+
+/* End the number at the end of the input. */
+static int end_number(struct number *n, uint64_t offset, struct tw_err *err)
+{
+	const size_t len = n->len;
+
+	n->len = 0;
+	return tw_parse_double(n->text, len, &n->value) ? 0 : fail_number(offset, err);
+}
+
+/* Copy a number that spans pieces, or may continue in the next one. */
+static int gather_number(struct number *n, const char *data, size_t len, uint64_t offset,
+			 size_t *used, bool *ended, struct tw_err *err)
+{
+	size_t i = 0;
+
+	while (i < len && is_number_byte(data[i]))
+		i++;
+	if (i > sizeof(n->text) - n->len)
+		return fail_number(offset, err);
+	memcpy(n->text + n->len, data, i);
+	n->len += i;
+	*used = i;
+	*ended = i < len;
+	return *ended ? end_number(n, offset, err) : 0;
+}
+
+/*
+ * Take the bytes of data[0..len) that belong to the number. *used is their count. *ended
+ * becomes true at a byte that does not belong to it. offset is the number's place in the
+ * document, for errors.
+ */
+static int feed_number(struct number *n, const char *data, size_t len, uint64_t offset,
+		       size_t *used, bool *ended, struct tw_err *err)
+{
+	size_t scanned;
+
+	if (n->len > 0)
+		return gather_number(n, data, len, offset, used, ended, err);
+	scanned = tw_scan_double(data, len, &n->value);
+	if (scanned == len || scanned == 0 || is_number_byte(data[scanned]))
+		return gather_number(n, data, len, offset, used, ended, err);
+	if (scanned > sizeof(n->text))
+		return fail_number(offset, err);
+	*used = scanned;
+	*ended = true;
+	return 0;
+}
+
 static int emit_number(struct tw_jsax *p, struct tw_err *err)
 {
 	struct tw_jsax_event e = { .type = TW_JSAX_NUMBER,
@@ -138,8 +210,8 @@ static int take_number(struct tw_jsax *p, const char *data, size_t len, size_t *
 	size_t used = 0;
 	bool ended;
 
-	if (tw_jnumber_feed(&p->number, data + *at, len - *at, p->token_at, &used, &ended,
-			    err) < 0)
+	if (feed_number(&p->number, data + *at, len - *at, p->token_at, &used, &ended,
+			err) < 0)
 		return -1;
 	*at += used;
 	return ended ? emit_number(p, err) : 0;
@@ -393,7 +465,7 @@ int tw_jsax_end(struct tw_jsax *p, struct tw_err *err)
 {
 	assert(!p->failed);
 	if (p->token == TOKEN_NUMBER && p->depth == 0) {
-		p->failed = tw_jnumber_end(&p->number, p->token_at, err) < 0 ||
+		p->failed = end_number(&p->number, p->token_at, err) < 0 ||
 			    emit_number(p, err) < 0;
 		return p->failed ? -1 : 0;
 	}

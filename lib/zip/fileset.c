@@ -2,6 +2,7 @@
 #include "lib/zip/fileset.h"
 
 #include "lib/core/array.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 
@@ -60,6 +61,17 @@ fail:
 	free(copy);
 	free(data);
 	return -1;
+}
+
+int tw_fileset_take_buf(struct tw_fileset *s, const char *name, struct tw_buf *text,
+			struct tw_err *err)
+{
+	size_t len;
+	char *data = tw_buf_detach(text, &len);
+
+	if (data == NULL)
+		return tw_fail(err, TW_NOMEM, "file '%s'", name);
+	return tw_fileset_take(s, name, data, len, err);
 }
 
 int tw_fileset_add(struct tw_fileset *s, const char *name, const void *data, size_t len,

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+struct tw_buf;
 struct tw_err;
 
 struct tw_fileset_file {
@@ -38,6 +39,10 @@ struct tw_fileset_limits {
  */
 int tw_fileset_take(struct tw_fileset *s, const char *name, char *data, size_t len,
 		    struct tw_err *err);
+
+/* Add a file with the text of the buffer, which is empty afterwards, even on failure. */
+int tw_fileset_take_buf(struct tw_fileset *s, const char *name, struct tw_buf *text,
+			struct tw_err *err);
 
 /* Add a file with a copy of data. */
 int tw_fileset_add(struct tw_fileset *s, const char *name, const void *data, size_t len,

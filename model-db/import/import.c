@@ -6,13 +6,14 @@
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
 #include "lib/zip/fileset.h"
-#include "model-db/import/import_load.h"
 #include "model-db/import/import_model.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
+#include "profiler/cpu_identity.h"
 #include "profiler/node_types.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,39 +115,72 @@ out:
 	return rc;
 }
 
-static int parse(const struct tw_fileset *s, const char *name, json_t **out,
-		 struct tw_err *err)
-{
-	const struct tw_fileset_file *f = tw_fileset_find(s, name);
+/* ---- common files ---- */
 
-	return tw_json_parse(f->data, f->len, name, out, err);
+static bool is_result(const char *member)
+{
+	const char *cores = strstr(member, "cores-");
+
+	return cores != NULL && strstr(cores, "kbcache-") != NULL;
+}
+
+/*
+ * Whether all machines are results of SPECpower (docs/model-db.md, "SPECpower"): their
+ * members are named "dell-amd_opteron_6174-2200.0-24.0cores-64.0kbcache-16.0gb-191".
+ */
+static bool is_specpower(const struct tw_node_types *types)
+{
+	for (size_t i = 0; i < types->count; i++) {
+		const struct tw_strs *members = &types->at[i].members;
+
+		for (size_t k = 0; k < members->count; k++)
+			if (!is_result(members->at[k]))
+				return false;
+		if (members->count == 0)
+			return false;
+	}
+	return types->count > 0;
+}
+
+/* Replace physical by logical cores, and set the threads of a core where both are known
+ * of the processor. */
+static void count_threads(struct tw_machine_spec *s)
+{
+	struct tw_cpu_identity id;
+	uint32_t threads;
+
+	tw_cpu_identify(s->processor, strlen(s->processor), NULL, &id);
+	if (s->cores == 0 || id.cores == 0 || id.threads % id.cores != 0)
+		return;
+	threads = id.threads / id.cores;
+	if (threads == 0 || s->cores > UINT32_MAX / threads)
+		return;
+	s->cores *= threads;
+	s->threads_per_core = threads;
+}
+
+static void count_all_threads(struct tw_node_types *types)
+{
+	for (size_t i = 0; i < types->count; i++)
+		count_threads(&types->at[i].spec);
 }
 
 /* Read the common files. Releases before 0.7 lack node types, some metadata.json. */
 static int read_common(struct importing *im, struct tw_err *err)
 {
-	json_t *index = NULL;
-	int rc = -1;
-
 	if (tw_fileset_find(im->old, "metadata.json") == NULL)
 		im->metadata = json_object();
-	else if (parse(im->old, "metadata.json", &im->metadata, err) < 0)
-		goto out;
-	if (im->metadata == NULL) {
-		tw_fail(err, TW_NOMEM, "metadata.json");
-		goto out;
-	}
+	else if (tw_pipeline_parse(im->old, "metadata.json", &im->metadata, err) < 0)
+		return -1;
+	if (im->metadata == NULL)
+		return tw_fail(err, TW_NOMEM, "metadata.json");
 	if (tw_fileset_find(im->old, "node_type_index.json") != NULL &&
-	    (parse(im->old, "node_type_index.json", &index, err) < 0 ||
-	     tw_node_types_from_json(index, "node_type_index.json", &im->types, err) < 0))
-		goto out;
-	im->throughput = tw_import_is_specpower(&im->types);
+	    tw_pipeline_read_node_types(im->old, &im->types, err) < 0)
+		return -1;
+	im->throughput = is_specpower(&im->types);
 	if (im->throughput)
-		tw_import_count_threads(&im->types);
-	rc = 0;
-out:
-	json_decref(index);
-	return rc;
+		count_all_threads(&im->types);
+	return 0;
 }
 
 int tw_import_pipeline(struct tw_fileset *old, struct tw_fileset *out,

@@ -10,8 +10,6 @@
 #include "lib/zip/fileset.h"
 #include "model-db/manifest.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,33 +246,26 @@ static bool is_directory(const char *path)
 /* List the subdirectories whose names are valid for a pipeline. */
 static int list(const char *dir, struct tw_strs *out, struct tw_err *err)
 {
-	DIR *d = opendir(dir);
 	struct tw_err ignored = { 0 };
-	const struct dirent *e;
+	struct tw_strs names = { 0 };
 	char *path = NULL;
 	int rc = -1;
 
-	if (d == NULL)
-		return tw_fail_errno(err, errno, "cannot read '%s'", dir);
-	while ((errno = 0, e = readdir(d)) != NULL) {
+	if (tw_dir_list(dir, &names, err) < 0)
+		goto out;
+	for (size_t i = 0; i < names.count; i++) {
 		free(path);
 		path = NULL;
-		if (tw_name_check("", e->d_name, strlen(e->d_name), &ignored) < 0)
+		if (tw_name_check("", names.at[i], strlen(names.at[i]), &ignored) < 0)
 			continue;
-		if (tw_path_join(&path, err, dir, e->d_name, NULL) < 0)
-			goto out;
-		if (is_directory(path) && tw_strs_adds(out, e->d_name, err) < 0)
+		if (tw_path_join(&path, err, dir, names.at[i], NULL) < 0 ||
+		    (is_directory(path) && tw_strs_adds(out, names.at[i], err) < 0))
 			goto out;
 	}
-	if (errno != 0) {
-		tw_fail_errno(err, errno, "cannot read '%s'", dir);
-		goto out;
-	}
-	tw_strs_sort(out);
 	rc = 0;
 out:
 	free(path);
-	closedir(d);
+	tw_strs_clear(&names);
 	return rc;
 }
 

@@ -10,7 +10,6 @@
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/import/import_find.h"
-#include "model-db/import/import_load.h"
 #include "model-db/import/import_part.h"
 #include "model-db/model.h"
 #include "model-db/model_files.h"
@@ -141,6 +140,131 @@ out:
 	return rc;
 }
 
+/* ---- figures of the pipeline's table ---- */
+
+#define CELL_MAX 128
+
+struct table {
+	struct tw_csv_cells cells;
+	struct tw_strs header;
+	const char *model, *group;
+	json_t *figures; /* of the row that is read */
+	bool is_model, is_group;
+};
+
+static bool is_figure(const char *column)
+{
+	const size_t len = strlen(column);
+
+	return (len >= 3 && strcmp(column + len - 3, "mae") == 0) ||
+	       (len >= 4 && strcmp(column + len - 4, "mape") == 0);
+}
+
+static bool cell_is(const struct tw_csv_cells *c, const char *text)
+{
+	return c->text_len == strlen(text) && memcmp(c->text, text, c->text_len) == 0;
+}
+
+/* A cell that is no number is no figure. */
+static int take_cell(struct table *t, size_t column, struct tw_err *err)
+{
+	const char *name = column < t->header.count ? t->header.at[column] : "";
+	double value;
+
+	if (strcmp(name, "model_name") == 0)
+		t->is_model = cell_is(&t->cells, t->model);
+	else if (strcmp(name, "feature_group") == 0)
+		t->is_group = cell_is(&t->cells, t->group);
+	else if (is_figure(name) && t->cells.text_len < CELL_MAX &&
+		 tw_parse_double(t->cells.text, t->cells.text_len, &value) &&
+		 isfinite(value) &&
+		 json_object_set_new(t->figures, name, json_real(value)) < 0)
+		return tw_fail(err, TW_NOMEM, "figures of a model");
+	return 0;
+}
+
+/* *found: the row is the model's. False at the end. */
+static bool next_row(struct table *t, bool *found, struct tw_err *err)
+{
+	size_t column = 0;
+
+	json_object_clear(t->figures);
+	t->is_model = false;
+	t->is_group = false;
+	do {
+		if (!tw_csv_cells_next(&t->cells, err) || take_cell(t, column, err) < 0)
+			return false;
+		column++;
+	} while (!t->cells.ends_row);
+	*found = t->is_model && t->is_group;
+	return true;
+}
+
+static bool read_header(struct table *t, struct tw_err *err)
+{
+	do {
+		if (!tw_csv_cells_next(&t->cells, err) ||
+		    tw_strs_add(&t->header, t->cells.text, t->cells.text_len, err) < 0)
+			return false;
+	} while (!t->cells.ends_row);
+	return true;
+}
+
+static int look_up(struct table *t, json_t *metadata, struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+	bool found = false;
+
+	if (read_header(t, &why))
+		while (!found && next_row(t, &found, &why))
+			;
+	if (why.code == TW_NOMEM ||
+	    (found && json_object_update(metadata, t->figures) < 0))
+		return tw_fail(err, TW_NOMEM, "figures of a model");
+	return 0;
+}
+
+/*
+ * Put the numbers that the pipeline's <source>_<output>_model_metadata.csv has of the
+ * model ("mae", "package_mae", ..) into metadata. No table or no row is fine, and a table
+ * that is malformed counts as none.
+ */
+static int add_figures(const struct tw_fileset *old, const char *base, json_t *metadata,
+		       struct tw_err *err)
+{
+	char text[TW_IMPORT_PLACE], name[TW_IMPORT_PLACE + 32], *part[4] = { NULL },
+								*save = NULL;
+	struct table t = { .model = "" };
+	const struct tw_fileset_file *f;
+	int rc = -1;
+
+	snprintf(text, sizeof(text), "%s", base);
+	for (int k = 0; k < 4; k++)
+		part[k] = strtok_r(k == 0 ? text : NULL, "/", &save);
+	if (part[3] == NULL)
+		return 0;
+	snprintf(name, sizeof(name), "%s_%s_model_metadata.csv", part[0], part[1]);
+	f = tw_fileset_find(old, name);
+	if (f == NULL)
+		return 0;
+	t.cells = (struct tw_csv_cells){ .data = f->data, .len = f->len };
+	t.group = part[2];
+	t.model = part[3];
+	t.figures = json_object();
+	if (t.figures == NULL) {
+		tw_fail(err, TW_NOMEM, "figures of a model");
+		goto out;
+	}
+	if (look_up(&t, metadata, err) < 0)
+		goto out;
+	rc = 0;
+out:
+	json_decref(t.figures);
+	tw_csv_cells_release(&t.cells);
+	tw_strs_clear(&t.header);
+	return rc;
+}
+
 /* ---- files of one model ---- */
 
 /* Parse a file into *out, unless it is set, absent or malformed. */
@@ -235,7 +359,7 @@ static int make_metadata(const struct tw_fileset *old, struct tw_import_found *f
 					"features", features);
 	if (f->metadata == NULL)
 		return tw_fail(err, TW_NOMEM, "metadata of weights");
-	return tw_import_figures(old, f->base, f->metadata, err);
+	return add_figures(old, f->base, f->metadata, err);
 }
 
 int tw_import_look_at(const struct tw_fileset *old, const char *base,
@@ -264,129 +388,7 @@ void tw_import_found_release(struct tw_import_found *f)
 	*f = (struct tw_import_found){ .base = "" };
 }
 
-/* ---- figures of the pipeline's table ---- */
-
-#define CELL_MAX 128
-
-struct table {
-	struct tw_csv_cells cells;
-	struct tw_strs header;
-	const char *model, *group;
-	json_t *figures; /* of the row that is read */
-	bool is_model, is_group;
-};
-
-static bool is_figure(const char *column)
-{
-	const size_t len = strlen(column);
-
-	return (len >= 3 && strcmp(column + len - 3, "mae") == 0) ||
-	       (len >= 4 && strcmp(column + len - 4, "mape") == 0);
-}
-
-static bool cell_is(const struct tw_csv_cells *c, const char *text)
-{
-	return c->text_len == strlen(text) && memcmp(c->text, text, c->text_len) == 0;
-}
-
-/* A cell that is no number is no figure. */
-static int take_cell(struct table *t, size_t column, struct tw_err *err)
-{
-	const char *name = column < t->header.count ? t->header.at[column] : "";
-	double value;
-
-	if (strcmp(name, "model_name") == 0)
-		t->is_model = cell_is(&t->cells, t->model);
-	else if (strcmp(name, "feature_group") == 0)
-		t->is_group = cell_is(&t->cells, t->group);
-	else if (is_figure(name) && t->cells.text_len < CELL_MAX &&
-		 tw_parse_double(t->cells.text, t->cells.text_len, &value) &&
-		 isfinite(value) &&
-		 json_object_set_new(t->figures, name, json_real(value)) < 0)
-		return tw_fail(err, TW_NOMEM, "figures of a model");
-	return 0;
-}
-
-/* *found: the row is the model's. False at the end. */
-static bool next_row(struct table *t, bool *found, struct tw_err *err)
-{
-	size_t column = 0;
-
-	json_object_clear(t->figures);
-	t->is_model = false;
-	t->is_group = false;
-	do {
-		if (!tw_csv_cells_next(&t->cells, err) || take_cell(t, column, err) < 0)
-			return false;
-		column++;
-	} while (!t->cells.ends_row);
-	*found = t->is_model && t->is_group;
-	return true;
-}
-
-static bool read_header(struct table *t, struct tw_err *err)
-{
-	do {
-		if (!tw_csv_cells_next(&t->cells, err) ||
-		    tw_strs_add(&t->header, t->cells.text, t->cells.text_len, err) < 0)
-			return false;
-	} while (!t->cells.ends_row);
-	return true;
-}
-
-static int look_up(struct table *t, json_t *metadata, struct tw_err *err)
-{
-	struct tw_err why = { 0 };
-	bool found = false;
-
-	if (read_header(t, &why))
-		while (!found && next_row(t, &found, &why))
-			;
-	if (why.code == TW_NOMEM ||
-	    (found && json_object_update(metadata, t->figures) < 0))
-		return tw_fail(err, TW_NOMEM, "figures of a model");
-	return 0;
-}
-
-int tw_import_figures(const struct tw_fileset *old, const char *base, json_t *metadata,
-		      struct tw_err *err)
-{
-	char text[TW_IMPORT_PLACE], name[TW_IMPORT_PLACE + 32], *part[4] = { NULL },
-								*save = NULL;
-	struct table t = { .model = "" };
-	const struct tw_fileset_file *f;
-	int rc = -1;
-
-	snprintf(text, sizeof(text), "%s", base);
-	for (int k = 0; k < 4; k++)
-		part[k] = strtok_r(k == 0 ? text : NULL, "/", &save);
-	if (part[3] == NULL)
-		return 0;
-	snprintf(name, sizeof(name), "%s_%s_model_metadata.csv", part[0], part[1]);
-	f = tw_fileset_find(old, name);
-	if (f == NULL)
-		return 0;
-	t.cells = (struct tw_csv_cells){ .data = f->data, .len = f->len };
-	t.group = part[2];
-	t.model = part[3];
-	t.figures = json_object();
-	if (t.figures == NULL) {
-		tw_fail(err, TW_NOMEM, "figures of a model");
-		goto out;
-	}
-	if (look_up(&t, metadata, err) < 0)
-		goto out;
-	rc = 0;
-out:
-	json_decref(t.figures);
-	tw_csv_cells_release(&t.cells);
-	tw_strs_clear(&t.header);
-	return rc;
-}
-
-/* ---- conversion ---- */
-
-/* ---- metadata ---- */
+/* ---- conversion: metadata ---- */
 
 static int read_place(struct tw_model_info *i, const char *base, struct tw_err *err)
 {
@@ -475,10 +477,35 @@ static int read_info(const struct tw_node_types *types, const struct tw_import_f
 
 /* ---- components ---- */
 
+#define MS_A_SECOND 1000.0
+
+/*
+ * Set the scale of bpf_cpu_time_ms in all components of weights JSON of SPECpower. The
+ * scale of these weights is the highest value in training: the highest throughput of the
+ * benchmark, in cycles of a reference processor, becomes the CPU time of all logical
+ * CPUs.
+ */
+static int set_load(json_t *weights, double full_ms, struct tw_err *err)
+{
+	const char *name;
+	json_t *component;
+
+	json_object_foreach(weights, name, component) {
+		json_t *variables = json_object_get(
+			json_object_get(component, "All_Weights"), "Numerical_Variables");
+		json_t *load = json_object_get(variables, "bpf_cpu_time_ms");
+
+		if (json_is_number(json_object_get(load, "scale")) &&
+		    json_object_set_new(load, "scale", json_real(full_ms)) < 0)
+			return tw_fail(err, TW_NOMEM, "%s: scale", name);
+	}
+	return 0;
+}
+
 static int convert_weights(const struct tw_import_found *c, double full_ms,
 			   struct tw_model *m, struct tw_err *err)
 {
-	if (full_ms > 0 && tw_import_set_load(c->weights, full_ms, err) < 0)
+	if (full_ms > 0 && set_load(c->weights, full_ms, err) < 0)
 		return -1;
 	for (int k = 0; k < TW_COMPONENT_COUNT; k++) {
 		const char *name = tw_component_name((enum tw_component)k);
@@ -591,7 +618,8 @@ int tw_import_convert(const struct tw_fileset *old, const struct tw_node_types *
 		return -1;
 	(void)!tw_json_text(c->metadata, "metadata.json", "model_class", true, &kind,
 			    err);
-	full_ms = throughput ? tw_import_full_load(&m->info.spec) : 0;
+	/* CPU time of all logical CPUs in ms/s; 0 if their number is unknown. */
+	full_ms = throughput ? MS_A_SECOND * m->info.spec.cores : 0;
 	if (c->weights != NULL) {
 		if (convert_weights(c, full_ms, m, err) < 0)
 			return -1;

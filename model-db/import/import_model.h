@@ -44,20 +44,12 @@ void tw_import_found_release(struct tw_import_found *f);
 
 /*
  * Convert the model and check the result. old must be sorted. throughput: the machines
- * are those of SPECpower (model-db/import/import_load.h). Errors name the unsupported or
+ * are those of SPECpower (docs/model-db.md). Errors name the unsupported or
  * broken part. *out must be all zero; it is yours, also after a failure:
  * tw_model_release().
  */
 int tw_import_convert(const struct tw_fileset *old, const struct tw_node_types *types,
 		      bool throughput, const struct tw_import_found *f,
 		      struct tw_model *out, struct tw_err *err);
-
-/*
- * Put the numbers that the pipeline's <source>_<output>_model_metadata.csv has of the
- * model ("mae", "package_mae", ..) into metadata. No table or no row is fine, and a table
- * that is malformed counts as none.
- */
-int tw_import_figures(const struct tw_fileset *old, const char *base, json_t *metadata,
-		      struct tw_err *err);
 
 #endif /* TW_MODEL_DB_IMPORT_MODEL_H */

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/index/choose.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
+#include "model-db/model.h"
+#include "model-db/prior/prior_model.h"
+#include "profiler/likeness.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const match_names[] = {
 	[TW_MATCH_ANY] = "any",
@@ -375,4 +381,68 @@ int tw_choose_not_found(const struct tw_matcher *m, struct tw_err *err)
 	tw_buf_clear(&b);
 	free(reasons);
 	return -1;
+}
+
+/* ---- the prior ---- */
+
+/* The expected error of a measured machine's model, a share of power, by its likeness. */
+static double nearest_error(const struct tw_prior *p, const struct tw_likeness *mine,
+			    const struct tw_likeness *measured)
+{
+	const double l = tw_likeness(mine, measured);
+
+	return p->nearest_error[(size_t)lround(l * (TW_PRIOR_LIKENESSES - 1))];
+}
+
+int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
+		    const struct tw_choice *chosen, struct tw_model *out,
+		    struct tw_err *err)
+{
+	struct tw_prior_estimate e;
+	const struct tw_likeness *measured =
+		chosen != NULL ? &chosen->entry->machine->likeness : NULL;
+	struct tw_likeness mine;
+
+	if (x->prior.views == 0 || w->output != TW_ABS_POWER ||
+	    (w->trainer != NULL && !w->default_trainer) || w->pipeline != NULL ||
+	    w->filter != NULL || w->node_type >= 0)
+		return tw_fail(err, TW_NOTFOUND, "the prior is not asked");
+	if (measured != NULL && !w->weight && !w->classes && w->trainer == NULL &&
+	    tw_index_is_trees(chosen->entry))
+		return tw_fail(err, TW_NOTFOUND, "the client reads trees only");
+	tw_likeness_of(&w->spec, &mine);
+	if (measured != NULL && mine.vendor[0] != '\0' &&
+	    strcmp(mine.processor, measured->processor) == 0)
+		return tw_fail(err, TW_NOTFOUND, "this processor was measured");
+	if (tw_prior_estimate(&x->prior, &w->spec, &e, err) < 0)
+		return -1;
+	/* Both errors are of wall power. */
+	if (measured != NULL && chosen->match == TW_MATCH_SIMILAR &&
+	    e.error > nearest_error(&x->prior, &mine, measured))
+		return tw_fail(
+			err, TW_NOTFOUND,
+			"the error of the nearest machine is less than the prior's");
+	return tw_prior_model_of(&e, &w->spec, w->source, &w->metrics, out, err);
+}
+
+/* ---- names of output types ---- */
+
+static const struct tw_output_name output_names[] = {
+	{ "AbsComponentModelWeight", TW_ABS_POWER, true, TW_CLIENT_0_5 },
+	{ "AbsComponentPower", TW_ABS_POWER, false, TW_CLIENT_0_5 },
+	{ "AbsModelWeight", TW_ABS_POWER, true, TW_CLIENT_0_5_TOTAL },
+	{ "AbsPower", TW_ABS_POWER, false, TW_CLIENT_0_5_TOTAL },
+	{ "DynComponentModelWeight", TW_DYN_POWER, true, TW_CLIENT_0_5 },
+	{ "DynComponentPower", TW_DYN_POWER, false, TW_CLIENT_0_5 },
+	{ "DynModelWeight", TW_DYN_POWER, true, TW_CLIENT_0_5_TOTAL },
+	{ "DynPower", TW_DYN_POWER, false, TW_CLIENT_0_5_TOTAL },
+};
+
+const struct tw_output_name *tw_output_name_find(const char *name, size_t len)
+{
+	for (size_t i = 0; i < TW_COUNT(output_names); i++)
+		if (strlen(output_names[i].name) == len &&
+		    memcmp(output_names[i].name, name, len) == 0)
+			return &output_names[i];
+	return NULL;
 }

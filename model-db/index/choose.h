@@ -38,6 +38,7 @@ struct tw_err;
 struct tw_filter;
 struct tw_index;
 struct tw_index_entry;
+struct tw_model;
 
 /* How the chosen model's machine fits the request. */
 enum tw_match {
@@ -78,5 +79,32 @@ const struct tw_index_entry *
 tw_choose_best(const struct tw_index *x, const struct tw_energy_source *source,
 	       enum tw_output output, const struct tw_feature_group *group,
 	       long long node_type, const struct tw_filter *filter);
+
+/*
+ * Make the prior's model for a request, of the machine of its spec. chosen is the
+ * measured machine's model that tw_choose() chose, or NULL.
+ *
+ * TW_NOTFOUND if the chosen model has to answer: the request names a trainer, a pipeline,
+ * a node type or a filter; the chosen machine has the same processor; there is no prior;
+ * or too little is known of the machine. *out must be all zero; it is yours:
+ * tw_model_release().
+ */
+int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
+		    const struct tw_choice *chosen, struct tw_model *out,
+		    struct tw_err *err);
+
+/*
+ * All names of output types in requests, and the client generation that each name implies
+ * (docs/wire.md, "Client generations").
+ */
+struct tw_output_name {
+	const char *name;
+	enum tw_output output;
+	bool weight;           /* implied value of "weight", before that key existed */
+	enum tw_client client; /* implied form of the weights, for Kepler up to 0.5.3 */
+};
+
+/* NULL if there is none. */
+const struct tw_output_name *tw_output_name_find(const char *name, size_t len);
 
 #endif /* TW_MODEL_DB_CHOOSE_H */

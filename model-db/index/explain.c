@@ -5,7 +5,6 @@
 #include "lib/core/err.h"
 #include "lib/json/writer.h"
 #include "model-db/index/choose.h"
-#include "model-db/index/choose_prior.h"
 #include "model-db/index/index.h"
 #include "model-db/model.h"
 #include "model-db/prior/prior_file.h"

@@ -7,9 +7,9 @@
 #include "lib/core/pool.h"
 #include "lib/json/json.h"
 #include "lib/zip/zip.h"
-#include "model-db/index/index_listing.h"
 #include "model-db/index/index_rank.h"
 #include "model-db/index/index_walk.h"
+#include "model-db/manifest.h"
 #include "model-db/model.h"
 #include "model-db/model_files.h"
 #include "model-db/prior/prior_file.h"
@@ -291,7 +291,7 @@ struct found {
 struct loading {
 	struct tw_index *index;
 	const struct tw_index_preference *prefer;
-	struct tw_index_listing listing; /* of the current pipeline */
+	struct tw_listing listing; /* of the current pipeline */
 	tw_index_refused_fn *refused;
 	void *arg;
 	struct found found[BATCH];
@@ -364,7 +364,7 @@ static int enter_pipeline(void *arg, const char *path, const char *name,
 
 	if (p != NULL && p->admit != NULL && p->admit(p->admit_arg, path, name, why) < 0)
 		return -1;
-	return tw_index_listing_read(&l->listing, path, name, why);
+	return tw_listing_read(&l->listing, path, name, why);
 }
 
 static int take_place(void *arg, const struct tw_index_place *at, struct tw_err *err)
@@ -373,7 +373,7 @@ static int take_place(void *arg, const struct tw_index_place *at, struct tw_err 
 	struct found *f = &l->found[l->count];
 	struct tw_err why = { 0 };
 
-	if (tw_index_listing_check(&l->listing, at->path, &why) < 0) {
+	if (tw_listing_check(&l->listing, at->path, &why) < 0) {
 		refuse(l, at->path, &why);
 		return 0;
 	}
@@ -405,7 +405,7 @@ static int read_models(struct tw_index *x, const char *db,
 	if (tw_index_walk(db, enter_pipeline, take_place, refuse, l, err) == 0 &&
 	    add_batch(l, err) == 0)
 		rc = 0;
-	tw_index_listing_release(&l->listing);
+	tw_listing_release(&l->listing);
 	for (size_t i = 0; i < l->count; i++)
 		release_found(&l->found[i]);
 	free(l);

@@ -7,7 +7,6 @@
 #include "model-db/pipeline.h"
 #include "model-db/prior/prior_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -30,29 +29,6 @@ enum level { PIPELINE, SOURCE, OUTPUT, GROUP, MODEL };
 static void refuse(const struct walk *w, const char *path, const struct tw_err *why)
 {
 	w->refused(w->arg, path, why);
-}
-
-static int list_names(const char *dir, struct tw_strs *out, struct tw_err *err)
-{
-	DIR *d = opendir(dir);
-	const struct dirent *e;
-	int rc = -1;
-
-	if (d == NULL)
-		return tw_fail_errno(err, errno, "cannot read '%s'", dir);
-	while ((errno = 0, e = readdir(d)) != NULL)
-		if (e->d_name[0] != '.' && tw_strs_adds(out, e->d_name, err) < 0)
-			goto out;
-	if (errno != 0) {
-		tw_fail_errno(err, errno, "cannot read '%s'", dir);
-		goto out;
-	}
-	tw_strs_sort(out);
-
-	rc = 0;
-out:
-	closedir(d);
-	return rc;
 }
 
 /* Take the name's meaning at this level; fails if the name is unknown. */
@@ -174,6 +150,8 @@ static int walk_names(struct walk *w, enum level level, const char *dir,
 	int rc = -1;
 
 	for (size_t i = 0; i < names->count; i++) {
+		if (names->at[i][0] == '.')
+			continue;
 		free(path);
 		path = NULL;
 		if (tw_path_join(&path, err, dir, names->at[i], NULL) < 0 ||
@@ -194,7 +172,7 @@ static int walk_dir(struct walk *w, enum level level, const char *dir, struct tw
 	struct tw_err why = { 0 };
 	int rc = -1;
 
-	if (list_names(dir, &names, &why) < 0) {
+	if (tw_dir_list(dir, &names, &why) < 0) {
 		if (why.code == TW_NOMEM ||
 		    (level == PIPELINE && why.code != TW_NOTFOUND)) {
 			tw_fail(err, why.code, "%s", why.text);

@@ -3,6 +3,7 @@
 
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 
@@ -402,6 +403,34 @@ static void failed_allocations_are_reported(void **state)
 	free(path);
 }
 
+static void names_of_a_directory_are_listed_sorted(void **state)
+{
+	const char *dir = *state;
+	struct tw_strs names = { 0 };
+	struct tw_err err = { 0 };
+	static const char *const made[] = { "b", ".hidden", "a" };
+
+	for (size_t i = 0; i < 3; i++) {
+		char *path = NULL;
+
+		assert_int_equal(tw_path_join(&path, &err, dir, made[i], NULL), 0);
+		assert_int_equal(tw_file_create(path, "", 0, &err), 0);
+		free(path);
+	}
+	assert_int_equal(tw_dir_list(dir, &names, &err), 0);
+	assert_int_equal(names.count, 3);
+	assert_string_equal(names.at[0], ".hidden");
+	assert_string_equal(names.at[1], "a");
+	assert_string_equal(names.at[2], "b");
+	tw_strs_clear(&names);
+
+	assert_int_equal(tw_dir_list("/no/such/directory", &names, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	assert_string_equal(err.text, "cannot read '/no/such/directory': "
+				      "No such file or directory");
+	assert_int_equal(names.count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +465,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_reader_sees_the_old_file_until_the_commit, setup,
 			scratch_tear_down),
+		cmocka_unit_test_setup_teardown(names_of_a_directory_are_listed_sorted,
+						setup, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(failed_allocations_are_reported, setup,
 						scratch_tear_down),
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/zip/fileset.h"
@@ -251,9 +252,31 @@ static void every_failed_allocation_is_reported(void **state)
 	}
 }
 
+static void the_text_of_a_buffer_becomes_a_file(void **state)
+{
+	struct tw_buf text = { 0 }, limited = { .limit = 4 };
+	struct tw_fileset s = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	tw_buf_adds(&text, "watts");
+	assert_int_equal(tw_fileset_take_buf(&s, "a/b.json", &text, &err), 0);
+	assert_null(text.data);
+	assert_string_equal(tw_fileset_find(&s, "a/b.json")->data, "watts");
+	assert_int_equal(tw_fileset_find(&s, "a/b.json")->len, 5);
+
+	tw_buf_adds(&limited, "longer than its limit");
+	assert_int_equal(tw_fileset_take_buf(&s, "c.json", &limited, &err), -1);
+	assert_int_equal(err.code, TW_NOMEM);
+	assert_string_equal(err.text, "file 'c.json': out of memory");
+	assert_int_equal(s.count, 1);
+	tw_fileset_clear(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_text_of_a_buffer_becomes_a_file),
 		cmocka_unit_test_setup_teardown(a_written_set_is_read_back_sorted, setup,
 						scratch_tear_down),
 		cmocka_unit_test_setup_teardown(

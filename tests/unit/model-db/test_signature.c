@@ -10,7 +10,6 @@
 #include "model-db/manifest.h"
 #include "model-db/publish.h"
 #include "model-db/signature.h"
-#include "model-db/signer.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/fenced.h"
 #include "tests/unit/scratch.h"
