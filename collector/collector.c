@@ -15,7 +15,6 @@
 #include "collector/workloads/tasks.h"
 #include "collector/workloads/traces.h"
 #include "collector/workloads/workload.h"
-#include "estimator/init_urls.h"
 #include "estimator/models.h"
 #include "lib/ask/ask.h"
 #include "lib/core/clock.h"

@@ -7,7 +7,6 @@
 #include "collector/show.h"
 #include "collector/workloads/cgroup.h"
 #include "collector/workloads/traces.h"
-#include "estimator/init_urls.h"
 #include "estimator/models.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"

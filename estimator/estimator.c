@@ -2,8 +2,7 @@
 #include "estimator/estimator.h"
 
 #include "estimator/history.h"
-#include "estimator/node_series.h"
-#include "estimator/scrapes.h"
+#include "estimator/stats.h"
 #include "estimator/session.h"
 #include "estimator/users.h"
 #include "lib/core/clock.h"

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/estimator.h"
-#include "estimator/init_urls.h"
-#include "estimator/settings.h"
+#include "estimator/stats.h"
+#include "estimator/users.h"
 #include "lib/ask/fetch.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "lib/program/daemon.h"
 #include "lib/program/file_limit.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
+#include "lib/program/opt.h"
 #include "lib/program/std_files.h"
 #include "lib/program/systemd.h"
 
@@ -15,6 +18,8 @@
 #include <malloc.h>
 #endif
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -25,9 +30,140 @@
 /* Longest wait of a request for a model. */
 #define MODEL_WAIT_MS 2000
 
+/* The options. */
+struct settings {
+	char *sockets, *socket_mode;
+	struct tw_strs users;
+	char *owner;
+	char *model_db, *shipped_models, *model_server;
+	char *keep;
+	uint64_t refresh_ms;
+	char *proc, *sys;
+	char *metrics, *web_config;
+	uint32_t connections;
+	uint64_t idle_ms, request_ms;
+	uint64_t series_bytes;
+	unsigned log_level, log_format;
+	char *ready_file;
+	/* What set_parsed() makes of their texts. */
+	struct tw_strs paths;
+	struct tw_listener_rights rights;
+	struct tw_users allowed;
+};
+
 static const char *given(const char *text)
 {
 	return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+#define OPT(kind, flag, field, what, line) \
+	TW_OPT_ROW(struct settings, kind, flag, field, what, line)
+
+static const struct tw_opt options[] = {
+	{ OPT(TEXT, "socket", sockets, "PATH[,PATH]",
+	      "paths of the Unix sockets to listen on"),
+	  .env = "TW_ESTIMATOR_SOCKET",
+	  .fallback = "/tmp/estimator.socket,/tmp/estimator.sock" },
+	{ OPT(TEXT, "socket-mode", socket_mode, "MODE",
+	      "permissions of the socket files, octal"),
+	  .env = "TW_ESTIMATOR_SOCKET_MODE", .fallback = "0666" },
+	{ OPT(TEXT, "socket-owner", owner, "[USER][:GROUP]",
+	      "owner and group of the socket files (default: those of the process)"),
+	  .env = "TW_ESTIMATOR_SOCKET_OWNER" },
+	{ OPT(LIST, "allow-users", users, "USER[,USER]",
+	      "accept only clients of these users and of root (default: all)"),
+	  .env = "TW_ESTIMATOR_ALLOW_USERS" },
+	{ OPT(TEXT, "model-db", model_db, "DIR", "directory of the model database"),
+	  .env = "TW_MODEL_DB" },
+	{ OPT(TEXT, "shipped-models", shipped_models, "DIR",
+	      "model database of last resort; empty for none"),
+	  .env = "TW_SHIPPED_MODELS", .fallback = TW_MODEL_DB },
+	{ OPT(TEXT, "model-server", model_server, "URL",
+	      "URL of a model server; its models take precedence over the database"),
+	  .env = "MODEL_SERVER_URL" },
+	{ OPT(DURATION_MS, "refresh", refresh_ms, "TIME",
+	      "interval at which servers are asked again; 0 for once"),
+	  .env = "TW_ESTIMATOR_REFRESH", .fallback = "1h" },
+	{ OPT(TEXT, "keep", keep, "DIR",
+	      "cache of the last good models of servers, for restarts"),
+	  .env = "CACHE_DIRECTORY" },
+	{ OPT(TEXT, "proc", proc, "DIR", "mount point of procfs"), .env = "TW_PROC",
+	  .fallback = "/proc" },
+	{ OPT(TEXT, "sys", sys, "DIR", "mount point of sysfs"), .env = "TW_SYS",
+	  .fallback = "/sys" },
+	{ OPT(LISTEN, "metrics-listen", metrics, "ADDR:PORT",
+	      "address of GET /metrics (default: off)"),
+	  .env = "TW_ESTIMATOR_METRICS_LISTEN" },
+	{ OPT(TEXT, "web-config", web_config, "FILE",
+	      "file with TLS and users of GET /metrics, as Prometheus' exporters take"),
+	  .env = "TW_ESTIMATOR_WEB_CONFIG" },
+	{ OPT(U32, "connections", connections, "N",
+	      "limit of open connections; one more closes the one idle longest"),
+	  .env = "TW_ESTIMATOR_CONNECTIONS", .fallback = "512", .min = 1, .max = 100000 },
+	{ OPT(DURATION_MS, "idle-timeout", idle_ms, "TIME",
+	      "close a connection without traffic after this time"),
+	  .env = "TW_ESTIMATOR_IDLE_TIMEOUT", .fallback = "60s" },
+	{ OPT(DURATION_MS, "request-timeout", request_ms, "TIME",
+	      "close a connection whose request is incomplete after this time"),
+	  .env = "TW_ESTIMATOR_REQUEST_TIMEOUT", .fallback = "10s" },
+	{ OPT(SIZE_BYTES, "series-memory", series_bytes, "SIZE",
+	      "memory for the last rows of named series"),
+	  .env = "TW_ESTIMATOR_SERIES_MEMORY", .fallback = "4MiB" },
+	TW_OPT_READY_FILE(struct settings),
+	TW_OPTS_LOG(struct settings),
+};
+
+static const struct tw_opts opts = {
+	.program = "tw-estimator",
+	.summary = "estimate power from feature rows, over a Unix socket",
+	.opt = options,
+	.count = TW_COUNT(options),
+	.list_metrics = tw_stats_list,
+};
+
+static int parse_mode(const char *text, mode_t *out, struct tw_err *err)
+{
+	mode_t mode = 0;
+	size_t i;
+
+	for (i = 0; text[i] >= '0' && text[i] <= '7' && i < 5; i++)
+		mode = mode * 8 + (mode_t)(text[i] - '0');
+	if (i == 0 || text[i] != '\0' || mode > 0777)
+		return tw_fail(
+			err, TW_INVALID,
+			"--socket-mode '%s': expected an octal mode from 0 to 0777",
+			text);
+	*out = mode;
+	return 0;
+}
+
+static int set_rights(struct settings *s, struct tw_err *err)
+{
+	struct tw_listener_rights *r = &s->rights;
+
+	r->user = (uid_t)-1;
+	r->group = (gid_t)-1;
+	if (parse_mode(s->socket_mode, &r->mode, err) < 0)
+		return -1;
+	if (s->owner != NULL && tw_owner_read(s->owner, &r->user, &r->group, err) < 0)
+		return tw_err_wrap(err, "--socket-owner");
+	return 0;
+}
+
+static int set_parsed(struct settings *s, struct tw_err *err)
+{
+	if (set_rights(s, err) < 0 || tw_strs_split(&s->paths, s->sockets, err) < 0)
+		return -1;
+	if (s->paths.count == 0)
+		return tw_fail(err, TW_INVALID, "--socket: expected at least one path");
+	if (tw_users_read(&s->users, &s->allowed, err) < 0)
+		return tw_err_wrap(err, "--allow-users");
+	if (given(s->web_config) != NULL && given(s->metrics) == NULL)
+		return tw_fail(err, TW_INVALID, "--web-config: needs --metrics-listen");
+	if (s->idle_ms == 0 || s->request_ms == 0)
+		return tw_fail(err, TW_INVALID, "--%s-timeout 0: expected more than 0",
+			       s->idle_ms == 0 ? "idle" : "request");
+	return 0;
 }
 
 /* Raise RLIMIT_NOFILE for the wanted connections, and return how many it allows. */
@@ -60,20 +196,12 @@ static const char *existing(const char *dir)
 	return given(dir) != NULL && access(dir, F_OK) == 0 ? dir : NULL;
 }
 
-/* Sockets passed by systemd are used instead of paths. */
-static int take_sockets(const struct tw_settings_parsed *parsed,
-			struct tw_estimator_config *config, struct tw_err *err)
-{
-	config->sockets = &parsed->sockets;
-	config->rights = parsed->rights;
-	return tw_systemd_sockets(&config->passed_first, &config->passed, err);
-}
-
-static int serve(const struct tw_settings *s, const struct tw_settings_parsed *parsed,
-		 struct tw_err *err)
+static int serve(const struct settings *s, struct tw_err *err)
 {
 	struct tw_estimator_config config = {
-		.users = parsed->users.count > 0 ? &parsed->users : NULL,
+		.sockets = &s->paths,
+		.rights = s->rights,
+		.users = s->allowed.count > 0 ? &s->allowed : NULL,
 		.metrics = given(s->metrics),
 		.web_config = given(s->web_config),
 		.connections = limit_connections(s->connections),
@@ -97,7 +225,8 @@ static int serve(const struct tw_settings *s, const struct tw_settings_parsed *p
 	int signals = -1, rc = -1;
 
 	if (tw_signals_open(&signals, err) < 0 ||
-	    take_sockets(parsed, &config, err) < 0 || tw_init_urls_read(&urls, err) < 0)
+	    tw_systemd_sockets(&config.passed_first, &config.passed, err) < 0 ||
+	    tw_init_urls_read(&urls, err) < 0)
 		goto out;
 	config.models.init_urls = tw_init_urls_any(&urls) ? &urls : NULL;
 	if (open_http(&config.models, &fetch, err) < 0 ||
@@ -140,8 +269,7 @@ static void give_back_large_blocks(void)
 
 int main(int argc, char **argv)
 {
-	struct tw_settings s = { 0 };
-	struct tw_settings_parsed parsed = { 0 };
+	struct settings s = { 0 };
 	struct tw_err err = { 0 };
 	enum tw_opts_action action;
 	int rest, status = TW_EXIT_USAGE;
@@ -152,18 +280,18 @@ int main(int argc, char **argv)
 	    tw_kepler_keys_load(tw_init_urls_keys, &err) < 0 ||
 	    tw_models_server_default(&err) < 0)
 		goto usage;
-	if (tw_opts_parse(&tw_settings_opts, argc, argv, &s, &action, &rest, &err) < 0)
+	if (tw_opts_parse(&opts, argc, argv, &s, &action, &rest, &err) < 0)
 		goto usage;
 	if (action == TW_OPTS_EXIT) {
 		status = TW_EXIT_OK;
 		goto out;
 	}
-	if (tw_settings_parse(&s, &parsed, &err) < 0)
+	if (set_parsed(&s, &err) < 0)
 		goto usage;
 	tw_log_init("tw-estimator", s.log_level, s.log_format);
 	give_back_large_blocks();
 	status = TW_EXIT_OK;
-	if (serve(&s, &parsed, &err) < 0) {
+	if (serve(&s, &err) < 0) {
 		tw_log_error("%s", err.text);
 		status = TW_EXIT_FAILED;
 	}
@@ -171,7 +299,8 @@ int main(int argc, char **argv)
 usage:
 	fprintf(stderr, "tw-estimator: %s\n", err.text);
 out:
-	tw_settings_parsed_release(&parsed);
-	tw_opts_release(&tw_settings_opts, &s);
+	tw_strs_clear(&s.paths);
+	tw_users_release(&s.allowed);
+	tw_opts_release(&opts, &s);
 	return status;
 }

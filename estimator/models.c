@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/models.h"
 
-#include "estimator/init_urls.h"
 #include "estimator/models_entry.h"
 #include "estimator/predict/power_model.h"
 #include "estimator/request.h"
@@ -161,12 +160,23 @@ int tw_models_check(const struct tw_models_key *k, const struct tw_power_model *
 
 /* ---- entries ---- */
 
+/* Drop a reference; the last one frees the model. NULL is fine. */
+static void served_unref(struct tw_served *s)
+{
+	if (s == NULL || --s->refs > 0)
+		return;
+	tw_power_model_free(s->model);
+	free(s->from);
+	free(s->zip);
+	free(s);
+}
+
 void tw_models_unref(struct tw_models_entry *e)
 {
 	if (--e->refs > 0)
 		return;
 	for (int o = 0; o < TW_ORIGIN_COUNT; o++)
-		tw_served_unref(e->from[o].served);
+		served_unref(e->from[o].served);
 	key_release(&e->key);
 	free(e);
 }
@@ -298,7 +308,7 @@ enum tw_models_state tw_models_find(struct tw_models *m, const struct tw_request
 void tw_models_release(struct tw_models *m, struct tw_served *s)
 {
 	pthread_mutex_lock(&m->lock);
-	tw_served_unref(s);
+	served_unref(s);
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -364,7 +374,25 @@ int tw_models_serve(const struct tw_models *m, struct tw_power_model *p, enum tw
 		    const char *from, uint64_t generation, struct tw_served **out,
 		    struct tw_err *err)
 {
-	return tw_served_new(p, o, from, generation, core_ratio(m, p), out, err);
+	struct tw_served *s = calloc(1, sizeof(*s));
+
+	if (s == NULL) {
+		tw_power_model_free(p);
+		return tw_fail(err, TW_NOMEM, "model");
+	}
+	*s = (struct tw_served){ .model = p,
+				 .origin = o,
+				 .confirmed_s = (int_least64_t)time(NULL),
+				 .refs = 1,
+				 .generation = generation };
+	s->core_ratio[tw_format_double(s->core_ratio, core_ratio(m, p))] = '\0';
+	s->from = strdup(from);
+	if (s->from == NULL) {
+		served_unref(s);
+		return tw_fail(err, TW_NOMEM, "model");
+	}
+	*out = s;
+	return 0;
 }
 
 /* Plan a lookup unless one was planned in the meantime. Call with the lock held. */
@@ -380,7 +408,7 @@ void tw_models_put(struct tw_models *m, struct tw_models_entry *e, enum tw_origi
 	pthread_mutex_lock(&m->lock);
 	e->from[o].tried = true;
 	if (served != NULL) {
-		tw_served_unref(e->from[o].served);
+		served_unref(e->from[o].served);
 		e->from[o].served = served;
 		e->from[o].failures = 0;
 		m->counts[o].loaded++;

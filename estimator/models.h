@@ -17,11 +17,11 @@
  */
 
 #include "estimator/models_config.h"
-#include "estimator/served.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_err;
 struct tw_models;
 struct tw_request;
 

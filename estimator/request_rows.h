@@ -7,10 +7,10 @@
  * the system features appended to each row. If the model looks back and the request has
  * times, a batch is one row together with the earlier rows of its series. A request of
  * version 1 has no times, but may continue the series of its client's node
- * (estimator/node_series.h).
+ * (estimator/history.h).
  */
 
-#include "estimator/node_series.h"
+#include "estimator/history.h"
 #include "estimator/predict/series.h"
 
 #include <stdbool.h>

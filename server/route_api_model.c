@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/v1: one model and its parts. An error names the part of the path that is wrong. */
-#include "estimator/predict/load_curve.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimator/question.h"
+#include "estimator/client.h"
 #include "lib/core/err.h"
 
 #include <stdint.h>

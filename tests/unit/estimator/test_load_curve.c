@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/predict/load_curve.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/init_urls.h"
-#include "estimator/model_cache.h"
+#include "estimator/models_config.h"
+#include "estimator/models_entry.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "tests/unit/fail_alloc.h"

@@ -2,7 +2,6 @@
 /* Where the estimator's models come from: a model server of this test, and a database. */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/init_urls.h"
 #include "estimator/models.h"
 #include "estimator/predict/power_model.h"
 #include "estimator/request.h"

@@ -3,7 +3,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/models.h"
-#include "estimator/node_series.h"
+#include "estimator/history.h"
 #include "estimator/predict/predictor.h"
 #include "estimator/request.h"
 #include "estimator/request_rows.h"

@@ -3,7 +3,6 @@
 #include "tests/unit/tw_test.h"
 
 #include "estimator/history.h"
-#include "estimator/node_series.h"
 #include "estimator/predict/power_model.h"
 #include "estimator/predict/predictor.h"
 #include "estimator/request.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/scrapes.h"
+#include "estimator/stats.h"
 #include "lib/core/err.h"
+#include "lib/http/server/expo.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
