@@ -20,6 +20,7 @@
 #   make SODIUM=0        without signatures;  make LIBSVM=0  without libsvm;  make WERROR=1
 #   make BPF=0           the collector without its BPF programs;  make FREEIPMI=0  without IPMI
 #   make WEB=0           the daemons without their web pages, which need Node and npm
+#   make FLEET=0         without the fleet wing: agents, training in shards, pulls and rollouts
 #
 # tests/checks.mk has the targets that test and check, tests/bench.mk those that measure.
 #
@@ -161,9 +162,13 @@ ifeq ($(BPF),0)
 BPF_LIBS :=
 endif
 
+# The fleet wing: collectors that sum other collectors, trainings in shards, servers that pull
+# pipelines and take part in rollouts.
+FLEET ?= 1
+
 tw-cppflags := -iquote . -isystem $(O)/gen -D_GNU_SOURCE -DTW_VERSION='"$(VERSION)"' \
 	-DTW_XGBOOST=$(XGBOOST) -DTW_LIBSVM=$(LIBSVM) -DTW_SODIUM=$(SODIUM) -DTW_BPF=$(BPF) \
-	-DTW_FREEIPMI=$(FREEIPMI) \
+	-DTW_FREEIPMI=$(FREEIPMI) -DTW_FLEET=$(FLEET) \
 	-DTW_MODEL_DB='"$(pkgdatadir)/models"' \
 	-DTW_LIBEXEC='"$(helperdir)"' $(tw-cppflags)
 
@@ -248,11 +253,12 @@ $(O)/gen/%.skel.h: $(O)/%.bpf.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(*F)_bpf >$@
 
-# The description of a daemon's API is a part of it: its bytes as numbers.
-$(O)/gen/%/openapi.inc: %/openapi.json
+# The description of a daemon's API is a part of it: its bytes as numbers, without the paths
+# that this build has not.
+$(O)/gen/%/openapi.inc: %/openapi.json $(O)/flags
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
-	$(Q)od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' >$@
+	$(Q)sed -e '' $(paths-left-out:%=-e '\|^  "%": {$$|,/^  },$$/d') $< | od -An -v -tu1 | sed 's/  */,/g; s/^,//; s/$$/,/' >$@
 
 $(O)/$(solib): $(O)/estimator/libtallywatt.o $(O)/libtw.a estimator/tallywatt.map
 	$(call say,LINK,$@)
@@ -283,7 +289,7 @@ man-pages := $(patsubst docs/%,$(O)/%,$(wildcard docs/man/*.[1-8]))
 # The options of a page are those that its program prints.
 $(O)/man/%.1: docs/man/%.1 docs/man/options.awk $(O)/%
 	@mkdir -p $(@D)
-	$(Q)awk -v program=$(O)/$* -f docs/man/options.awk $< >$@
+	$(Q)awk -v program=$(O)/$* -v fleet=$(FLEET) -f docs/man/options.awk $< >$@
 
 # ---- tests -----------------------------------------------------------------
 
@@ -348,7 +354,7 @@ confs     := $(wildcard etc/tallywatt/*.conf)
 
 # Units and configurations name where things were installed. DESTDIR is no part of that.
 placed := sed -e 's|@bindir@|$(bindir)|g' -e 's|@confdir@|$(confdir)|g' \
-	-e 's|@pkgdatadir@|$(pkgdatadir)|g'
+	-e 's|@pkgdatadir@|$(pkgdatadir)|g' $(if $(filter 0,$(FLEET)),-e '/^\# The models that ship/,/^pull = /d')
 examples := $(pkgdatadir)/examples
 
 install: all $(man-pages)

@@ -172,12 +172,18 @@ static const struct tw_command *const commands[] = {
 	&tw_command_calibrate, &tw_command_check,    &tw_command_completion,
 	&tw_command_engage,    &tw_command_estimate, &tw_command_explain,
 	&tw_command_export,    &tw_command_extract,  &tw_command_import,
-	&tw_command_isolate,   &tw_command_merge,    &tw_command_models,
-	&tw_command_plan,      &tw_command_plot,     &tw_command_probe,
-	&tw_command_profile,   &tw_command_publish,  &tw_command_query,
-	&tw_command_record,    &tw_command_rollback, &tw_command_spec,
-	&tw_command_top,       &tw_command_train,    &tw_command_trainers,
-	&tw_command_validate,
+	&tw_command_isolate,
+#if TW_FLEET
+	&tw_command_merge,
+#endif
+	&tw_command_models,
+#if TW_FLEET
+	&tw_command_plan,
+#endif
+	&tw_command_plot,      &tw_command_probe,    &tw_command_profile,
+	&tw_command_publish,   &tw_command_query,    &tw_command_record,
+	&tw_command_rollback,  &tw_command_spec,     &tw_command_top,
+	&tw_command_train,     &tw_command_trainers, &tw_command_validate,
 };
 
 const struct tw_command *const *tw_commands(size_t *count)

@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+ifneq ($(FLEET),1)
+left-out += $(wildcard cli/shards/*.c)
+endif
+
 programs += tallywatt
 tallywatt-src := cli/main.c
 tallywatt-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(CURL_LIBS) $(GSL_LIBS) \

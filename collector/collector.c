@@ -179,6 +179,12 @@ static void read_spec(struct tw_collector *c, tw_passed_over *passed)
 	passed(NULL, "tallywatt_node_info", &why);
 }
 
+#if TW_FLEET
+static bool has_machine(const struct tw_collector_settings *s)
+{
+	return s->local;
+}
+
 static int open_agents(const struct tw_collector_settings *s, struct tw_collector *c,
 		       struct tw_err *err)
 {
@@ -189,6 +195,22 @@ static int open_agents(const struct tw_collector_settings *s, struct tw_collecto
 		       : tw_agents_open(&s->agents, &ask, s->keep_ended_ms, &c->agents,
 					err);
 }
+#else
+static bool has_machine(const struct tw_collector_settings *s)
+{
+	(void)s;
+	return true;
+}
+
+static int open_agents(const struct tw_collector_settings *s, struct tw_collector *c,
+		       struct tw_err *err)
+{
+	(void)s;
+	(void)c;
+	(void)err;
+	return 0;
+}
+#endif
 
 static const char *given(const char *text)
 {
@@ -213,7 +235,7 @@ int tw_collector_open(struct tw_collector *c, const struct tw_collector_settings
 		      struct tw_err *err)
 {
 	identify(c);
-	if (!s->local)
+	if (!has_machine(s))
 		return open_agents(s, c, err);
 	read_processors(s, c, passed);
 	read_spec(c, passed);
@@ -254,7 +276,7 @@ int tw_collector_start_finder(struct tw_collector *c,
 	bool named; /* the user names models */
 	int rc = -1;
 
-	if (!s->local)
+	if (!has_machine(s))
 		return 0;
 	if (tw_init_urls_read(&urls, err) < 0)
 		goto out;
@@ -275,7 +297,9 @@ out:
 void tw_collector_close(struct tw_collector *c)
 {
 	tw_texts_close(c->texts);
+#if TW_FLEET
 	tw_agents_close(c->agents);
+#endif
 	tw_pods_close(c->pods);
 	tw_power_history_free(c->history);
 	tw_power_close(c->power);

@@ -197,7 +197,9 @@ enum kind {
 	KIND_FINDER,
 	KIND_PODS,
 	KIND_TEXTS,
+#if TW_FLEET
 	KIND_AGENTS,
+#endif
 	KIND_COUNT
 };
 
@@ -249,7 +251,9 @@ static int watch_all(const struct loop *l, struct tw_err *err)
 		[KIND_FINDER] = c->estimates != NULL ? tw_estimates_fd(c->estimates) : -1,
 		[KIND_PODS] = c->pods != NULL ? tw_pods_fd(c->pods) : -1,
 		[KIND_TEXTS] = tw_texts_fd(c->texts),
+#if TW_FLEET
 		[KIND_AGENTS] = c->agents != NULL ? tw_agents_fd(c->agents) : -1,
+#endif
 	};
 
 	for (uint32_t kind = 0; kind < KIND_COUNT; kind++) {
@@ -364,8 +368,10 @@ static int run_loop(struct loop *l, struct tw_err *err)
 				tw_pods_drain(l->collector->pods);
 			else if (ev[i].data.u32 == KIND_TEXTS)
 				tw_texts_hear(l->collector->texts);
+#if TW_FLEET
 			else if (ev[i].data.u32 == KIND_AGENTS)
 				tw_agents_drain(l->collector->agents);
+#endif
 			else if (ev[i].data.u32 == KIND_SIGNALS && !go_on(l))
 				return 0;
 		}

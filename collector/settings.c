@@ -63,10 +63,12 @@ static const struct tw_opt options[] = {
 	      "time between two IPMI power readings: 1s to 1h"),
 	  .env = "TW_IPMI_INTERVAL", .fallback = "10s" },
 	TW_OPTS_PODS(struct tw_collector_settings),
+#if TW_FLEET
 	TW_OPTS_AGENTS(struct tw_collector_settings),
 	{ OPT(BOOL, "local", local, NULL,
 	      "export this machine, too; no: only the sums of --agents"),
 	  .env = "TW_LOCAL", .fallback = "yes" },
+#endif
 	{ OPT(CHOICE, "idle-by", idle_by, "HOW",
 	      "attribute idle energy by CPU use or by requested CPU share"),
 	  .env = "TW_IDLE_BY", .fallback = "use", .choices = tw_idle_by_names },
@@ -257,10 +259,12 @@ int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw
 		if (tw_meter_find(s->meters.at[i]) == NULL)
 			return tw_fail(err, TW_INVALID, "--meters: no meter '%s'",
 				       s->meters.at[i]);
+#if TW_FLEET
 	if (!s->local && s->agents.urls.count == 0)
 		return tw_fail(err, TW_INVALID, "--local=no: want --agents");
 	if (tw_agents_options_check(&s->agents, err) < 0)
 		return -1;
+#endif
 	return check_models(s, err) < 0 ? -1 : check_intervals(s, err);
 }
 

@@ -39,8 +39,10 @@ struct tw_collector_settings {
 	struct tw_own_meter_options own_meter;
 	uint64_t ipmi_interval_ms;
 	struct tw_pods_options pods;
+#if TW_FLEET
 	struct tw_agents_options agents;
 	bool local; /* this machine, too */
+#endif
 	unsigned idle_by;
 	struct tw_strs levels;
 	struct tw_strs compat;

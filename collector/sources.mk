@@ -11,6 +11,11 @@ else
 left-out += $(addprefix collector/workloads/,bpf_events.c counters.c counts.c \
 	tasks_iter.c tasks_walk.c traces.c)
 endif
+ifneq ($(FLEET),1)
+left-out += $(wildcard collector/agents/*.c) $(addprefix collector/,ask/agent_lookup.c \
+	ask/agent_parse.c ask/ask_agents.c expose/expose_agents.c expose/route_agents.c)
+$(O)/gen/collector/expose/openapi.inc: paths-left-out := /api/v1/agents /fleet
+endif
 $(O)/collector/expose/routes.o: $(O)/gen/collector/expose/openapi.inc
 
 programs += tw-collector

@@ -14,8 +14,8 @@
 #include "model-db/index/index_load.h"
 #include "model-db/index/watch.h"
 #include "server/compat.h"
-#include "server/pull.h"
-#include "server/rollout.h"
+#include "server/fleet/pull.h"
+#include "server/fleet/rollout.h"
 #include "server/service.h"
 #include "server/settings.h"
 #include "server/uploads.h"
@@ -43,8 +43,10 @@ struct server {
 	const struct tw_server_settings *config;
 	struct tw_service service;
 	struct tw_uploads *uploads;
+#if TW_FLEET
 	struct tw_pulls *pulls;
 	struct tw_replica replica;
+#endif
 	struct tw_strs prefer;
 	struct tw_watch watch;
 	int signals;
@@ -112,7 +114,9 @@ static bool take_signals(struct server *s)
 			return true;
 		tw_daemon_reloading();
 		reload(s);
+#if TW_FLEET
 		tw_pulls_again(s->pulls);
+#endif
 		tw_daemon_reloaded();
 	}
 	return false;
@@ -230,6 +234,7 @@ static int open_uploads(struct server *s, struct tw_err *err)
 	return 0;
 }
 
+#if TW_FLEET
 /* Start threads after signals are blocked, so that they inherit the mask. */
 static int open_pulls(struct server *s, struct tw_err *err)
 {
@@ -251,6 +256,7 @@ static int open_pulls(struct server *s, struct tw_err *err)
 	s->service.pulls = s->pulls;
 	return 0;
 }
+#endif
 
 /* Set up the state of the routes. close_service() releases it, also after a failure. */
 static int open_service(struct server *s, struct tw_httpd_config *c, struct tw_err *err)
@@ -273,12 +279,18 @@ static int open_service(struct server *s, struct tw_httpd_config *c, struct tw_e
 	if (tw_signals_open(&s->signals, err) < 0 || tw_watch_open(&s->watch, err) < 0)
 		return -1;
 	reload(s);
+#if TW_FLEET
 	return open_pulls(s, err);
+#else
+	return 0;
+#endif
 }
 
 static void close_service(struct server *s)
 {
+#if TW_FLEET
 	tw_pulls_close(s->pulls);
+#endif
 	tw_catalog_take(&s->service.catalog, NULL);
 	tw_watch_close(&s->watch);
 	tw_uploads_free(s->uploads);

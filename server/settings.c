@@ -55,6 +55,7 @@ static const struct tw_opt options[] = {
 	{ OPT(BOOL, "serve-foreign", serve_foreign, NULL,
 	      "send files of kepler-model-server, pickles among them"),
 	  .env = "TW_SERVER_SERVE_FOREIGN", .fallback = "no" },
+#if TW_FLEET
 	{ OPT(LIST, "pull", pull, "[NAME=]URL",
 	      "pipeline to download into the database, in the background"),
 	  .env = "INITIAL_PIPELINE_URL" },
@@ -73,6 +74,7 @@ static const struct tw_opt options[] = {
 	{ OPT(LIST, "replica-labels", replica_labels, "KEY=VALUE,...",
 	      "labels of this replica, for rollouts"),
 	  .env = "TW_SERVER_REPLICA_LABELS" },
+#endif
 	{ OPT(U32, "connections", connections, "N", "limit of open connections"),
 	  .env = "TW_SERVER_CONNECTIONS", .fallback = "8192", .min = 1, .max = 1000000 },
 	TW_OPTS_LOG(struct tw_server_settings),

@@ -26,11 +26,13 @@ struct tw_server_settings {
 	struct tw_strs public_keys;
 	bool require_signature, allow_downgrade;
 	bool serve_foreign;
+#if TW_FLEET
 	struct tw_strs pull;
 	char *pull_from;
 	char *replica;
 	struct tw_strs replica_labels;
 	uint64_t pull_refresh_ms, pull_timeout_ms;
+#endif
 	char *model_path;
 	char *best_models_path;
 	unsigned log_level;

@@ -23,6 +23,9 @@ bench-src :=
 bench = $(test-env) TW_BENCH=$(abspath $(O)) \
 	$(if $(TW_BENCH_QUICK),$(run) one $@,$(guard)) $(PYTHON)
 include $(sort $(wildcard tests/bench/*.mk))
+ifneq ($(FLEET),1)
+benches := $(filter-out bench-agents bench-fleet bench-rollout,$(benches))
+endif
 
 all-objs += $(bench-src:%.c=$(O)/%.o)
 bench-programs := $(bench-src:%.c=$(O)/%)

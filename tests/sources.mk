@@ -5,11 +5,20 @@ ifneq ($(BPF),1)
 test-src := $(filter-out tests/unit/collector/test_counts.c tests/unit/collector/test_counters_moved.c,\
 	$(test-src))
 endif
+# What a build without the fleet wing has not got.
+ifneq ($(FLEET),1)
+test-src := $(filter-out tests/unit/collector/test_agents.c tests/unit/server/test_pull.c \
+	tests/unit/server/test_rollout.c,$(test-src))
+endif
 # The map of a program.
 test-wrap-test_collector := clock_gettime
 test-wrap-test_counts := bpf_map_delete_elem
 test-wrap-test_counters_moved := bpf_map_lookup_elem bpf_map_get_next_key
 fuzz-src := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+ifneq ($(FLEET),1)
+fuzz-src := $(filter-out tests/fuzz/fuzz_agent.c tests/fuzz/fuzz_plan.c \
+	tests/fuzz/fuzz_rollout.c,$(fuzz-src))
+endif
 # Linked into every unit test.
 test-support := $(sort $(wildcard tests/unit/*.c) $(filter-out $(test-src),$(wildcard tests/unit/*/[!t]*.c)))
 # The steps at which tests/unit/model-db/test_publish_killed.c kills a publisher.

@@ -5,6 +5,9 @@ endif
 ifneq ($(LIBSVM),1)
 left-out += trainer/fit/fit_svr.c
 endif
+ifneq ($(FLEET),1)
+left-out += $(wildcard trainer/shards/*.c)
+endif
 
 programs += tw-trainer
 tw-trainer-src := trainer/main.c

@@ -11,6 +11,8 @@ static const struct tw_web_file *const files = NULL;
 TW_WEB_PAGE(tw_page_live, 0);
 #endif
 
+#if TW_FLEET
 const struct tw_http_route tw_page_fleet = { .method = "GET",
 					     .path = "/fleet",
 					     .handle = get_page };
+#endif

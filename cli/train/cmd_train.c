@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_isolation.h"
 #include "cli/command.h"
-#include "cli/train/plan_job.h"
+#include "cli/shards/plan_worker.h"
 #include "cli/train/train_flags.h"
 #include "cli/train/train_input.h"
 #include "cli/train/train_remote.h"
@@ -13,13 +13,11 @@
 #include "model-db/publish.h"
 #include "model-db/signature.h"
 #include "profiler/node_types.h"
-#include "trainer/shards/worker.h"
 #include "trainer/train.h"
 #include "trainer/train_result.h"
 #include "trainer/train_until.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 struct config {
 	struct tw_train_flags flags;
@@ -141,101 +139,16 @@ out:
 	return rc;
 }
 
-/* ---- units of a plan: --plan ---- */
-
-static int check_units_use(const struct tw_train_flags *f, struct tw_err *err)
-{
-	const struct {
-		const char *flag;
-		bool given;
-	} planned[] = {
-		{ "input", f->input.count > 0 }, { "csv", f->csv.count > 0 },
-		{ "name", f->name != NULL },     { "output", f->output != NULL },
-		{ "spec", f->spec.count > 0 },   { "keep-until", f->keep_until != NULL },
-		{ "url", f->url != NULL },       { "sign", f->sign != NULL },
-	};
-
-	for (size_t i = 0; i < TW_COUNT(planned); i++)
-		if (planned[i].given)
-			return tw_fail(err, TW_INVALID,
-				       "--%s does not go with --plan, which has the "
-				       "options of the training",
-				       planned[i].flag);
-	if (f->units == NULL || f->parts == NULL)
-		return tw_fail(err, TW_INVALID, "--plan needs --units and --parts");
-	return 0;
-}
-
-static int load_inputs(void *arg, const size_t *input, size_t inputs,
-		       struct tw_train_job *job, struct tw_err *err)
-{
-	struct tw_plan_job *p = arg;
-
-	for (size_t i = 0; !p->plan.tables && i < inputs; i++)
-		if (tw_train_input_load(&p->in, input[i], p->plan.input[input[i]].sha256,
-					NULL, err) < 0)
-			return -1;
-	job->responses = p->in.response;
-	return 0;
-}
-
-static void unload_inputs(void *arg)
-{
-	struct tw_plan_job *p = arg;
-
-	tw_train_input_unload(&p->in);
-}
-
-static void report_units(const struct tw_worker_result *r)
-{
-	printf("%zu units trained", r->trained);
-	if (r->failed > 0)
-		printf(", %zu of them without a model", r->failed);
-	if (r->present > 0)
-		printf(", %zu were there", r->present);
-	printf("\n");
-}
-
-static int train_units(const struct tw_train_flags *f, struct tw_err *err)
-{
-	const struct tw_input_cache cache = tw_train_flags_cache(f);
-	struct tw_progress_line progress;
-	struct tw_worker_result result;
-	struct tw_plan_job p = { 0 };
-	struct tw_worker worker = { .plan = &p.plan,
-				    .job = &p.job,
-				    .dir = f->parts,
-				    .load = load_inputs,
-				    .unload = unload_inputs,
-				    .arg = &p };
-	bool *wanted = NULL;
-	int rc = -1;
-
-	tw_progress_line_start(&progress, "tallywatt train");
-	if (tw_plan_job_open(f->plan, &cache, &p, err) < 0 ||
-	    tw_plan_select(&p.plan, f->units, &wanted, err) < 0)
-		goto out;
-	p.job.threads = f->threads;
-	p.job.watch = &progress.watch;
-	worker.wanted = wanted;
-	if (tw_worker_run(&worker, &result, err) < 0)
-		goto out;
-	report_units(&result);
-	rc = 0;
-out:
-	free(wanted);
-	tw_plan_job_release(&p);
-	return rc;
-}
-
 /* ---- the command ---- */
 
 static int train(void *config, struct tw_err *err)
 {
 	struct config *c = config;
 
+#if TW_FLEET
 	if (c->flags.plan != NULL)
-		return train_units(&c->flags, err);
+		return tw_plan_worker_run(&c->flags, err);
+#endif
 	return c->flags.url != NULL ? tw_train_remote(&c->flags, &c->job, err)
 				    : train_here(c, err);
 }
@@ -244,10 +157,12 @@ static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
 
+#if TW_FLEET
 	if (c->flags.plan != NULL)
-		return check_units_use(&c->flags, err);
+		return tw_plan_worker_check(&c->flags, err);
 	if (c->flags.units != NULL || c->flags.parts != NULL)
 		return tw_fail(err, TW_INVALID, "--units and --parts need --plan");
+#endif
 	if (tw_train_flags_check_input(&c->flags, err) < 0 ||
 	    tw_train_flags_job(&c->flags, &c->job, err) < 0)
 		return -1;

@@ -114,6 +114,7 @@ static const struct tw_opt options[] = {
 	  .fallback = "0", .max = 1024 },
 	{ ROW(TEXT, "keep-until", keep_until, "mae:W,mape:%",
 	      "train on growing prefixes of the data until this accuracy") },
+#if TW_FLEET
 	{ ROW(TEXT, "plan", plan, "FILE",
 	      "train units of this plan (tallywatt plan), which has the other options") },
 	{ ROW(TEXT, "units", units, "I/N|FILE",
@@ -121,6 +122,7 @@ static const struct tw_opt options[] = {
 	      "line") },
 	{ ROW(TEXT, "parts", parts, "DIR",
 	      "directory for the results of the units, for tallywatt merge") },
+#endif
 	{ ROW(BOOL, "json", json, NULL, "print the models as JSON") },
 	{ ROW(TEXT, "url", url, "URL",
 	      "train at this tw-trainer instead, and show the progress") },
@@ -133,6 +135,7 @@ const struct tw_opts tw_train_opts = {
 	.count = TW_COUNT(options),
 };
 
+#if TW_FLEET
 static const struct tw_opt plan_options[] = {
 	INPUT_ROWS,
 	JOB_ROWS,
@@ -154,6 +157,7 @@ const struct tw_opts tw_train_job_opts = {
 	.opt = job_options,
 	.count = TW_COUNT(job_options),
 };
+#endif
 
 /* ---- what to do ---- */
 

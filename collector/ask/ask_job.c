@@ -16,8 +16,11 @@
 #define DOUBLINGS_MAX 6
 
 static const struct tw_ask_job *const jobs[] = {
-	&tw_ask_agents, &tw_ask_command, &tw_ask_fetch,      &tw_ask_file,
-	&tw_ask_ipmi,   &tw_ask_pods,    &tw_ask_prometheus, &tw_ask_redfish,
+#if TW_FLEET
+	&tw_ask_agents,
+#endif
+	&tw_ask_command, &tw_ask_fetch,      &tw_ask_file,    &tw_ask_ipmi,
+	&tw_ask_pods,    &tw_ask_prometheus, &tw_ask_redfish,
 };
 
 const struct tw_ask_job *tw_ask_job_find(const char *name)

@@ -27,6 +27,7 @@ static size_t exported(const struct tw_collector *c, enum tw_level level)
 	return top != 0 && top < count / 2 ? 2 * top : count;
 }
 
+#if TW_FLEET
 static size_t rows_of_agents(const struct tw_agents *agents)
 {
 	struct tw_agent_state s;
@@ -38,6 +39,7 @@ static size_t rows_of_agents(const struct tw_agents *agents)
 	}
 	return count;
 }
+#endif
 
 static bool is_large(const struct tw_collector *c, const struct tw_answer *a)
 {
@@ -46,8 +48,10 @@ static bool is_large(const struct tw_collector *c, const struct tw_answer *a)
 
 	for (int level = 0; c->workloads != NULL && level < TW_LEVEL_COUNT; level++)
 		count += sets * exported(c, (enum tw_level)level);
+#if TW_FLEET
 	if (c->agents != NULL && a->kind < TW_ANSWER_POWER)
 		count += rows_of_agents(c->agents);
+#endif
 	return c->texts != NULL && !a->small && count > LARGE;
 }
 

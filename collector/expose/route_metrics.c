@@ -85,7 +85,9 @@ void tw_collector_list_metrics(struct tw_buf *out)
 		tw_node_families,
 		tw_estimate_families,
 		tw_workload_families,
+#if TW_FLEET
 		tw_agent_families,
+#endif
 		tw_kepler_families,
 		tw_kepler_legacy_families,
 	};
@@ -141,8 +143,10 @@ static void write_metrics(void *arg, struct tw_text_out *o)
 	tw_expo_numbers(&m->expo, own, TW_COUNT(own), m->c);
 	if (m->c->workloads != NULL)
 		write_machine(&m->expo, &m->exposure);
+#if TW_FLEET
 	if (m->c->agents != NULL)
 		tw_expose_agents(m->c->agents, &m->expo);
+#endif
 	tw_expo_end(&m->expo);
 }
 

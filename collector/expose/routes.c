@@ -61,11 +61,15 @@ TW_OPENAPI_ROUTE(tw_route_collector_openapi, document);
 
 static const struct tw_http_route *const routes[] = {
 	&tw_page_live,
+#if TW_FLEET
 	&tw_route_collector_agents,
+#endif
 	&tw_route_collector_history,
 	&tw_route_collector_live,
 	&tw_route_collector_power,
+#if TW_FLEET
 	&tw_page_fleet,
+#endif
 	&route_healthz,
 	&tw_route_collector_metrics,
 	&tw_route_collector_openapi,

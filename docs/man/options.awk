@@ -4,6 +4,7 @@
 #	awk -v program=build/release/tw-server -f docs/man/options.awk docs/man/tw-server.1
 #
 # A line `.\" options [COMMAND]` becomes an entry for each option of `PROGRAM [COMMAND] --help`.
+# With -v fleet=0 the lines from `.\" fleet` to `.\" end` are left out.
 
 function roff(text)
 {
@@ -27,6 +28,11 @@ function print_option(line,	flag, argument, at)
 	print ".TP"
 	print ".B " roff(flag) (argument == "" ? "" : " \\fI" roff(argument) "\\fR")
 	print toupper(substr(line, 1, 1)) roff(substr(line, 2)) "."
+}
+
+/^\.\\" fleet/, /^\.\\" end/ {
+	if (fleet == "0" || /^\.\\" (fleet|end)/)
+		next
 }
 
 /^\.\\" options/ {

@@ -18,6 +18,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 # Files of a registry's entries, and the page that has a section for each.
 REGISTRIES = (("trainer/fit/fit_*.c", "docs/trainers.md"),
@@ -42,6 +43,9 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 # A metric in a row of a table: `tw_{models,pipelines}_total{label}`.
 METRIC = re.compile(r"`((?:tallywatt|tw|kepler)_[\w{},.]+)`")
 LABELS = re.compile(r"(?<!_)\{[^}]*\}$")
+# What a build without the fleet wing has not got: metrics, and options of a sample.
+FLEET_METRIC = re.compile("tallywatt_agents?_|tw_pull_")
+FLEET_OPTION = re.compile("^pull = .*$", re.MULTILINE)
 PLACEHOLDERS = {
     "LEVEL": "process cgroup container pod vm job step".split(),
     "SUM": ["", "node_", "namespace_", "pod_", "container_", "vm_", "job_"],
@@ -120,6 +124,10 @@ def built(path):
     return os.path.join(os.environ.get("TW_BIN", "build/release"), path)
 
 
+def has_fleet():
+    return "-DTW_FLEET=0" not in read(built("flags"))
+
+
 def run(program, *args):
     return subprocess.run([built(program), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           check=False, timeout=60)
@@ -176,7 +184,7 @@ def check_metrics(program):
     if "--list-metrics" not in help_of(program):
         return
     page = f"docs/{program}.md"
-    told = metrics_in(read(page))
+    told = {name for name in metrics_in(read(page)) if has_fleet() or not FLEET_METRIC.match(name)}
     known = {line.split("\t")[0] for line in run(program, "--list-metrics").stdout.decode().splitlines()}
     for name in sorted(known - told):
         yield f"{page}: no row of the metric {name}"
@@ -189,7 +197,10 @@ def check_samples(program):
     sample = f"etc/tallywatt/{program}.conf"
     if not os.path.exists(sample):
         return
-    done = run(program, "--config", sample, "--check-config")
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
+        f.write(read(sample) if has_fleet() else FLEET_OPTION.sub("", read(sample)))
+        f.flush()
+        done = run(program, "--config", f.name, "--check-config")
     if done.returncode != 0:
         yield f"{sample}: {done.stderr.decode(errors='replace').strip()}"
 

@@ -95,6 +95,19 @@ class CheckDocs(unittest.TestCase):
         self.write("docs/tw-x.md", "| `tw_models` | models |")
         self.assertEqual(list(check_docs.check_metrics("tw-x")), [])
 
+    def test_a_build_without_the_wing_needs_no_metrics_and_options_of_it(self):
+        self.write("bin/tw-x", "#!/bin/sh\n[ $1 = --help ] && echo ' --list-metrics' && exit\n"
+                               "[ $1 = --config ] && exec grep -vq pull $2\n"
+                               "printf 'tw_models\\tgauge\\t-\\tHelp.\\n'\n")
+        self.write("docs/tw-x.md", "| `tw_models` | models |\n| `tw_pull_state` | pulls |")
+        self.write("etc/tallywatt/tw-x.conf", "pull = a\n")
+        self.assertEqual(list(check_docs.check_metrics("tw-x")),
+                         ["docs/tw-x.md: tw-x has no metric tw_pull_state"])
+        self.assertEqual(len(list(check_docs.check_samples("tw-x"))), 1)
+        self.write("bin/flags", "cc -DTW_FLEET=0\n")
+        self.assertEqual(list(check_docs.check_metrics("tw-x")), [])
+        self.assertEqual(list(check_docs.check_samples("tw-x")), [])
+
     def test_a_longer_option_does_not_stand_for_a_shorter(self):
         self.write("docs/tw-x.md", "`--listen-more` `--help`\n")
         self.write("bin/man/tw-x.1", "--listen --help\n")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
-#include "server/rollout.h"
+#include "server/fleet/rollout.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -51,6 +51,13 @@ def need(what, present):
     raise unittest.SkipTest(f"no {what}")
 
 
+def need_fleet():
+    """Skip in a build with FLEET=0."""
+    with open(os.path.join(BIN, "flags"), encoding="utf-8") as f:
+        if "-DTW_FLEET=0" in f.read():
+            raise unittest.SkipTest("built without the fleet wing")
+
+
 def open_to_all(path):
     """Whether every user may run programs below a folder: a daemon that gave up root's rights
     cannot start its helpers below a private one."""

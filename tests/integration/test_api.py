@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import unittest
 
-from harness import BIN, LINEAR_TRAINERS, QUICK, ROOT, TIMEOUT_S, Case, call, need, sanitized, train_generated
+from harness import (BIN, LINEAR_TRAINERS, QUICK, ROOT, TIMEOUT_S, Case, call, need, need_fleet, sanitized,
+                     train_generated)
 
 MODULES = os.environ.get("WEB_MODULES", os.path.join(BIN, "web/node_modules"))
 DESCRIPTIONS = {"server": "server/openapi.json", "trainer": "trainer/service/openapi.json",
@@ -115,6 +116,7 @@ class Descriptions(Case):
         return answer.status
 
     def test_descriptions_are_of_all_routes_and_their_answers(self):
+        need_fleet()  # the sources have all routes
         self.names = {"pipeline": "simulated", "group": "CounterOnly"}
         daemons = self.daemons()
         for name, daemon in daemons.items():
@@ -154,6 +156,7 @@ class Descriptions(Case):
         for name, path in DESCRIPTIONS.items():
             self.tool("node_modules/.bin/openapi-typescript", os.path.join(ROOT, path),
                       "--default-non-nullable=false", "-o", self.path(f"{name}.d.ts"))
+        need_fleet()  # the client asks for agents
         shutil.copy(os.path.join(ROOT, "tests/api/client.ts"), self.dir)
         self.tool("node_modules/.bin/tsc", "--noEmit", "--strict", "--target", "es2022", "--module",
                   "esnext", "--moduleResolution", "bundler", "--lib", "es2022,dom", "--skipLibCheck",

@@ -3,11 +3,15 @@
 import unittest
 
 from fleet_stack import Stack
-from harness import Case, wait_until
+from harness import Case, need_fleet, wait_until
 from simulated_fleet import Fleet
 from sources import need_prometheus
 
 NODES = 12
+
+
+def setUpModule():
+    need_fleet()
 
 
 class Nodes(unittest.TestCase):

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 import zipfile
 
-from harness import BIN, Case, GENERATED, tree, wait_until
+from harness import BIN, GENERATED, Case, need_fleet, tree, wait_until
 import generate_response as generator
 from served_files import Files, Served
 from sources import Prometheus, make_blocks, need_prometheus
@@ -18,6 +18,10 @@ from sources import Prometheus, make_blocks, need_prometheus
 MACHINES = ("node-a", "node-b", "node-c")
 OPTIONS = ("--trainers", "LinearRegressionTrainer,SGDRegressorTrainer", "--group", "BPFOnly",
            "--shuffled", "--seed", "7")
+
+
+def setUpModule():
+    need_fleet()
 
 
 def digest(path):

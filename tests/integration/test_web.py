@@ -11,7 +11,7 @@ import subprocess
 import threading
 import unittest
 
-from harness import (BIN, GENERATED, LINEAR_TRAINERS, REQUIRED, ROOT, TIMEOUT_S, Case, call, need,
+from harness import (BIN, GENERATED, LINEAR_TRAINERS, REQUIRED, ROOT, TIMEOUT_S, Case, call, need, need_fleet,
                      read_json, sanitized, train_generated, wait_until)
 from scripted_vm import FIRST_PID, Machine, write
 from simulated_agents import Node, Server
@@ -167,6 +167,7 @@ class Browser(Pages):
 
     def start_fleet(self):
         """A collector that sums simulated nodes: one has a hostile name, one is down."""
+        need_fleet()
         of = {f"n{i}": Node(f"rack{1 + i // 8}-node{i % 8}", watts=10 + 7 * i, seed=i) for i in range(NODES)}
         of["bad"] = "garbage"
         # Two machines of one name: what one measures as platform is no part of the other.

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 from decimal import Decimal
 
-from harness import BIN, call, sanitized, wait_until
+from harness import BIN, call, need_fleet, sanitized, wait_until
 from metered import LABEL, Metered
 from scripted_vm import FIRST_PID, Machine, write
 from simulated_agents import ZONES, Node, Relay, Server
@@ -16,6 +16,10 @@ EXACT = re.compile(r'^(tallywatt_agent\w*)\{(.*)\} ([0-9.e+-]+)$')
 VM = "6b1d6f5e-0c9a-4a52-9d5b-0123456789ab"
 REASONS = {"hang": "timed out", "drip": "timed out", "garbage": "byte 0", "huge": "over the limit",
            "bomb": "over the limit", "lie": "impossible", "wrong": "it answers 503"}
+
+
+def setUpModule():
+    need_fleet()
 
 
 class Summed(Metered):

@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import unittest
 
-from harness import BIN, TIMEOUT_S, call, sanitized, wait_until
+from harness import BIN, TIMEOUT_S, call, need_fleet, sanitized, wait_until
 from web_case import TLS, WebCase, ask, basic
 
 LOAD = os.path.join(BIN, "tests/bench/collector_load")
@@ -93,6 +93,7 @@ class Locks(CollectorCase):
         return state
 
     def test_other_collectors_ask_by_tls_with_a_user_or_a_certificate(self):
+        need_fleet()
         agent = self.collect_locked(self.TLS_ONLY + self.USERS, "a")
         authority, user = f"ca = {TLS}/a.crt", ("user = alice", "password = secret")
         self.assertTrue(self.sum_locked(agent, authority, *user)["up"])

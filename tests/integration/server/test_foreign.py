@@ -8,7 +8,7 @@ import subprocess
 import unittest
 import zipfile
 
-from harness import ROOT, Case, call, content, need, tree, wait_until
+from harness import ROOT, Case, call, content, need, need_fleet, tree, wait_until
 from test_import import zip_bytes
 from test_publish import has_sodium
 
@@ -159,6 +159,7 @@ class Foreign(Case):
         return server
 
     def test_a_server_pulls_from_a_server(self):
+        need_fleet()
         source = self.serve("--serve-foreign")
         self.pulled_from(source, "db2")
         # Ours are not converted a second time: thresholds would be scaled again.

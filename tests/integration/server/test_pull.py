@@ -10,13 +10,17 @@ import subprocess
 import threading
 import unittest
 
-from harness import BIN, ROOT, TIMEOUT_S, Case, call, content, need, shared, tree, wait_until
+from harness import BIN, ROOT, TIMEOUT_S, Case, call, content, need, need_fleet, shared, tree, wait_until
 from served_files import Files, Served
 from test_publish import has_sodium, pipeline_files, zip_of
 
 MODELS = os.path.join(ROOT, "model-db/models")
 REQUEST = {"metrics": ["cpu_cycles", "cpu_instructions", "cache_miss"],
            "output_type": "AbsPower", "weight": True}
+
+
+def setUpModule():
+    need_fleet()
 
 
 def without(files, part):

@@ -10,7 +10,7 @@ import threading
 import time
 import unittest
 
-from harness import call, wait_until
+from harness import call, need_fleet, wait_until
 from served_files import Served
 from test_publish import zip_of
 from test_pull import PullCase, without
@@ -21,6 +21,10 @@ CLIENTS = int(os.environ.get("TW_ROLLOUT_CLIENTS", "1"))
 STAGES = (0, 25, 50, 100, 50, 0)
 REQUEST = json.dumps({"metrics": ["bpf_cpu_time_ms"], "output_type": "AbsPower",
                       "source": "acpi", "weight": True}).encode()
+
+
+def setUpModule():
+    need_fleet()
 
 
 class Client(threading.Thread):

@@ -5,8 +5,8 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
-#include "server/pull_record.h"
-#include "server/pull_source.h"
+#include "server/fleet/pull_record.h"
+#include "server/fleet/pull_source.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 

@@ -4,7 +4,7 @@
 
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
-#include "server/rollout.h"
+#include "server/fleet/rollout.h"
 
 #include <stdio.h>
 #include <stdlib.h>

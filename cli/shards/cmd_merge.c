@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
-#include "cli/train/plan_job.h"
+#include "cli/shards/plan_job.h"
 #include "cli/train/train_flags.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"

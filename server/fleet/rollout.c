@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/rollout.h"
+#include "server/fleet/rollout.h"
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"

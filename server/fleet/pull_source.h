@@ -6,7 +6,7 @@
  * Sources of pulled pipelines (docs/tw-server.md, "Pulling"): a list of [NAME=]WHERE.
  * WHERE is a URL, a path that begins with '/' (or file://), or a name; ".zip" is appended
  * to a name, which is relative to another URL or path. A WHERE that ends in
- * ".rollout.json" names the versions of a pipeline (server/rollout.h).
+ * ".rollout.json" names the versions of a pipeline (server/fleet/rollout.h).
  */
 
 #include "lib/http/client/url.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_isolation.h"
 #include "cli/command.h"
-#include "cli/train/plan_job.h"
+#include "cli/shards/plan_job.h"
 #include "cli/train/train_flags.h"
 #include "cli/train/train_input.h"
 #include "lib/core/buf.h"

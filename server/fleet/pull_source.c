@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/pull_source.h"
+#include "server/fleet/pull_source.h"
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/pull_take.h"
+#include "server/fleet/pull_take.h"
 
 #include "lib/ask/fetch.h"
 #include "lib/core/err.h"
@@ -9,9 +9,9 @@
 #include "lib/zip/zip.h"
 #include "model-db/manifest.h"
 #include "model-db/publish.h"
-#include "server/pull_record.h"
-#include "server/pull_source.h"
-#include "server/rollout.h"
+#include "server/fleet/pull_record.h"
+#include "server/fleet/pull_source.h"
+#include "server/fleet/rollout.h"
 #include "server/uploads.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/pull_record.h"
+#include "server/fleet/pull_record.h"
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -8,7 +8,7 @@
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
 #include "model-db/manifest.h"
-#include "server/pull_source.h"
+#include "server/fleet/pull_source.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -13,14 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_buf;
 struct tw_err;
+struct tw_expo;
 struct tw_pulls;
 struct tw_replica;
 struct tw_strs;
 struct tw_uploads;
 
 struct tw_pulls_config {
-	const struct tw_strs *from; /* server/pull_source.h */
+	const struct tw_strs *from; /* server/fleet/pull_source.h */
 	const char *top;            /* or NULL */
 	const char *model_db;
 	const struct tw_replica *replica; /* outlives the pulls */
@@ -65,6 +67,10 @@ void tw_pulls_again(struct tw_pulls *p);
 
 size_t tw_pulls_count(const struct tw_pulls *p);
 void tw_pulls_at(struct tw_pulls *p, size_t i, struct tw_pull_status *out);
+
+/* The metrics of all pulls. p may be NULL: none. */
+void tw_pulls_write(struct tw_pulls *p, struct tw_expo *e);
+void tw_pulls_list_metrics(struct tw_buf *out);
 
 /* Cancel downloads in progress; the next start resumes them. */
 void tw_pulls_close(struct tw_pulls *p); /* NULL is fine */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/pull.h"
+#include "server/fleet/pull.h"
 
 #include "lib/ask/fetch.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
-#include "server/pull_record.h"
-#include "server/pull_source.h"
-#include "server/pull_take.h"
+#include "server/fleet/pull_record.h"
+#include "server/fleet/pull_source.h"
+#include "server/fleet/pull_take.h"
 
 #include <errno.h>
 #include <pthread.h>

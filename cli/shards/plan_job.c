@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/train/plan_job.h"
+#include "cli/shards/plan_job.h"
 
 #include "cli/command.h"
 #include "lib/core/buf.h"
