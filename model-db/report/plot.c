@@ -17,6 +17,32 @@
 #define MEASURED "#223a5e"
 #define PREDICTED "#e8743b"
 
+/* Measured and predicted power over x; the chart has the titles. */
+static void draw_both(const struct tw_dataset *d, enum tw_component c, const double *x,
+		      bool line, struct tw_svg_chart chart, struct tw_buf *out)
+{
+	const struct tw_svg_series series[] = {
+		{ .label = "measured",
+		  .colour = MEASURED,
+		  .line = line,
+		  .x = x,
+		  .y = tw_dataset_find(d, tw_power_column(c)),
+		  .count = d->rows },
+		{ .label = "predicted",
+		  .colour = PREDICTED,
+		  .line = line,
+		  .x = x,
+		  .y = tw_dataset_find(d, tw_validation_column(c)),
+		  .count = d->rows },
+	};
+
+	chart.y_label = "power (W)";
+	chart.zero_y = true;
+	chart.series = series;
+	chart.count = TW_COUNT(series);
+	tw_svg_chart(&chart, out);
+}
+
 static int draw_power_curve(const struct tw_dataset *d, enum tw_component c,
 			    const char *title, struct tw_buf *out, struct tw_err *err)
 {
@@ -28,27 +54,9 @@ static int draw_power_curve(const struct tw_dataset *d, enum tw_component c,
 		return tw_fail(err, TW_NOTFOUND, "the validation has no feature");
 	snprintf(label, sizeof(label), f != NULL ? "%s (%s)" : "%s", load->name,
 		 f != NULL ? f->unit : "");
-	tw_svg_chart(
-		&(struct tw_svg_chart){
-			.title = title,
-			.x_label = label,
-			.y_label = "power (W)",
-			.zero_x = true,
-			.zero_y = true,
-			.series =
-				(const struct tw_svg_series[]){
-					{ .label = "measured",
-					  .colour = MEASURED,
-					  .x = load->v,
-					  .y = tw_dataset_find(d, tw_power_column(c)),
-					  .count = d->rows },
-					{ .label = "predicted",
-					  .colour = PREDICTED,
-					  .x = load->v,
-					  .y = tw_dataset_find(d,
-							       tw_validation_column(c)),
-					  .count = d->rows } },
-			.count = 2 },
+	draw_both(
+		d, c, load->v, false,
+		(struct tw_svg_chart){ .title = title, .x_label = label, .zero_x = true },
 		out);
 	return 0;
 }
@@ -62,28 +70,10 @@ static int draw_time(const struct tw_dataset *d, enum tw_component c, const char
 		return tw_fail(err, TW_NOMEM, "%zu times", d->rows);
 	for (size_t r = 0; r < d->rows; r++)
 		minutes[r] = (double)(d->time_ms[r] - d->time_ms[0]) / 60000.0;
-	tw_svg_chart(
-		&(struct tw_svg_chart){
-			.title = title,
-			.x_label = "time since the first row (minutes)",
-			.y_label = "power (W)",
-			.zero_y = true,
-			.series =
-				(const struct tw_svg_series[]){
-					{ .label = "measured",
-					  .colour = MEASURED,
-					  .line = true,
-					  .x = minutes,
-					  .y = tw_dataset_find(d, tw_power_column(c)),
-					  .count = d->rows },
-					{ .label = "predicted",
-					  .colour = PREDICTED,
-					  .line = true,
-					  .x = minutes,
-					  .y = tw_dataset_find(d,
-							       tw_validation_column(c)),
-					  .count = d->rows } },
-			.count = 2 },
+	draw_both(
+		d, c, minutes, true,
+		(struct tw_svg_chart){ .title = title,
+				       .x_label = "time since the first row (minutes)" },
 		out);
 	free(minutes);
 	return 0;
