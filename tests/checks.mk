@@ -153,7 +153,7 @@ check-bpf: $(if $(filter 1,$(BPF)),$(bpf-objects))
 check-tools:
 	@$(run) python tests/checks/test_run.py tests/checks/test_deps.py tests/checks/test_dist.py \
 		tests/checks/test_bench.py tests/checks/test_mutate.py tests/checks/test_nightly.py \
-		tests/checks/test_guard.py
+		tests/checks/test_guard.py tests/checks/test_recipes.py
 
 # Change a module one line at a time and list the changes that no test notices:
 # make mutate M=model-db/publish.c [T="tests"] [N=mutants, 0 for all] [SEED=1]

@@ -7,6 +7,7 @@
 #	make nightly-analyzer	gcc -fanalyzer, F=... as well
 #	make nightly-soak	make soak with a release build and with sanitizers
 #	make nightly-churn	1,000 cgroups a second for a minute
+#	make nightly-recipes	the patches of tests/recipes, each applied, built and tested
 #	make nightly-bench	all benches; a figure that is more than 10 % worse than the last one
 #				of the machine in docs/bench.csv is a failure (tests/bench.mk)
 #	make nightly-fuzz	each fuzz target until its code has had MINUTES=60 of CPU time: 42
@@ -22,7 +23,7 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan tidy analyzer soak churn bench; do \
+	@fail=0; for t in tsan tidy analyzer soak churn recipes bench; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
 nightly-tsan:
@@ -51,6 +52,9 @@ nightly-soak:
 nightly-churn:
 	@TW_CHURN_SECONDS=60 $(MAKE) --no-print-directory t/collector_edges
 
+nightly-recipes:
+	@$(guard) $(PYTHON) tests/recipes/recipes.py $(O)/recipes -j2
+
 nightly-fuzz fuzz-corpus:
 	@$(MAKE) --no-print-directory BUILD=fuzz CC=clang $@-run
 fuzz-targets := $(if $(F),$(F:%=$(O)/tests/fuzz/%),$(fuzzers))
@@ -65,4 +69,4 @@ fuzz-corpus-run: $(fuzz-targets)
 			$$f.merge.log)"; done
 
 .PHONY: nightly nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn \
-	nightly-fuzz nightly-fuzz-run fuzz-corpus fuzz-corpus-run
+	nightly-recipes nightly-fuzz nightly-fuzz-run fuzz-corpus fuzz-corpus-run
