@@ -237,13 +237,8 @@ static void get_metrics(void *app, const struct tw_http_request *q,
 	tw_http_reply_metrics(q, r, s->write, s->arg);
 }
 
-static const struct tw_http_route metrics = {
-	.method = "GET",
-	.path = "/metrics",
-	.handle = get_metrics,
-};
-
-static const struct tw_http_route *const routes[] = { &metrics };
+static const struct tw_http_route routes[] = { { "GET", "/metrics",
+						 .handle = get_metrics } };
 
 static void set_due(struct tw_scrapes *s)
 {

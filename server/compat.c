@@ -29,10 +29,10 @@ int tw_compat_load(struct tw_err *err)
 }
 
 /* Add a path to a route, unless the route has it. */
-static int add_path(struct tw_compat_routes *r, size_t i,
-		    const struct tw_http_route *route, const char *path, size_t *count,
-		    struct tw_err *err)
+static int add_path(struct tw_compat_routes *r, size_t i, const char *route,
+		    const char *path, size_t *count, struct tw_err *err)
 {
+	const struct tw_http_route *of = NULL;
 	struct tw_buf b = { 0 };
 
 	if (path == NULL || *path == '\0')
@@ -41,16 +41,18 @@ static int add_path(struct tw_compat_routes *r, size_t i,
 	r->path[i] = tw_buf_detach(&b, NULL);
 	if (r->path[i] == NULL)
 		return tw_fail(err, TW_NOMEM, "path of a route");
-	if (strcmp(r->path[i], route->path) == 0)
+	if (strcmp(r->path[i], route) == 0)
 		return 0;
-	for (size_t k = 0; k < *count; k++)
-		if (strcmp(r->at[k]->path, r->path[i]) == 0)
+	for (size_t k = 0; k < *count; k++) {
+		if (strcmp(r->at[k].path, r->path[i]) == 0)
 			return tw_fail(err, TW_INVALID,
 				       "path '%.64s' is another route's already",
 				       r->path[i]);
-	r->copy[i] = *route;
-	r->copy[i].path = r->path[i];
-	r->at[(*count)++] = &r->copy[i];
+		if (strcmp(r->at[k].path, route) == 0)
+			of = &r->at[k];
+	}
+	r->at[*count] = *of;
+	r->at[(*count)++].path = r->path[i];
 	return 0;
 }
 
@@ -58,14 +60,14 @@ int tw_compat_routes_make(const char *model_path, const char *best_models_path,
 			  struct tw_compat_routes *out, size_t *count, struct tw_err *err)
 {
 	size_t n;
-	const struct tw_http_route *const *ours = tw_server_routes(&n);
+	const struct tw_http_route *ours = tw_server_routes(&n);
 
 	out->at = calloc(n + 2, sizeof(*out->at));
 	if (out->at == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu routes", n);
 	memcpy(out->at, ours, n * sizeof(*ours));
-	if (add_path(out, 0, &tw_route_model, model_path, &n, err) < 0 ||
-	    add_path(out, 1, &tw_route_best_models, best_models_path, &n, err) < 0)
+	if (add_path(out, 0, "/model", model_path, &n, err) < 0 ||
+	    add_path(out, 1, "/best-models", best_models_path, &n, err) < 0)
 		return -1;
 	*count = n;
 	return 0;

@@ -20,8 +20,7 @@ int tw_compat_load(struct tw_err *err);
 
 /* Routes with additional paths. All zero bytes: no such routes. */
 struct tw_compat_routes {
-	const struct tw_http_route **at;
-	struct tw_http_route copy[2];
+	struct tw_http_route *at;
 	char *path[2];
 };
 

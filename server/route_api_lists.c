@@ -345,26 +345,23 @@ static void answer(void *app, const struct tw_http_request *q, struct tw_http_re
 	tw_index_unref(x);
 }
 
-static void get_pipelines(void *app, const struct tw_http_request *q,
-			  struct tw_http_reply *r)
+void tw_get_pipelines(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	answer(app, q, r, write_pipelines);
 }
 
-static void get_node_types(void *app, const struct tw_http_request *q,
-			   struct tw_http_reply *r)
+void tw_get_node_types(void *app, const struct tw_http_request *q,
+		       struct tw_http_reply *r)
 {
 	answer(app, q, r, write_node_types);
 }
 
-static void get_models(void *app, const struct tw_http_request *q,
-		       struct tw_http_reply *r)
+void tw_get_models(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	answer(app, q, r, write_models);
 }
 
-static void get_pipeline(void *app, const struct tw_http_request *q,
-			 struct tw_http_reply *r)
+void tw_get_pipeline(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	struct tw_service *s = app;
 	struct tw_index *x = tw_catalog_ref(&s->catalog, r);
@@ -392,30 +389,6 @@ static void get_pipeline(void *app, const struct tw_http_request *q,
 	}
 	tw_index_unref(x);
 }
-
-const struct tw_http_route tw_route_api_pipelines = {
-	.method = "GET",
-	.path = "/api/v1/pipelines",
-	.handle = get_pipelines,
-};
-
-const struct tw_http_route tw_route_api_node_types = {
-	.method = "GET",
-	.path = "/api/v1/node-types",
-	.handle = get_node_types,
-};
-
-const struct tw_http_route tw_route_api_models = {
-	.method = "GET",
-	.path = "/api/v1/models",
-	.handle = get_models,
-};
-
-const struct tw_http_route tw_route_api_pipeline = {
-	.method = "GET",
-	.path = "/api/v1/pipelines/{pipeline}",
-	.handle = get_pipeline,
-};
 
 /* ---- the best models ---- */
 
@@ -473,8 +446,8 @@ static int answer_best(const struct tw_index *x, const struct query *s,
 	return 0;
 }
 
-static void get_best_models(void *app, const struct tw_http_request *q,
-			    struct tw_http_reply *r)
+void tw_get_best_models(void *app, const struct tw_http_request *q,
+			struct tw_http_reply *r)
 {
 	struct tw_service *service = app;
 	struct query s = { 0 };
@@ -496,9 +469,3 @@ out:
 	tw_index_unref(x);
 	release_query(&s);
 }
-
-const struct tw_http_route tw_route_best_models = {
-	.method = "GET",
-	.path = "/best-models",
-	.handle = get_best_models,
-};

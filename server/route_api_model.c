@@ -25,8 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MODEL_PATH "/api/v1/models/{pipeline}/{source}/{output}/{group}/{model}"
-
 /* ---- models named by a path ---- */
 
 /*
@@ -314,23 +312,22 @@ static int show_zip(struct tw_index *x, const struct tw_index_entry *e,
 	return tw_send_zip(x, e, q, r, err);
 }
 
-static void get_model(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+void tw_get_model(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	show_named(app, q, r, show_model);
 }
 
-static void get_weights(void *app, const struct tw_http_request *q,
-			struct tw_http_reply *r)
+void tw_get_weights(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	show_named(app, q, r, show_weights);
 }
 
-static void get_card(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+void tw_get_card(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	show_named(app, q, r, show_card);
 }
 
-static void get_zip(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+void tw_get_model_zip(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	show_named(app, q, r, show_zip);
 }
@@ -357,7 +354,8 @@ static show_fn *split_file(const char *file, char *name, size_t size)
 }
 
 /* Reply with a model of ours, else with a foreign file of that name. */
-static void get_file(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+void tw_get_model_file(void *app, const struct tw_http_request *q,
+		       struct tw_http_reply *r)
 {
 	struct tw_service *s = app;
 	struct tw_index *x = tw_catalog_ref(&s->catalog, r);
@@ -379,36 +377,6 @@ static void get_file(void *app, const struct tw_http_request *q, struct tw_http_
 		tw_http_reply_error(r, &err);
 	tw_index_unref(x);
 }
-
-const struct tw_http_route tw_route_api_model = {
-	.method = "GET",
-	.path = MODEL_PATH,
-	.handle = get_model,
-};
-
-const struct tw_http_route tw_route_api_weights = {
-	.method = "GET",
-	.path = MODEL_PATH "/weights",
-	.handle = get_weights,
-};
-
-const struct tw_http_route tw_route_api_card = {
-	.method = "GET",
-	.path = MODEL_PATH "/card",
-	.handle = get_card,
-};
-
-const struct tw_http_route tw_route_api_zip = {
-	.method = "GET",
-	.path = MODEL_PATH "/zip",
-	.handle = get_zip,
-};
-
-const struct tw_http_route tw_route_files_model = {
-	.method = "GET",
-	.path = "/models/{pipeline}/{source}/{output}/{group}/{file}",
-	.handle = get_file,
-};
 
 /* ---- the power that it predicts from rest to its largest training load ---- */
 
@@ -485,16 +453,10 @@ static int show_curve(struct tw_index *x, const struct tw_index_entry *e,
 	return 0;
 }
 
-static void get_curve(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+void tw_get_curve(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	show_named(app, q, r, show_curve);
 }
-
-const struct tw_http_route tw_route_api_curve = {
-	.method = "GET",
-	.path = MODEL_PATH "/curve",
-	.handle = get_curve,
-};
 
 /*
  * ---- plots, drawn on request ----
@@ -615,24 +577,12 @@ static int show_plot(struct tw_index *x, const struct tw_index_entry *e,
 	return 0;
 }
 
-static void get_plots(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+void tw_get_plots(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	show_named(app, q, r, list_plots);
 }
 
-static void get_plot(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+void tw_get_plot(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	show_named(app, q, r, show_plot);
 }
-
-const struct tw_http_route tw_route_api_plots = {
-	.method = "GET",
-	.path = MODEL_PATH "/plots",
-	.handle = get_plots,
-};
-
-const struct tw_http_route tw_route_api_plot = {
-	.method = "GET",
-	.path = MODEL_PATH "/plots/{component}/{plot}",
-	.handle = get_plot,
-};

@@ -239,14 +239,7 @@ static void write_metrics(void *service, struct tw_expo *e)
 	tw_index_unref(x);
 }
 
-static void get_metrics(void *app, const struct tw_http_request *q,
-			struct tw_http_reply *r)
+void tw_get_metrics(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	tw_http_reply_metrics(q, r, write_metrics, app);
 }
-
-const struct tw_http_route tw_route_metrics = {
-	.method = "GET",
-	.path = "/metrics",
-	.handle = get_metrics,
-};

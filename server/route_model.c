@@ -20,9 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A real request has some hundred bytes. */
-#define BODY_MAX ((size_t)64 * 1024)
-
 static void let_go(void *index)
 {
 	tw_index_unref(index);
@@ -194,8 +191,7 @@ static int explain(const struct tw_index *x, const struct tw_wanted *w,
 	return 0;
 }
 
-static void post_model(void *app, const struct tw_http_request *q,
-		       struct tw_http_reply *r)
+void tw_post_model(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	struct tw_catalog *catalog = &((struct tw_service *)app)->catalog;
 	struct tw_wanted w = { 0 };
@@ -215,10 +211,3 @@ static void post_model(void *app, const struct tw_http_request *q,
 	tw_index_unref(x);
 	tw_wanted_release(&w);
 }
-
-const struct tw_http_route tw_route_model = {
-	.method = "POST",
-	.path = "/model",
-	.body_max = BODY_MAX,
-	.handle = post_model,
-};

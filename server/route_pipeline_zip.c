@@ -235,13 +235,15 @@ static void find_and_send(struct tw_service *s, const char *pipeline,
 	tw_index_unref(x);
 }
 
-static void get_zip(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+void tw_get_pipeline_zip(void *app, const struct tw_http_request *q,
+			 struct tw_http_reply *r)
 {
 	find_and_send(app, tw_http_param(q, "pipeline"), FOREIGN_AS_KEPT, q, r);
 }
 
 /* "<pipeline>.zip" */
-static void get_file(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+void tw_get_pipeline_file(void *app, const struct tw_http_request *q,
+			  struct tw_http_reply *r)
 {
 	const char *file = tw_http_param(q, "file");
 	const size_t len = strlen(file);
@@ -254,15 +256,3 @@ static void get_file(void *app, const struct tw_http_request *q, struct tw_http_
 	snprintf(name, sizeof(name), "%.*s", (int)(len - 4), file);
 	find_and_send(app, name, FOREIGN_IN_PLACE, q, r);
 }
-
-const struct tw_http_route tw_route_api_pipeline_zip = {
-	.method = "GET",
-	.path = "/api/v1/pipelines/{pipeline}/zip",
-	.handle = get_zip,
-};
-
-const struct tw_http_route tw_route_files_pipeline = {
-	.method = "GET",
-	.path = "/models/{file}",
-	.handle = get_file,
-};

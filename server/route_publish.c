@@ -9,10 +9,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* Limit of the zip; lib/zip/zip.h has the limits of its contents. */
-#define PIPELINE_BYTES_MAX ((size_t)256 << 20)
-
-static int allow(void *app, const struct tw_http_request *q, struct tw_err *err)
+int tw_allow_publish(void *app, const struct tw_http_request *q, struct tw_err *err)
 {
 	const struct tw_service *s = app;
 
@@ -42,8 +39,7 @@ static void answer(struct tw_http_reply *r, const char *name, const char *what,
 	tw_http_reply_buf(r, &b);
 }
 
-static void put_pipeline(void *app, const struct tw_http_request *q,
-			 struct tw_http_reply *r)
+void tw_put_pipeline(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	const struct tw_service *s = app;
 	const char *name = tw_http_param(q, "pipeline");
@@ -60,8 +56,7 @@ static void put_pipeline(void *app, const struct tw_http_request *q,
 	answer(r, name, "published", models);
 }
 
-static void post_rollback(void *app, const struct tw_http_request *q,
-			  struct tw_http_reply *r)
+void tw_post_rollback(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	const struct tw_service *s = app;
 	const char *name = tw_http_param(q, "pipeline");
@@ -75,21 +70,3 @@ static void post_rollback(void *app, const struct tw_http_request *q,
 	reload(s);
 	answer(r, name, "rolled back", 0);
 }
-
-const struct tw_http_route tw_route_api_publish = {
-	.method = "PUT",
-	.path = "/api/v1/pipelines/{pipeline}",
-	.body_max = PIPELINE_BYTES_MAX,
-	.allow = allow,
-	.handle = put_pipeline,
-	.slow = true,
-};
-
-const struct tw_http_route tw_route_api_rollback = {
-	.method = "POST",
-	.path = "/api/v1/pipelines/{pipeline}/rollback",
-	.body_max = 1024,
-	.allow = allow,
-	.handle = post_rollback,
-	.slow = true,
-};

@@ -8,8 +8,7 @@
 /*
  * The main thread reloads. Requests that arrive before it does are served by one reload.
  */
-static void post_reload(void *app, const struct tw_http_request *q,
-			struct tw_http_reply *r)
+void tw_post_reload(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	static const char body[] = "{\"status\":\"reloading\"}";
 	const struct tw_service *s = app;
@@ -24,10 +23,3 @@ static void post_reload(void *app, const struct tw_http_request *q,
 	tw_http_reply_lend(r, body, sizeof(body) - 1, NULL, NULL);
 	r->status = 202;
 }
-
-const struct tw_http_route tw_route_reload = {
-	.method = "POST",
-	.path = "/-/reload",
-	.body_max = 1024,
-	.handle = post_reload,
-};

@@ -2,7 +2,7 @@
 #include "server/routes.h"
 
 #include "lib/core/buf.h"
-#include "lib/http/server/openapi_route.h"
+#include "lib/http/server/httpd_reply.h"
 #include "lib/json/writer.h"
 #include "model-db/index/index.h"
 #include "server/service.h"
@@ -36,57 +36,62 @@ static void answer_ready(void *app, const struct tw_http_request *q,
 	answer_alive(app, q, r);
 }
 
-static const struct tw_http_route route_healthz = {
-	.method = "GET",
-	.path = "/healthz",
-	.handle = answer_alive,
-};
-
-static const struct tw_http_route route_livez = {
-	.method = "GET",
-	.path = "/livez",
-	.handle = answer_alive,
-};
-
-static const struct tw_http_route route_readyz = {
-	.method = "GET",
-	.path = "/readyz",
-	.handle = answer_ready,
-};
-
-static const struct tw_http_route route_healthy = {
-	.method = "GET",
-	.path = "/-/healthy",
-	.handle = answer_alive,
-};
-
-static const struct tw_http_route route_ready = {
-	.method = "GET",
-	.path = "/-/ready",
-	.handle = answer_ready,
-};
-
 /* server/openapi.json. A test compares it with the table of routes. */
 static const char document[] = {
 #include <server/openapi.inc>
 };
 
-TW_OPENAPI_ROUTE(tw_route_openapi, document);
+static void get_openapi(void *app, const struct tw_http_request *q,
+			struct tw_http_reply *r)
+{
+	(void)app;
+	(void)q;
+	tw_http_reply_openapi(r, document, sizeof(document));
+}
 
-static const struct tw_http_route *const routes[] = {
-	&tw_page_models,          &route_healthy,          &route_ready,
-	&tw_route_reload,         &tw_route_api_models,    &tw_route_api_model,
-	&tw_route_api_card,       &tw_route_api_curve,     &tw_route_api_plots,
-	&tw_route_api_plot,       &tw_route_api_weights,   &tw_route_api_zip,
-	&tw_route_api_node_types, &tw_route_api_pipelines, &tw_route_api_pipeline,
-	&tw_route_api_publish,    &tw_route_api_rollback,  &tw_route_api_pipeline_zip,
-	&tw_route_best_models,    &route_healthz,          &route_livez,
-	&tw_route_metrics,        &tw_route_model,         &tw_route_files_pipeline,
-	&tw_route_files_model,    &tw_route_openapi,       &route_readyz,
-	&tw_page_models_files,
+/* Limit of the zip; lib/zip/zip.h has the limits of its contents. */
+#define PIPELINE_BYTES_MAX ((size_t)256 << 20)
+
+/* A real request has some hundred bytes. */
+#define MODEL_REQUEST_MAX ((size_t)64 * 1024)
+
+#define MODEL_PATH "/api/v1/models/{pipeline}/{source}/{output}/{group}/{model}"
+
+static const struct tw_http_route routes[] = {
+	{ "GET", "/", .handle = tw_page_models },
+	{ "GET", "/-/healthy", .handle = answer_alive },
+	{ "GET", "/-/ready", .handle = answer_ready },
+	{ "POST", "/-/reload", .handle = tw_post_reload, .body_max = 1024 },
+	{ "GET", "/api/v1/models", .handle = tw_get_models },
+	{ "GET", MODEL_PATH, .handle = tw_get_model },
+	{ "GET", MODEL_PATH "/card", .handle = tw_get_card },
+	{ "GET", MODEL_PATH "/curve", .handle = tw_get_curve },
+	{ "GET", MODEL_PATH "/plots", .handle = tw_get_plots },
+	{ "GET", MODEL_PATH "/plots/{component}/{plot}", .handle = tw_get_plot },
+	{ "GET", MODEL_PATH "/weights", .handle = tw_get_weights },
+	{ "GET", MODEL_PATH "/zip", .handle = tw_get_model_zip },
+	{ "GET", "/api/v1/node-types", .handle = tw_get_node_types },
+	{ "GET", "/api/v1/pipelines", .handle = tw_get_pipelines },
+	{ "GET", "/api/v1/pipelines/{pipeline}", .handle = tw_get_pipeline },
+	{ "PUT", "/api/v1/pipelines/{pipeline}", .handle = tw_put_pipeline,
+	  .body_max = PIPELINE_BYTES_MAX, .allow = tw_allow_publish, .slow = true },
+	{ "POST", "/api/v1/pipelines/{pipeline}/rollback", .handle = tw_post_rollback,
+	  .body_max = 1024, .allow = tw_allow_publish, .slow = true },
+	{ "GET", "/api/v1/pipelines/{pipeline}/zip", .handle = tw_get_pipeline_zip },
+	{ "GET", "/best-models", .handle = tw_get_best_models },
+	{ "GET", "/healthz", .handle = answer_alive },
+	{ "GET", "/livez", .handle = answer_alive },
+	{ "GET", "/metrics", .handle = tw_get_metrics },
+	{ "POST", "/model", .handle = tw_post_model, .body_max = MODEL_REQUEST_MAX },
+	{ "GET", "/models/{file}", .handle = tw_get_pipeline_file },
+	{ "GET", "/models/{pipeline}/{source}/{output}/{group}/{file}",
+	  .handle = tw_get_model_file },
+	{ "GET", "/openapi.json", .handle = get_openapi },
+	{ "GET", "/readyz", .handle = answer_ready },
+	{ "GET", "/web/{file}", .handle = tw_page_models },
 };
 
-const struct tw_http_route *const *tw_server_routes(size_t *count)
+const struct tw_http_route *tw_server_routes(size_t *count)
 {
 	*count = sizeof(routes) / sizeof(routes[0]);
 	return routes;

@@ -8,27 +8,15 @@
 
 struct tw_buf;
 
-extern const struct tw_http_route tw_route_api_card;
-extern const struct tw_http_route tw_route_api_curve;
-extern const struct tw_http_route tw_route_api_model;
-extern const struct tw_http_route tw_route_api_models;
-extern const struct tw_http_route tw_route_api_node_types;
-extern const struct tw_http_route tw_route_api_pipeline;
-extern const struct tw_http_route tw_route_api_pipelines;
-extern const struct tw_http_route tw_route_api_plot;
-extern const struct tw_http_route tw_route_api_plots;
-extern const struct tw_http_route tw_route_api_publish;
-extern const struct tw_http_route tw_route_api_rollback;
-extern const struct tw_http_route tw_route_api_weights;
-extern const struct tw_http_route tw_route_api_pipeline_zip;
-extern const struct tw_http_route tw_route_api_zip;
-extern const struct tw_http_route tw_route_best_models;
-extern const struct tw_http_route tw_route_files_model;
-extern const struct tw_http_route tw_route_files_pipeline;
-extern const struct tw_http_route tw_route_metrics;
-extern const struct tw_http_route tw_route_model;
-extern const struct tw_http_route tw_route_openapi;
-extern const struct tw_http_route tw_route_reload;
+tw_http_handle tw_get_best_models, tw_get_card, tw_get_curve, tw_get_metrics;
+tw_http_handle tw_get_model, tw_get_model_file, tw_get_model_zip, tw_get_models;
+tw_http_handle tw_get_node_types, tw_get_pipeline, tw_get_pipeline_file;
+tw_http_handle tw_get_pipeline_zip, tw_get_pipelines, tw_get_plot, tw_get_plots;
+tw_http_handle tw_get_weights, tw_post_model, tw_post_reload;
+
+/* tw_allow_publish() is for both. */
+tw_http_allow tw_allow_publish;
+tw_http_handle tw_put_pipeline, tw_post_rollback;
 
 struct tw_buf;
 struct tw_index_entry;
@@ -37,7 +25,7 @@ struct tw_index_entry;
 void tw_api_add_model(struct tw_buf *b, const struct tw_index_entry *e);
 
 /* All of them, sorted by path. */
-const struct tw_http_route *const *tw_server_routes(size_t *count);
+const struct tw_http_route *tw_server_routes(size_t *count);
 
 /* For --list-metrics. */
 void tw_server_list_metrics(struct tw_buf *out);

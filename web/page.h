@@ -25,29 +25,9 @@ struct tw_web_file {
 void tw_page_send(const struct tw_web_file *files, size_t count,
 		  const struct tw_http_request *q, struct tw_http_reply *r);
 
-/*
- * Define the routes of a page: NAME for "/", NAME_files for its files. web/page_*.c use
- * it, after the array `files` of the bundle; each program links its own page only.
- */
-#define TW_WEB_PAGE(name, count)                                           \
-	static void get_page(void *app, const struct tw_http_request *q,   \
-			     struct tw_http_reply *r)                      \
-	{                                                                  \
-		(void)app;                                                 \
-		tw_page_send(files, count, q, r);                          \
-	}                                                                  \
-	const struct tw_http_route name = { .method = "GET",               \
-					    .path = "/",                   \
-					    .handle = get_page };          \
-	const struct tw_http_route name##_files = { .method = "GET",       \
-						    .path = "/web/{file}", \
-						    .handle = get_page }
-
-/* Live power and the fleet, of tw-collector. They share their files. */
-extern const struct tw_http_route tw_page_live, tw_page_live_files, tw_page_fleet;
-/* Models, of tw-server. */
-extern const struct tw_http_route tw_page_models, tw_page_models_files;
-/* Jobs, of tw-trainer. */
-extern const struct tw_http_route tw_page_jobs, tw_page_jobs_files;
+/* Handlers of "/" and "/web/{file}". Each program links its own page only. */
+tw_http_handle tw_page_live;   /* live power and the fleet, of tw-collector */
+tw_http_handle tw_page_models; /* models, of tw-server */
+tw_http_handle tw_page_jobs;   /* jobs, of tw-trainer */
 
 #endif /* TW_WEB_PAGE_H */

@@ -5,14 +5,14 @@
 
 #if TW_WEB
 #include <web/live.inc>
-TW_WEB_PAGE(tw_page_live, TW_COUNT(files));
+#define FILES TW_COUNT(files)
 #else
 static const struct tw_web_file *const files = NULL;
-TW_WEB_PAGE(tw_page_live, 0);
+#define FILES 0
 #endif
 
-#if TW_FLEET
-const struct tw_http_route tw_page_fleet = { .method = "GET",
-					     .path = "/fleet",
-					     .handle = get_page };
-#endif
+void tw_page_live(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	(void)app;
+	tw_page_send(files, FILES, q, r);
+}

@@ -5,8 +5,14 @@
 
 #if TW_WEB
 #include <web/models.inc>
-TW_WEB_PAGE(tw_page_models, TW_COUNT(files));
+#define FILES TW_COUNT(files)
 #else
 static const struct tw_web_file *const files = NULL;
-TW_WEB_PAGE(tw_page_models, 0);
+#define FILES 0
 #endif
+
+void tw_page_models(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	(void)app;
+	tw_page_send(files, FILES, q, r);
+}

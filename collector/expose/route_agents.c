@@ -110,8 +110,7 @@ static void add_sums(struct tw_buf *b, const struct tw_agents *a, const struct t
 	tw_json_end_array(b);
 }
 
-static void answer_agents(void *app, const struct tw_http_request *q,
-			  struct tw_http_reply *r)
+void tw_answer_agents(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	const struct tw_collector *c = app;
 	struct tw_err err = { 0 };
@@ -140,9 +139,3 @@ static void answer_agents(void *app, const struct tw_http_request *q,
 	tw_json_end_object(&b);
 	tw_http_reply_buf(r, &b);
 }
-
-const struct tw_http_route tw_route_collector_agents = {
-	.method = "GET",
-	.path = "/api/v1/agents",
-	.handle = answer_agents,
-};

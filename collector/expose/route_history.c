@@ -108,8 +108,8 @@ static void add_workloads(struct tw_buf *b, const struct tw_power_history *h,
 	tw_json_end_object(b);
 }
 
-static void answer_history(void *app, const struct tw_http_request *q,
-			   struct tw_http_reply *r)
+void tw_answer_history(void *app, const struct tw_http_request *q,
+		       struct tw_http_reply *r)
 {
 	const struct tw_collector *c = app;
 	const uint64_t now_ns = tw_boot_ns();
@@ -119,8 +119,8 @@ static void answer_history(void *app, const struct tw_http_request *q,
 
 	if (tw_expose_no_machine(c, r))
 		return;
-	if (tw_query_count(q, "node", &node, &err) < 0 ||
-	    tw_query_count(q, "workloads", &workloads, &err) < 0) {
+	if (tw_http_query_count(q, "node", &node, &err) < 0 ||
+	    tw_http_query_count(q, "workloads", &workloads, &err) < 0) {
 		tw_http_reply_error(r, &err);
 		return;
 	}
@@ -130,9 +130,3 @@ static void answer_history(void *app, const struct tw_http_request *q,
 	tw_json_end_object(&b);
 	tw_http_reply_buf(r, &b);
 }
-
-const struct tw_http_route tw_route_collector_history = {
-	.method = "GET",
-	.path = "/api/v1/history",
-	.handle = answer_history,
-};

@@ -283,8 +283,7 @@ static void write_live(struct live *l)
 	tw_json_end_object(b);
 }
 
-static void answer_live(void *app, const struct tw_http_request *q,
-			struct tw_http_reply *r)
+void tw_answer_live(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	const struct tw_collector *c = app;
 	struct live l = { .c = c };
@@ -295,8 +294,8 @@ static void answer_live(void *app, const struct tw_http_request *q,
 		return;
 	l.x = &x;
 	l.kinds = tw_power_sum_kinds(c->power);
-	if (tw_query_count(q, "tick", &l.tick, &err) < 0 ||
-	    tw_query_count(q, "newest", &l.after, &err) < 0) {
+	if (tw_http_query_count(q, "tick", &l.tick, &err) < 0 ||
+	    tw_http_query_count(q, "newest", &l.after, &err) < 0) {
 		tw_http_reply_error(r, &err);
 		return;
 	}
@@ -311,9 +310,3 @@ static void answer_live(void *app, const struct tw_http_request *q,
 	write_live(&l);
 	tw_http_reply_buf(r, &l.b);
 }
-
-const struct tw_http_route tw_route_collector_live = {
-	.method = "GET",
-	.path = "/api/v1/live",
-	.handle = answer_live,
-};

@@ -150,8 +150,8 @@ static void write_metrics(void *arg, struct tw_text_out *o)
 	tw_expo_end(&m->expo);
 }
 
-static void answer_metrics(void *app, const struct tw_http_request *q,
-			   struct tw_http_reply *r)
+void tw_answer_metrics(void *app, const struct tw_http_request *q,
+		       struct tw_http_reply *r)
 {
 	struct tw_collector *c = app;
 	struct metrics m = { .c = c,
@@ -178,9 +178,3 @@ static void answer_metrics(void *app, const struct tw_http_request *q,
 	if (tw_answer(c, q, r, &a) && scrape && c->workloads != NULL)
 		tw_workloads_scraped(c->workloads);
 }
-
-const struct tw_http_route tw_route_collector_metrics = {
-	.method = "GET",
-	.path = "/metrics",
-	.handle = answer_metrics,
-};

@@ -255,8 +255,7 @@ static bool is_node_only(const struct levels *l)
 	return kind_of(l) == TW_ANSWER_POWER + 1;
 }
 
-static void answer_power(void *app, const struct tw_http_request *q,
-			 struct tw_http_reply *r)
+void tw_answer_power(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	const struct tw_collector *c = app;
 	struct power p = { .levels.node = false };
@@ -283,9 +282,3 @@ static void answer_power(void *app, const struct tw_http_request *q,
 	else
 		tw_answer(c, q, r, &a);
 }
-
-const struct tw_http_route tw_route_collector_power = {
-	.method = "GET",
-	.path = "/api/v1/power",
-	.handle = answer_power,
-};

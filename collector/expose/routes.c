@@ -6,12 +6,9 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
-#include "lib/core/num.h"
-#include "lib/http/server/openapi_route.h"
+#include "lib/http/server/httpd_reply.h"
 #include "lib/json/writer.h"
 #include "web/page.h"
-
-#include <string.h>
 
 /* A tick is overdue after three intervals. */
 #define LATE_TICKS 3
@@ -46,51 +43,38 @@ static void answer_health(void *app, const struct tw_http_request *q,
 	tw_http_reply_buf(r, &b);
 }
 
-static const struct tw_http_route route_healthz = {
-	.method = "GET",
-	.path = "/healthz",
-	.handle = answer_health,
-};
-
 /* collector/expose/openapi.json. A test compares it with the table of routes. */
 static const char document[] = {
 #include <collector/expose/openapi.inc>
 };
 
-TW_OPENAPI_ROUTE(tw_route_collector_openapi, document);
+static void get_openapi(void *app, const struct tw_http_request *q,
+			struct tw_http_reply *r)
+{
+	(void)app;
+	(void)q;
+	tw_http_reply_openapi(r, document, sizeof(document));
+}
 
-static const struct tw_http_route *const routes[] = {
-	&tw_page_live,
+static const struct tw_http_route routes[] = {
+	{ "GET", "/", .handle = tw_page_live },
 #if TW_FLEET
-	&tw_route_collector_agents,
+	{ "GET", "/api/v1/agents", .handle = tw_answer_agents },
 #endif
-	&tw_route_collector_history,
-	&tw_route_collector_live,
-	&tw_route_collector_power,
+	{ "GET", "/api/v1/history", .handle = tw_answer_history },
+	{ "GET", "/api/v1/live", .handle = tw_answer_live },
+	{ "GET", "/api/v1/power", .handle = tw_answer_power },
 #if TW_FLEET
-	&tw_page_fleet,
+	{ "GET", "/fleet", .handle = tw_page_live },
 #endif
-	&route_healthz,
-	&tw_route_collector_metrics,
-	&tw_route_collector_openapi,
-	&tw_page_live_files,
+	{ "GET", "/healthz", .handle = answer_health },
+	{ "GET", "/metrics", .handle = tw_answer_metrics },
+	{ "GET", "/openapi.json", .handle = get_openapi },
+	{ "GET", "/web/{file}", .handle = tw_page_live },
 };
 
-const struct tw_http_route *const *tw_collector_routes(size_t *count)
+const struct tw_http_route *tw_collector_routes(size_t *count)
 {
 	*count = TW_COUNT(routes);
 	return routes;
-}
-
-int tw_query_count(const struct tw_http_request *q, const char *name, uint64_t *out,
-		   struct tw_err *err)
-{
-	const char *text = tw_http_query(q, name);
-
-	if (text == NULL)
-		return 0;
-	if (!tw_parse_u64(text, strlen(text), out))
-		return tw_fail(err, TW_INVALID, "%s: '%.32s' is not a number", name,
-			       text);
-	return 0;
 }

@@ -41,17 +41,13 @@ static void post_plain(void *app, const struct tw_http_request *q,
 	r->content_type = "application/octet-stream";
 }
 
-static const struct tw_http_route plain = { .method = "GET",
-					    .path = "/plain",
-					    .handle = get_plain };
-
-static const struct tw_http_route sized = { .method = "POST",
-					    .path = "/plain/{n}",
-					    .handle = post_plain };
+static const struct tw_http_route routes[] = {
+	{ "GET", "/plain", .handle = get_plain },
+	{ "POST", "/plain/{n}", .handle = post_plain },
+};
 
 int main(int argc, char **argv)
 {
-	static const struct tw_http_route *const routes[] = { &plain, &sized };
 	const struct tw_httpd_config c = { .listen = "127.0.0.1:0",
 					   .routes = routes,
 					   .route_count = 2 };

@@ -33,12 +33,10 @@ TABLES = (("collector/meters/meter_*.c",
           ("lib/field/feature.c", r'^\t\{ "([^"]+)", "', "docs/wire.md"),
           ("lib/field/feature.c", r'^\t\{ "([^"]+)", \w+, TW_COUNT', "docs/wire.md"))
 # Files with routes, and the page that describes them.
-ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/*.c", "docs/tw-trainer.md"),
-          ("collector/expose/*.c", "docs/tw-collector.md"),
-          ("web/page_models.c", "docs/tw-server.md"), ("web/page_jobs.c", "docs/tw-trainer.md"),
-          ("web/page_live.c", "docs/tw-collector.md"))
+ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/service/*.c", "docs/tw-trainer.md"),
+          ("collector/expose/*.c", "docs/tw-collector.md"))
 NAME = re.compile(r'^\s*\.name = "([^"]+)"', re.MULTILINE)
-ROUTE = re.compile(r'^\s*\.path = "(/[^"]*)"', re.MULTILINE)
+ROUTE = re.compile(r'^\t\{ "[A-Z]+", "(/[^"]*)"', re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 # A metric in a row of a table: `tw_{models,pipelines}_total{label}`.
 METRIC = re.compile(r"`((?:tallywatt|tw|kepler)_[\w{},.]+)`")

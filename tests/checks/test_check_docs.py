@@ -7,7 +7,7 @@ import unittest
 import check_docs
 
 FIT = 'const struct tw_trainer tw_trainer_x = {\n\t.name = "XTrainer",\n};\n'
-ROUTE = 'static const struct tw_http_route r = {\n\t.path = "/model",\n};\n'
+ROUTE = 'static const struct tw_http_route routes[] = {\n\t{ "POST", "/model", .handle = post_model },\n};\n'
 HELP = """usage: tw-x [OPTION]..
 
   --listen ADDR:PORT  where to answer [127.0.0.1:0]

@@ -16,26 +16,19 @@ MODULES = os.environ.get("WEB_MODULES", os.path.join(BIN, "web/node_modules"))
 DESCRIPTIONS = {"server": "server/openapi.json", "trainer": "trainer/service/openapi.json",
                 "collector": "collector/expose/openapi.json"}
 # Files with routes.
-ROUTES = {"server": ("server/*.c", "web/page_models.c"), "trainer": ("trainer/service/*.c", "web/page_jobs.c"),
-          "collector": ("collector/expose/*.c", "web/page_live.c")}
+ROUTES = {"server": "server/*.c", "trainer": "trainer/service/*.c", "collector": "collector/expose/*.c"}
 MODEL = "/api/v1/models/{pipeline}/{source}/{output}/{group}/{model}"
-# From a macro.
-MACROS = (("TW_WEB_PAGE(", [("get", "/"), ("get", "/web/{file}")]),
-          ("TW_OPENAPI_ROUTE(", [("get", "/openapi.json")]))
-ROUTE = re.compile(r'tw_http_route \w+ = \{\s*\.method = "(\w+)",\s*\.path = "([^"]+)"')
+ROUTE = re.compile(r'^\t\{ "([A-Z]+)", "([^"]+)",\s+\.handle', re.MULTILINE)
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int,
          "number": (int, float), "null": type(None)}
 
 
 def routes(daemon):
     found = set()
-    for pattern in ROUTES[daemon]:
-        for path in glob.glob(os.path.join(ROOT, pattern)):
-            with open(path, encoding="utf-8") as f:
-                text = f.read().replace("MODEL_PATH,", f'"{MODEL}",').replace('MODEL_PATH "', f'"{MODEL}')
-            found |= {(method.lower(), route) for method, route in ROUTE.findall(text)}
-            for macro, made in MACROS:
-                found |= set(made) if "\n" + macro in text else set()
+    for path in glob.glob(os.path.join(ROOT, ROUTES[daemon])):
+        with open(path, encoding="utf-8") as f:
+            text = f.read().replace("MODEL_PATH,", f'"{MODEL}",').replace('MODEL_PATH "', f'"{MODEL}')
+        found |= {(method.lower(), route) for method, route in ROUTE.findall(text)}
     return found
 
 

@@ -127,30 +127,23 @@ static int refuse_begin(void *app, void **stream, struct tw_err *err)
 static const struct tw_http_body stream_body = { stream_begin, stream_feed, stream_free };
 static const struct tw_http_body refuse_body = { refuse_begin, stream_feed, stream_free };
 
-static const struct tw_http_route *const routes[] = {
-	&(const struct tw_http_route){
-		.method = "GET", .path = "/hello", .handle = get_hello },
-	&(const struct tw_http_route){
-		.method = "POST", .path = "/hello", .handle = post_echo },
-	&(const struct tw_http_route){
-		.method = "POST", .path = "/echo", .handle = post_echo },
-	&(const struct tw_http_route){
-		.method = "GET", .path = "/query", .handle = get_query },
-	&(const struct tw_http_route){
-		.method = "GET", .path = "/lent", .handle = get_lent },
-	&(const struct tw_http_route){
-		.method = "GET", .path = "/problem", .handle = get_problem },
-	&(const struct tw_http_route){
-		.method = "GET", .path = "/wait", .handle = get_wait },
-	&(const struct tw_http_route){ .method = "POST",
-				       .path = "/stream",
-				       .body_max = 1 << 24,
-				       .body = &stream_body,
-				       .handle = post_stream },
-	&(const struct tw_http_route){ .method = "POST",
-				       .path = "/refuse",
-				       .body = &refuse_body,
-				       .handle = post_stream },
+static const struct tw_http_route routes[] = {
+	{ .method = "GET", .path = "/hello", .handle = get_hello },
+	{ .method = "POST", .path = "/hello", .handle = post_echo },
+	{ .method = "POST", .path = "/echo", .handle = post_echo },
+	{ .method = "GET", .path = "/query", .handle = get_query },
+	{ .method = "GET", .path = "/lent", .handle = get_lent },
+	{ .method = "GET", .path = "/problem", .handle = get_problem },
+	{ .method = "GET", .path = "/wait", .handle = get_wait },
+	{ .method = "POST",
+	  .path = "/stream",
+	  .body_max = 1 << 24,
+	  .body = &stream_body,
+	  .handle = post_stream },
+	{ .method = "POST",
+	  .path = "/refuse",
+	  .body = &refuse_body,
+	  .handle = post_stream },
 };
 
 void toy_start(struct toy_server *s, struct tw_httpd_config c)

@@ -160,13 +160,6 @@ static void handle_train(void *app, const struct tw_http_request *request,
 	tw_http_reply_take(r, zip, len);
 }
 
-static const struct tw_http_route route_train = {
-	.method = "POST",
-	.path = "/train",
-	.body = &train_body,
-	.handle = handle_train,
-};
-
 /* ---- jobs ---- */
 
 static void answer_unknown(struct tw_http_reply *r, const char *id)
@@ -210,13 +203,6 @@ static void post_job(void *app, const struct tw_http_request *request,
 	tw_http_reply_header(r, "Location", location);
 }
 
-static const struct tw_http_route route_post_job = {
-	.method = "POST",
-	.path = "/api/v1/train",
-	.body = &train_body,
-	.handle = post_job,
-};
-
 static void get_jobs(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	struct tw_buf b = { 0 };
@@ -226,22 +212,10 @@ static void get_jobs(void *app, const struct tw_http_request *q, struct tw_http_
 	tw_http_reply_buf(r, &b);
 }
 
-static const struct tw_http_route route_jobs = {
-	.method = "GET",
-	.path = "/api/v1/jobs",
-	.handle = get_jobs,
-};
-
 static void get_job(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	answer_job(app, tw_http_param(q, "job"), 200, r);
 }
-
-static const struct tw_http_route route_job = {
-	.method = "GET",
-	.path = "/api/v1/jobs/{job}",
-	.handle = get_job,
-};
 
 /* The job exists, but its state does not let it. */
 static void answer_job_error(struct tw_http_reply *r, const struct tw_err *err)
@@ -266,12 +240,6 @@ static void delete_job(void *app, const struct tw_http_request *q,
 	answer_job(app, id, 202, r);
 }
 
-static const struct tw_http_route route_delete_job = {
-	.method = "DELETE",
-	.path = "/api/v1/jobs/{job}",
-	.handle = delete_job,
-};
-
 static void get_pipeline(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
 {
@@ -289,12 +257,6 @@ static void get_pipeline(void *app, const struct tw_http_request *q,
 	attach(r, id);
 	tw_http_reply_lend(r, data, len, tw_jobs_zip_free, zip);
 }
-
-static const struct tw_http_route route_pipeline = {
-	.method = "GET",
-	.path = "/api/v1/jobs/{job}/pipeline",
-	.handle = get_pipeline,
-};
 
 /* The models that a job made, with their errors and the quality of its recordings. */
 static void get_report(void *app, const struct tw_http_request *q,
@@ -320,12 +282,6 @@ static void get_report(void *app, const struct tw_http_request *q,
 	tw_jobs_zip_free(zip);
 }
 
-static const struct tw_http_route route_report = {
-	.method = "GET",
-	.path = "/api/v1/jobs/{job}/report",
-	.handle = get_report,
-};
-
 /* ---- health and metrics ---- */
 
 static void get_health(void *app, const struct tw_http_request *request,
@@ -342,12 +298,6 @@ static void get_health(void *app, const struct tw_http_request *request,
 	tw_json_end_object(&b);
 	tw_http_reply_buf(r, &b);
 }
-
-static const struct tw_http_route route_health = {
-	.method = "GET",
-	.path = "/healthz",
-	.handle = get_health,
-};
 
 enum { JOBS, JOBS_MAX };
 
@@ -383,17 +333,19 @@ static void get_metrics(void *app, const struct tw_http_request *q,
 	tw_http_reply_metrics(q, r, write_metrics, app);
 }
 
-static const struct tw_http_route route_metrics = {
-	.method = "GET",
-	.path = "/metrics",
-	.handle = get_metrics,
-};
-
-const struct tw_http_route *const tw_train_service_routes[] = {
-	&route_delete_job, &route_health,       &route_job,
-	&route_jobs,       &route_metrics,      &route_pipeline,
-	&route_report,     &route_post_job,     &route_train,
-	&tw_page_jobs,     &tw_page_jobs_files, &tw_route_trainer_openapi,
+const struct tw_http_route tw_train_service_routes[] = {
+	{ "DELETE", "/api/v1/jobs/{job}", .handle = delete_job },
+	{ "GET", "/healthz", .handle = get_health },
+	{ "GET", "/api/v1/jobs/{job}", .handle = get_job },
+	{ "GET", "/api/v1/jobs", .handle = get_jobs },
+	{ "GET", "/metrics", .handle = get_metrics },
+	{ "GET", "/api/v1/jobs/{job}/pipeline", .handle = get_pipeline },
+	{ "GET", "/api/v1/jobs/{job}/report", .handle = get_report },
+	{ "POST", "/api/v1/train", .handle = post_job, .body = &train_body },
+	{ "POST", "/train", .handle = handle_train, .body = &train_body },
+	{ "GET", "/", .handle = tw_page_jobs },
+	{ "GET", "/web/{file}", .handle = tw_page_jobs },
+	{ "GET", "/openapi.json", .handle = tw_get_trainer_openapi },
 };
 const size_t tw_train_service_route_count = TW_COUNT(tw_train_service_routes);
 

@@ -192,7 +192,7 @@ static bool needs_work(const struct tw_httpd_config *c)
 	bool slow = false;
 
 	for (size_t i = 0; i < c->route_count; i++)
-		slow |= c->routes[i]->slow;
+		slow |= c->routes[i].slow;
 	return slow && !c->thread_per_connection && !c->callers_thread;
 }
 

@@ -21,7 +21,7 @@ struct tw_httpd;
 struct tw_httpd_config {
 	const char *listen; /* "127.0.0.1:8100", "[::1]:0" */
 	int socket;         /* not 0: a listening socket, which the server takes over */
-	const struct tw_http_route *const *routes;
+	const struct tw_http_route *routes;
 	size_t route_count;
 	void *app;                   /* argument of handlers */
 	unsigned threads;            /* event threads (epoll); 0: one per CPU */

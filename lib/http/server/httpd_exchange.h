@@ -20,7 +20,7 @@ struct tw_web;
 
 /* What all requests of a server share. Nothing in it is owned. */
 struct tw_exchange_server {
-	const struct tw_http_route *const *routes;
+	const struct tw_http_route *routes;
 	size_t route_count;
 	void *app;                   /* argument of handlers */
 	size_t body_max;             /* bytes */

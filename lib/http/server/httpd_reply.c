@@ -46,6 +46,12 @@ void tw_http_reply_take(struct tw_http_reply *r, char *body, size_t len)
 	tw_http_reply_lend(r, body, len, free, body);
 }
 
+void tw_http_reply_openapi(struct tw_http_reply *r, const char *json, size_t len)
+{
+	tw_http_reply_lend(r, json, len, NULL, NULL);
+	r->content_type = "application/openapi+json;version=3.1";
+}
+
 void tw_http_reply_packed(struct tw_http_reply *r, const void *gzip, size_t len,
 			  size_t unpacked_len)
 {

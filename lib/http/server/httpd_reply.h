@@ -44,6 +44,9 @@ void tw_http_reply_take(struct tw_http_reply *r, char *body, size_t len);
 void tw_http_reply_lend(struct tw_http_reply *r, const char *body, size_t len,
 			void (*release)(void *arg), void *arg);
 
+/* Lend the description of a daemon's API. */
+void tw_http_reply_openapi(struct tw_http_reply *r, const char *json, size_t len);
+
 /*
  * Lend a body that is gzip already and outlives all replies: it is of unpacked_len bytes
  * (at most 8 MiB). A client that does not accept gzip gets it unpacked.

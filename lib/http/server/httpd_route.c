@@ -2,6 +2,8 @@
 #include "lib/http/server/httpd_route.h"
 
 #include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "lib/core/strs.h"
 
 #include <microhttpd.h>
@@ -10,6 +12,19 @@
 const char *tw_http_query(const struct tw_http_request *q, const char *name)
 {
 	return MHD_lookup_connection_value(q->query, MHD_GET_ARGUMENT_KIND, name);
+}
+
+int tw_http_query_count(const struct tw_http_request *q, const char *name, uint64_t *out,
+			struct tw_err *err)
+{
+	const char *text = tw_http_query(q, name);
+
+	if (text == NULL)
+		return 0;
+	if (!tw_parse_u64(text, strlen(text), out))
+		return tw_fail(err, TW_INVALID, "%s: '%.32s' is not a number", name,
+			       text);
+	return 0;
 }
 
 const char *tw_http_header(const struct tw_http_request *q, const char *name)
@@ -60,7 +75,7 @@ static bool is_better(const struct tw_http_route *a, const struct tw_http_route 
 	       (strchr(a->path, '{') == NULL && strchr(b->path, '{') != NULL);
 }
 
-const struct tw_http_route *tw_http_route_find(const struct tw_http_route *const *routes,
+const struct tw_http_route *tw_http_route_find(const struct tw_http_route *routes,
 					       size_t count, const char *method,
 					       const char *path, bool *path_known)
 {
@@ -68,11 +83,11 @@ const struct tw_http_route *tw_http_route_find(const struct tw_http_route *const
 
 	*path_known = false;
 	for (size_t i = 0; i < count; i++) {
-		if (!matches(routes[i]->path, path))
+		if (!matches(routes[i].path, path))
 			continue;
 		*path_known = true;
-		if (answers_method(routes[i], method) && is_better(routes[i], best))
-			best = routes[i];
+		if (answers_method(&routes[i], method) && is_better(&routes[i], best))
+			best = &routes[i];
 	}
 	return best;
 }
@@ -105,11 +120,11 @@ const char *tw_http_param(const struct tw_http_request *q, const char *name)
 	return NULL;
 }
 
-void tw_http_route_methods(const struct tw_http_route *const *routes, size_t count,
+void tw_http_route_methods(const struct tw_http_route *routes, size_t count,
 			   const char *path, struct tw_buf *out)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct tw_http_route *r = routes[i];
+		const struct tw_http_route *r = &routes[i];
 
 		if (matches(r->path, path))
 			tw_buf_addf(out, "%s%s%s", out->len > 0 ? ", " : "", r->method,

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_buf;
 struct tw_err;
@@ -29,6 +30,10 @@ struct tw_http_request {
 /* A query argument, decoded; NULL if absent. It lives as long as the request. */
 const char *tw_http_query(const struct tw_http_request *q, const char *name);
 
+/* Read a query argument that counts. *out is unchanged if it is absent. */
+int tw_http_query_count(const struct tw_http_request *q, const char *name, uint64_t *out,
+			struct tw_err *err);
+
 /*
  * The segment of the path that matches "{name}" of the route: not empty, without '/'.
  * NULL if the route has no such parameter.
@@ -48,18 +53,21 @@ struct tw_http_body {
 	void (*free)(void *stream);
 };
 
+typedef void tw_http_handle(void *app, const struct tw_http_request *q,
+			    struct tw_http_reply *r);
+typedef int tw_http_allow(void *app, const struct tw_http_request *q, struct tw_err *err);
+
 struct tw_http_route {
-	const char *method;              /* "GET" also answers HEAD */
-	const char *path;                /* "/a/{name}/b": {name} matches any segment */
+	const char *method; /* "GET" also answers HEAD */
+	const char *path;   /* "/a/{name}/b": {name} matches any segment */
+	tw_http_handle *handle;
 	size_t body_max;                 /* bytes; 0: the server's default */
 	const struct tw_http_body *body; /* NULL: the body goes to a buffer */
 	/*
 	 * Checks access before the body arrives. A failure answers the request; TW_DENIED
 	 * without an Authorization header gives 401. NULL: no check.
 	 */
-	int (*allow)(void *app, const struct tw_http_request *q, struct tw_err *err);
-	void (*handle)(void *app, const struct tw_http_request *q,
-		       struct tw_http_reply *r);
+	tw_http_allow *allow;
 	/*
 	 * The handler takes long. It runs on the one thread for slow handlers, so that
 	 * the connection's thread serves others meanwhile. A full queue answers 503.
@@ -71,7 +79,7 @@ struct tw_http_route {
  * The route for a request; an exact path wins over one with parameters. NULL if there is
  * none; *path_known is then true if another method has a route.
  */
-const struct tw_http_route *tw_http_route_find(const struct tw_http_route *const *routes,
+const struct tw_http_route *tw_http_route_find(const struct tw_http_route *routes,
 					       size_t count, const char *method,
 					       const char *path, bool *path_known);
 
@@ -80,7 +88,7 @@ int tw_http_route_params(const struct tw_http_route *r, const char *path,
 			 struct tw_strs *out, struct tw_err *err);
 
 /* Append the methods of a path, for the Allow header: "GET, HEAD, POST". */
-void tw_http_route_methods(const struct tw_http_route *const *routes, size_t count,
+void tw_http_route_methods(const struct tw_http_route *routes, size_t count,
 			   const char *path, struct tw_buf *out);
 
 #endif /* TW_HTTPD_ROUTE_H */

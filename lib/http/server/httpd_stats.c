@@ -42,13 +42,13 @@ struct route_stats {
 };
 
 struct tw_http_stats {
-	const struct tw_http_route *const *routes;
+	const struct tw_http_route *routes;
 	size_t count;
 	atomic_long connections;
 	struct route_stats at[]; /* by route; the last one: no route matched */
 };
 
-int tw_http_stats_new(const struct tw_http_route *const *routes, size_t count,
+int tw_http_stats_new(const struct tw_http_route *routes, size_t count,
 		      struct tw_http_stats **out, struct tw_err *err)
 {
 	/* C11 has atomic_init() for this; all bits zero work with gcc and clang. */
@@ -80,12 +80,11 @@ static uint64_t get(const atomic_ullong *counter)
 void tw_http_stats_add(struct tw_http_stats *s, const struct tw_http_route *route,
 		       unsigned status, uint64_t ns)
 {
-	size_t r = 0, code = 0, time = 0;
+	size_t r, code = 0, time = 0;
 
 	if (s == NULL)
 		return;
-	while (r < s->count && s->routes[r] != route)
-		r++;
+	r = route != NULL ? (size_t)(route - s->routes) : s->count;
 	while (code + 1 < TW_COUNT(statuses) && statuses[code] != status)
 		code++;
 	while (time < TW_COUNT(bounds_s) && (double)ns > bounds_s[time] * 1e9)
@@ -103,12 +102,12 @@ void tw_http_stats_connection(struct tw_http_stats *s, int change)
 
 static const char *route_name(const struct tw_http_stats *s, size_t r)
 {
-	return r < s->count ? s->routes[r]->path : "";
+	return r < s->count ? s->routes[r].path : "";
 }
 
 static const char *route_method(const struct tw_http_stats *s, size_t r)
 {
-	return r < s->count ? s->routes[r]->method : "";
+	return r < s->count ? s->routes[r].method : "";
 }
 
 static void write_requests(const struct tw_http_stats *s, size_t r, struct tw_expo *e)

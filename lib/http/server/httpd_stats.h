@@ -20,7 +20,7 @@ struct tw_http_route;
 struct tw_http_stats;
 
 /* The routes must outlive it. *out is yours: tw_http_stats_free(). */
-int tw_http_stats_new(const struct tw_http_route *const *routes, size_t count,
+int tw_http_stats_new(const struct tw_http_route *routes, size_t count,
 		      struct tw_http_stats **out, struct tw_err *err);
 void tw_http_stats_free(struct tw_http_stats *s); /* NULL is fine */
 

@@ -64,17 +64,11 @@ static void handle(void *app, const struct tw_http_request *q, struct tw_http_re
 	pthread_mutex_unlock(&s->lock);
 }
 
-static const struct tw_http_route model_route = { .method = "POST",
-						  .path = "/model",
-						  .handle = handle };
-static const struct tw_http_route init_route = { .method = "GET",
-						 .path = "/init.zip",
-						 .handle = handle };
-static const struct tw_http_route other_route = { .method = "POST",
-						  .path = "/other",
-						  .handle = handle };
-static const struct tw_http_route *const routes[] = { &model_route, &init_route,
-						      &other_route };
+static const struct tw_http_route routes[] = {
+	{ "POST", "/model", .handle = handle },
+	{ "GET", "/init.zip", .handle = handle },
+	{ "POST", "/other", .handle = handle },
+};
 
 static void open_server(struct server *s, const char *listen)
 {

@@ -57,9 +57,8 @@ static void get_file(void *app, const struct tw_http_request *q, struct tw_http_
 	}
 }
 
-static const struct tw_http_route *const routes[] = {
-	&(const struct tw_http_route){
-		.method = "GET", .path = "/file", .handle = get_file },
+static const struct tw_http_route routes[] = {
+	{ .method = "GET", .path = "/file", .handle = get_file },
 };
 
 static struct tw_httpd *server;

@@ -63,19 +63,12 @@ static void get_headers(void *app, const struct tw_http_request *q,
 	tw_http_reply_take(r, text, len);
 }
 
-static const struct tw_http_route *const routes[] = {
-	&(const struct tw_http_route){
-		.method = "GET", .path = "/zip", .handle = get_zip },
-	&(const struct tw_http_route){
-		.method = "GET", .path = "/nothing", .handle = get_nothing },
-	&(const struct tw_http_route){
-		.method = "GET", .path = "/headers", .handle = get_headers },
-	&(const struct tw_http_route){ .method = "POST",
-				       .path = "/back",
-				       .body_max = 8 << 20,
-				       .handle = post_back },
-	&(const struct tw_http_route){
-		.method = "DELETE", .path = "/nothing", .handle = get_nothing },
+static const struct tw_http_route routes[] = {
+	{ .method = "GET", .path = "/zip", .handle = get_zip },
+	{ .method = "GET", .path = "/nothing", .handle = get_nothing },
+	{ .method = "GET", .path = "/headers", .handle = get_headers },
+	{ .method = "POST", .path = "/back", .body_max = 8 << 20, .handle = post_back },
+	{ .method = "DELETE", .path = "/nothing", .handle = get_nothing },
 };
 
 static struct tw_httpd *server;

@@ -66,13 +66,10 @@ static void get_big(void *app, const struct tw_http_request *q, struct tw_http_r
 		r->failed = true;
 }
 
-static const struct tw_http_route *const routes[] = {
-	&(const struct tw_http_route){
-		.method = "POST", .path = "/work", .handle = post_work, .slow = true },
-	&(const struct tw_http_route){
-		.method = "GET", .path = "/big", .handle = get_big },
-	&(const struct tw_http_route){
-		.method = "POST", .path = "/small", .body_max = 4, .handle = post_work },
+static const struct tw_http_route routes[] = {
+	{ .method = "POST", .path = "/work", .handle = post_work, .slow = true },
+	{ .method = "GET", .path = "/big", .handle = get_big },
+	{ .method = "POST", .path = "/small", .body_max = 4, .handle = post_work },
 };
 
 static void start(bool thread_per_connection)

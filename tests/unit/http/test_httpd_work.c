@@ -79,13 +79,9 @@ static void post_slow(void *app, const struct tw_http_request *q, struct tw_http
 	tw_http_reply_take(r, text, strlen(text));
 }
 
-static const struct tw_http_route *const routes[] = {
-	&(const struct tw_http_route){
-		.method = "GET", .path = "/quick", .handle = get_quick },
-	&(const struct tw_http_route){ .method = "POST",
-				       .path = "/slow/{name}",
-				       .handle = post_slow,
-				       .slow = true },
+static const struct tw_http_route routes[] = {
+	{ .method = "GET", .path = "/quick", .handle = get_quick },
+	{ .method = "POST", .path = "/slow/{name}", .handle = post_slow, .slow = true },
 };
 
 static int setup(void **state)

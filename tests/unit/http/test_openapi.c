@@ -20,17 +20,17 @@ static int order(const struct tw_http_route *a, const struct tw_http_route *b)
 
 static void routes_are_sorted_and_complete(void **state)
 {
-	const struct tw_http_route *const *routes;
+	const struct tw_http_route *routes;
 	size_t count;
 
 	(void)state;
 	routes = tw_server_routes(&count);
 	assert_int_equal(count, 28);
 	for (size_t i = 0; i < count; i++) {
-		assert_true(routes[i]->method != NULL && routes[i]->handle != NULL);
-		assert_int_equal(routes[i]->path[0], '/');
-		if (i > 0 && order(routes[i - 1], routes[i]) >= 0)
-			fail_msg("%s, %s", routes[i - 1]->path, routes[i]->path);
+		assert_true(routes[i].method != NULL && routes[i].handle != NULL);
+		assert_int_equal(routes[i].path[0], '/');
+		if (i > 0 && order(&routes[i - 1], &routes[i]) >= 0)
+			fail_msg("%s, %s", routes[i - 1].path, routes[i].path);
 	}
 }
 
@@ -58,7 +58,7 @@ static void check_parameters(const char *path, const json_t *operation)
 
 static void the_openapi_description_is_of_these_routes(void **state)
 {
-	const struct tw_http_route *const *routes;
+	const struct tw_http_route *routes;
 	struct tw_http_answer a = running_ask("/openapi.json", NULL);
 	json_t *doc = json_loads(a.body, JSON_REJECT_DUPLICATES, NULL), *paths;
 	size_t count, operations = 0;
@@ -74,18 +74,18 @@ static void the_openapi_description_is_of_these_routes(void **state)
 		operations += json_object_size(v);
 	assert_int_equal(operations, count);
 	for (size_t i = 0; i < count; i++) {
-		const json_t *path = json_object_get(paths, routes[i]->path);
+		const json_t *path = json_object_get(paths, routes[i].path);
 		char method[8] = "";
 		const json_t *operation;
 
-		for (size_t k = 0; routes[i]->method[k] != '\0'; k++)
-			method[k] = (char)tolower(routes[i]->method[k]);
+		for (size_t k = 0; routes[i].method[k] != '\0'; k++)
+			method[k] = (char)tolower(routes[i].method[k]);
 		operation = json_object_get(path, method);
 		if (operation == NULL)
-			fail_msg("%s %s", routes[i]->method, routes[i]->path);
+			fail_msg("%s %s", routes[i].method, routes[i].path);
 		assert_true(json_object_size(json_object_get(operation, "responses")) >
 			    0);
-		check_parameters(routes[i]->path, operation);
+		check_parameters(routes[i].path, operation);
 	}
 	json_decref(doc);
 	tw_http_answer_release(&a);

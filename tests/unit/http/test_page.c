@@ -47,19 +47,12 @@ static void get_none(void *app, const struct tw_http_request *q, struct tw_http_
 	tw_page_send(NULL, 0, q, r);
 }
 
-static const struct tw_http_route page = { .method = "GET",
-					   .path = "/",
-					   .handle = get_page };
-static const struct tw_http_route other = { .method = "GET",
-					    .path = "/other",
-					    .handle = get_page };
-static const struct tw_http_route file = { .method = "GET",
-					   .path = "/web/{file}",
-					   .handle = get_page };
-static const struct tw_http_route none = { .method = "GET",
-					   .path = "/none",
-					   .handle = get_none };
-static const struct tw_http_route *const routes[] = { &page, &other, &file, &none };
+static const struct tw_http_route routes[] = {
+	{ "GET", "/", .handle = get_page },
+	{ "GET", "/other", .handle = get_page },
+	{ "GET", "/web/{file}", .handle = get_page },
+	{ "GET", "/none", .handle = get_none },
+};
 
 static struct tw_httpd *httpd;
 
