@@ -12,7 +12,7 @@
 #include "trainer/train_result.h"
 
 struct config {
-	/* Those of downloads and of the destination. */
+	/* Of them, the flags of downloads and of the destination. */
 	struct tw_train_flags flags;
 	struct tw_strs dirs;
 };

@@ -47,17 +47,16 @@ int tw_agent_check(const struct tw_agent *a, const struct tw_answer_rows *rows,
 		   struct tw_err *err);
 
 /*
- * What of an agent belongs into sums: into that over all agents its node's own energy,
- * and energy that its host has passed on (the source "passthrough"); into those of
- * namespaces the energy of its pods.
+ * The energy of an agent that sums include. own: its node's own energy; passed_on:
+ * energy that its host passes on (the source "passthrough"); both in the sum over all
+ * agents. name_spaces: the energy of its pods, in the sums of namespaces.
  */
 struct tw_agent_part {
 	bool own, passed_on, name_spaces;
 };
 
 /*
- * Take an answer that was checked, at now_ns. Of a workload that is in it twice, the
- * first is taken.
+ * Take a checked answer, at now_ns. If it lists a workload twice, the first entry counts.
  */
 void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
 		   const struct tw_answer_rows *rows, const struct tw_ask_answer *answer,

@@ -3,10 +3,10 @@
 #define TW_COLLECTOR_ASK_FILTER_H
 
 /*
- * What tw-ask asks of the kernel once its devices are open: to speak with whom it asks,
- * and no more. It reads what a server sends it, so what no asking needs (a program, a
- * process, a file to write, another's memory, the kernel's own interfaces) kills it; what
- * a library may try and do without is refused.
+ * The system calls that tw-ask may make once its devices are open: those of a client. It
+ * parses bytes of servers, so a call that no client needs (to start a program or a
+ * process, to write a file, to read other memory, to configure the kernel) kills it. A
+ * call that a library tries and can do without fails.
  */
 
 #include <stdbool.h>

@@ -249,7 +249,7 @@ const char *tw_owner_id(const struct tw_workload *w, enum tw_level level)
 	return o != NULL && o->level == level ? o->who->id : "";
 }
 
-/* Of workloads without series of their own. */
+/* The labels of "other", which sums workloads without series of their own. */
 static void label_other(struct tw_labels *l, const struct tw_workload *w)
 {
 	if (w->level == TW_LEVEL_PROCESS) {

@@ -35,8 +35,8 @@ struct tw_power {
 	bool has_other;
 	size_t other; /* index of that zone */
 	/*
-	 * Energy of "other" that later ticks add, or subtract if below 0; what of it is
-	 * idle; its time.
+	 * Energy of "other" that later ticks add, or subtract if below 0; its idle part;
+	 * the time in which it was used.
 	 */
 	int64_t kept_uj, kept_idle_uj;
 	uint64_t kept_ns;

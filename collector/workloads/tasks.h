@@ -87,7 +87,7 @@ struct tw_task_config {
 	int cgroup_hierarchy; /* see tw_cgroup_tree_hierarchy() */
 	uint32_t events_max;  /* events that fit between two reads; 0: 4096 */
 	uint32_t walk_max;    /* processes of one walk; 0: 16384 */
-	/* Of this process's time namespace; the kernel's own clocks have none. */
+	/* This time namespace's clocks minus the kernel's own. */
 	int64_t boot_offset_ns, monotonic_offset_ns;
 };
 

@@ -69,7 +69,7 @@ enum tw_prior_scale {
 	TW_PRIOR_SCALES
 };
 
-/* What an answer is the power of: of a part where the whole is unknown. */
+/* An answer is the power of this part: of a chip or a core if the machine is unknown. */
 enum tw_prior_unit {
 	TW_PRIOR_OF_MACHINE,
 	TW_PRIOR_OF_CHIP,
