@@ -214,6 +214,9 @@ static const int starting[] = {
 	SCMP_SYS(dup2),
 	SCMP_SYS(pipe),
 	SCMP_SYS(vfork),
+	/* tw-ask inherits the filter, and drops its capabilities */
+	SCMP_SYS(capget),
+	SCMP_SYS(capset),
 };
 
 /* Commands of bpf(): reads of walks, counters and overflow; loading is over. */
