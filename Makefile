@@ -287,9 +287,10 @@ $(O)/tallywatt.pc: estimator/tallywatt.pc.in $(O)/flags
 
 man-pages := $(patsubst docs/%,$(O)/%,$(wildcard docs/man/*.[1-8]))
 # The options of a page are those that its program prints.
+fill-options := awk -v fleet=$(FLEET) -f docs/man/options.awk
 $(O)/man/%.1: docs/man/%.1 docs/man/options.awk $(O)/%
 	@mkdir -p $(@D)
-	$(Q)awk -v program=$(O)/$* -v fleet=$(FLEET) -f docs/man/options.awk $< >$@
+	$(Q)$(fill-options) -v program=$(O)/$* $< >$@
 
 # ---- tests -----------------------------------------------------------------
 
@@ -354,10 +355,10 @@ confs     := $(wildcard etc/tallywatt/*.conf)
 
 # Units and configurations name where things were installed. DESTDIR is no part of that.
 placed := sed -e 's|@bindir@|$(bindir)|g' -e 's|@confdir@|$(confdir)|g' \
-	-e 's|@pkgdatadir@|$(pkgdatadir)|g' $(if $(filter 0,$(FLEET)),-e '/^\# The models that ship/,/^pull = /d')
+	-e 's|@pkgdatadir@|$(pkgdatadir)|g' $(if $(filter 0,$(FLEET)),-e '/^\# The models that ship/$(,)/^pull = /d')
 examples := $(pkgdatadir)/examples
 
-install: all $(man-pages)
+install: all
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(helperdir) $(DESTDIR)$(pkgdatadir)/models
 	$(INSTALL) -m 755 $(programs:%=$(O)/%) $(DESTDIR)$(bindir)
 	$(INSTALL) -m 755 $(helpers:%=$(O)/%) $(DESTDIR)$(helperdir)
@@ -367,9 +368,9 @@ install: all $(man-pages)
 	$(INSTALL) -m 644 $(O)/libtallywatt.a $(DESTDIR)$(libdir)
 	$(INSTALL) -m 644 $(O)/tallywatt.pc $(DESTDIR)$(libdir)/pkgconfig
 	$(INSTALL) -m 644 estimator/tallywatt.h $(DESTDIR)$(includedir)
-	@set -e; for f in $(man-pages); do \
-		d=$(DESTDIR)$(mandir)/man$${f##*.}; \
-		$(INSTALL) -d $$d; $(INSTALL) -m 644 $$f $$d; done
+	@set -e; for f in $(notdir $(man-pages)); do \
+		d=$(DESTDIR)$(mandir)/man$${f##*.}; $(INSTALL) -d $$d; \
+		$(fill-options) -v program=$(O)/$${f%.*} docs/man/$$f >$$d/$$f; chmod 644 $$d/$$f; done
 	$(INSTALL) -d $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir)
 	$(O)/tallywatt completion bash >$(DESTDIR)$(bashdir)/tallywatt
 	$(O)/tallywatt completion zsh >$(DESTDIR)$(zshdir)/_tallywatt
