@@ -8,7 +8,7 @@ run := $(guard) $(PYTHON) tests/run.py
 export PYTHONDONTWRITEBYTECODE := 1
 source-files = $(sort $(call files,[ch]) $(foreach d,docs/examples tests/unit tests/unit/* tests/fuzz tests/fake tests/bench,$(wildcard $d/*.[ch])))
 # What the integration tests and the demo start.
-test-env = TW_BIN=$(abspath $(O)) PYTHONPATH=$(abspath tests/integration)
+test-env = TW_BIN=$(abspath $(O)) PYTHONPATH=$(abspath tests/integration):$(abspath tests/integration/collector):$(abspath tests/integration/server)
 # Sanitizers find the same with smaller inputs: tests leave out slow trainers, which are
 # tested by themselves, and parts of recordings. TW_TEST_QUICK= tests with everything.
 TW_TEST_QUICK ?= $(if $(filter asan tsan,$(BUILD)),1)
