@@ -17,7 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool tw_manifest_is_own(const char *name)
+/* Whether the file is the manifest or its signature, which no manifest lists. */
+static bool is_own(const char *name)
 {
 	return strcmp(name, TW_MANIFEST_NAME) == 0 ||
 	       strcmp(name, TW_MANIFEST_SIGNATURE) == 0;
@@ -38,7 +39,7 @@ static json_t *describe(const struct tw_fileset *s, const struct tw_manifest_id 
 	json_t *files = json_object(), *doc;
 
 	for (size_t i = 0; files != NULL && i < s->count; i++)
-		if (!tw_manifest_is_own(s->at[i].name) &&
+		if (!is_own(s->at[i].name) &&
 		    json_object_set_new(files, s->at[i].name, describe_file(&s->at[i])) <
 			    0) {
 			json_decref(files);
@@ -78,7 +79,7 @@ void tw_manifest_drop(struct tw_fileset *s)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->count; i++) {
-		if (tw_manifest_is_own(s->at[i].name)) {
+		if (is_own(s->at[i].name)) {
 			free(s->at[i].name);
 			free(s->at[i].data);
 		} else {
@@ -139,7 +140,7 @@ static int check_files(const struct tw_fileset *s, const json_t *files,
 	json_t *entry;
 
 	for (size_t i = 0; i < s->count; i++) {
-		if (tw_manifest_is_own(s->at[i].name))
+		if (is_own(s->at[i].name))
 			own++;
 		else if (check_file(files, &s->at[i], err) < 0)
 			return -1;

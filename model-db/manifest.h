@@ -29,9 +29,6 @@ struct tw_manifest_id {
 	long long version;  /* a newer manifest has a larger one; 0: none */
 };
 
-/* Whether the file is the manifest or its signature, which no manifest lists. */
-bool tw_manifest_is_own(const char *name);
-
 /* Append the manifest of the set. Manifest and signature are not listed. */
 int tw_manifest_write(const struct tw_fileset *pipeline, const struct tw_manifest_id *id,
 		      struct tw_buf *out, struct tw_err *err);

@@ -111,7 +111,7 @@ static void write_fe_files(const void *none, struct tw_buf *out)
 	tw_buf_adds(out, "[]");
 }
 
-/* The name of the file follows from that of the model. */
+/* The name of a model determines the name of its file. */
 static void write_model_file(const void *name, struct tw_buf *out)
 {
 	char file[TW_MODEL_NAME_MAX + 8];

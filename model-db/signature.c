@@ -48,8 +48,9 @@ static bool skip_prefix(struct line *l, const char *prefix)
 	return true;
 }
 
-int tw_minisign_bytes(const char *what, const char *text, size_t len, unsigned char *out,
-		      size_t size, struct tw_err *err)
+/* Decode a line of base64 into exactly size bytes. */
+static int decode(const char *what, const char *text, size_t len, unsigned char *out,
+		  size_t size, struct tw_err *err)
 {
 	char *data = NULL;
 	size_t n;
@@ -92,7 +93,7 @@ int tw_minisign_key(const char *what, const char *text, size_t len, unsigned cha
 			err, TW_PARSE,
 			"%s: want a line 'untrusted comment: ..' and one of base64",
 			what);
-	return tw_minisign_bytes(what, key.at, key.len, out, size, err);
+	return decode(what, key.at, key.len, out, size, err);
 }
 
 int tw_minisign_signature(const char *text, size_t len, struct tw_minisig *out,
@@ -110,10 +111,10 @@ int tw_minisign_signature(const char *text, size_t len, struct tw_minisig *out,
 	if (!skip_prefix(&untrusted, "untrusted comment:") ||
 	    !skip_prefix(&trusted, "trusted comment: ") || global.len == 0)
 		return tw_fail(err, TW_PARSE, "signature: want minisign's four lines");
-	if (tw_minisign_bytes("signature", signature.at, signature.len, s.signature,
-			      sizeof(s.signature), err) < 0 ||
-	    tw_minisign_bytes("signature of the comment", global.at, global.len, s.global,
-			      sizeof(s.global), err) < 0)
+	if (decode("signature", signature.at, signature.len, s.signature,
+		   sizeof(s.signature), err) < 0 ||
+	    decode("signature of the comment", global.at, global.len, s.global,
+		   sizeof(s.global), err) < 0)
 		return -1;
 	s.comment = trusted.at;
 	s.comment_len = trusted.len;
@@ -305,8 +306,8 @@ static int find_key(const struct tw_minisig *s, const struct tw_strs *keys,
 		    unsigned char out[TW_MINISIGN_PUBLIC], struct tw_err *err)
 {
 	for (size_t i = 0; i < keys->count; i++) {
-		if (tw_minisign_bytes("public key", keys->at[i], strlen(keys->at[i]), out,
-				      TW_MINISIGN_PUBLIC, err) < 0)
+		if (decode("public key", keys->at[i], strlen(keys->at[i]), out,
+			   TW_MINISIGN_PUBLIC, err) < 0)
 			return -1;
 		if (memcmp(out + KIND, s->signature + KIND, TW_MINISIGN_ID) == 0)
 			return 0;
@@ -449,7 +450,7 @@ static int add_key(const char *text, size_t len, struct tw_strs *keys, struct tw
 {
 	unsigned char bytes[TW_MINISIGN_PUBLIC];
 
-	if (tw_minisign_bytes("public key", text, len, bytes, sizeof(bytes), err) < 0)
+	if (decode("public key", text, len, bytes, sizeof(bytes), err) < 0)
 		return -1;
 	if (memcmp(bytes, "Ed", 2) != 0)
 		return tw_fail(err, TW_UNSUPPORTED, "public key: not an Ed25519 key");

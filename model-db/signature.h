@@ -89,10 +89,6 @@ int tw_minisign_key(const char *what, const char *text, size_t len, unsigned cha
 int tw_minisign_signature(const char *text, size_t len, struct tw_minisig *out,
 			  struct tw_err *err);
 
-/* Decode a line of base64 into exactly size bytes. */
-int tw_minisign_bytes(const char *what, const char *text, size_t len, unsigned char *out,
-		      size_t size, struct tw_err *err);
-
 /* A secret key in minisign's format that signs pipelines. */
 struct tw_signer {
 	char *key; /* text of the key file */

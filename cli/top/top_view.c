@@ -479,7 +479,7 @@ static void draw_head(const struct tw_top_view *v, const struct tw_top_rows *r,
 	draw_columns(v, b);
 }
 
-size_t tw_top_head(const struct tw_top_view *v)
+static size_t lines_above(const struct tw_top_view *v)
 {
 	return v->course != NULL ? TW_TOP_HEAD : TW_TOP_HEAD - 1;
 }
@@ -487,7 +487,7 @@ size_t tw_top_head(const struct tw_top_view *v)
 void tw_top_draw(const struct tw_top_view *v, const struct tw_top_rows *r,
 		 struct tw_buf *b)
 {
-	const size_t head = tw_top_head(v);
+	const size_t head = lines_above(v);
 	size_t room = r->count;
 
 	draw_head(v, r, b);

@@ -58,9 +58,6 @@ void tw_top_node_release(struct tw_top_node *n);
 /* Add the watts of an update, seconds after the one before. NaN: unknown. */
 void tw_top_course_add(struct tw_top_course *c, double watts, double seconds);
 
-/* Lines above the rows of this view. */
-size_t tw_top_head(const struct tw_top_view *v);
-
 /* Append the lines to b, each with a newline. b keeps a failure. */
 void tw_top_draw(const struct tw_top_view *v, const struct tw_top_rows *r,
 		 struct tw_buf *b);

@@ -90,7 +90,7 @@ static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *er
 	return 0;
 }
 
-/* Bits of the kinds for which a meter counts; name: only that of this name. */
+/* Bits of the kinds of zones that a meter measures; name: only the meter of this name. */
 static unsigned kinds_of(const struct tw_power *p, const char *name)
 {
 	unsigned kinds = 0;

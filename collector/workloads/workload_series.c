@@ -218,7 +218,7 @@ static struct tw_workload *job_of(struct tw_workloads *t, const struct tw_slice 
 	return s->cgroup->job != NULL ? s->cgroup->job : &t->other[TW_LEVEL_JOB];
 }
 
-/* The workloads and totals that contain a slice; NULL: it is in none of that kind. */
+/* The workloads and totals that contain a slice; NULL: no workload of that kind does. */
 #define CONTAINING 8
 
 static void find_containing(struct tw_workloads *t, const struct tw_slice *s,

@@ -125,11 +125,11 @@ struct tw_process *tw_process_find(const struct tw_workloads *t, uint32_t tgid,
 struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid,
 				     uint64_t tick);
 struct tw_group *tw_group_find(const struct tw_workloads *t, uint64_t cgroup_id);
-/* id: of a container, VM, job or step; the uid for a pod. */
-struct tw_owner *tw_owner_find(const struct tw_workloads *t, enum tw_level level,
-			       const char *id);
 
-/* The workload of a level with that id, created by `who` if new; NULL without memory. */
+/*
+ * The workload of a level with that id (of a container, VM, job or step; the uid of a
+ * pod), created by `who` if new; NULL without memory.
+ */
 struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,
 			      const struct tw_identity *who, const char *id);
 

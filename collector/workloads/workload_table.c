@@ -182,8 +182,8 @@ static const char *owner_id(const struct tw_workload *w)
 	}
 }
 
-struct tw_owner *tw_owner_find(const struct tw_workloads *t, enum tw_level level,
-			       const char *id)
+static struct tw_owner *find_owner(const struct tw_workloads *t, enum tw_level level,
+				   const char *id)
 {
 	struct tw_workload *w = t->level[level].first;
 
@@ -223,7 +223,7 @@ struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,
 			      const struct tw_identity *who, const char *id)
 {
 	const struct tw_workload like = { .level = level };
-	struct tw_owner *o = tw_owner_find(t, level, id);
+	struct tw_owner *o = find_owner(t, level, id);
 
 	if (o != NULL)
 		return o;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define TIMEOUT_MS 10000
-/* Starting and ending the helper takes time beyond that of the call. */
+/* The time to start and to end the helper, besides the time of the call. */
 #define GRACE_MS 2000
 #define ANSWER_MAX ((size_t)64 << 20)
 

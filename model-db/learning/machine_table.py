@@ -53,7 +53,7 @@ def read_number(row, name, line):
 
 def read_row(row, line):
     if None in row or None in row.values():
-        raise TableError(f"line {line}: the number of cells is not that of the header")
+        raise TableError(f"line {line}: the header has another number of cells")
     for name in TEXTS:
         if len(row[name].encode()) > TEXT_MAX:
             raise TableError(f"line {line}, column '{name}': more than {TEXT_MAX} bytes")

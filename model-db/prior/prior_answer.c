@@ -16,7 +16,7 @@ static bool is_used(const struct tw_prior_view *v, size_t row)
 	return v->member[0].target[0].weight[row] != 0;
 }
 
-/* The anchor with the processor of the row; NULL if there is none. */
+/* The anchor with the processor of the row; NULL if no anchor has it. */
 static struct tw_prior_anchor *find_anchor(const struct tw_prior *p,
 					   const struct tw_prior_view *v,
 					   const struct tw_prior_row *r)

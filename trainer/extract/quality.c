@@ -195,7 +195,8 @@ int tw_quality_measure(struct tw_quality *q, const struct tw_measured_rows *r,
 	return find_constant(q, r, err);
 }
 
-double tw_quality_share(double rows, double total)
+/* The rows' share of a total, such as 0.997; NaN if the total is not known. */
+static double share_of(double rows, double total)
 {
 	return total > 0 ? rows / total : NAN;
 }
@@ -244,8 +245,8 @@ static void add_names(struct tw_buf *b, const struct tw_strs *names)
 /* Append one line for each warning. */
 static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 {
-	const double cpu = tw_quality_share(q->cpu_rows_s, q->cpu_node_s);
-	const double energy = tw_quality_share(q->energy_rows_j, q->energy_meter_j);
+	const double cpu = share_of(q->cpu_rows_s, q->cpu_node_s);
+	const double energy = share_of(q->energy_rows_j, q->energy_meter_j);
 
 	if (q->virtual_path[0] != '\0')
 		tw_buf_addf(b,

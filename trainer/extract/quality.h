@@ -48,9 +48,6 @@ struct tw_quality {
 int tw_quality_measure(struct tw_quality *q, const struct tw_measured_rows *r,
 		       struct tw_err *err);
 
-/* The rows' share of a total, such as 0.997; NaN if the total is not known. */
-double tw_quality_share(double rows, double total);
-
 /* An object, with a list `warnings`. NULL without memory. */
 json_t *tw_quality_to_json(const struct tw_quality *q);
 

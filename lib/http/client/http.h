@@ -149,7 +149,7 @@ int tw_http_api_call(const char *url, const char *path, const struct tw_http_cal
 /*
  * ---- many calls at a time on one thread (libcurl's multi interface) ----
  *
- * A server that hangs delays none of the other calls. Connections stay open between
+ * A server that hangs delays no other call. Connections stay open between
  * calls.
  */
 
