@@ -29,7 +29,7 @@ from harness import (BIN, Daemon, ask_estimator, call, power_request,  # noqa: E
 from sources import Prometheus, free_port, need_prometheus  # noqa: E402
 from test_online import Online  # noqa: E402
 
-INTERVAL_S = bench.quick(5, 1)
+INTERVAL_S = bench.quick(5, 3)  # samples come each second, and a row needs some
 # Watts of the metered machine: at rest, and more with all CPUs busy.
 LAWS = ((6.0, 8.0), (9.0, 14.0))
 OPTIONS = argparse.Namespace(minutes=10.0, seed=1)
@@ -232,6 +232,11 @@ scrape_configs:
                 sums[verdict] = sums.get(verdict, 0) + int(value)
         return sums
 
+    def segments(self):
+        """Segments in the windows of all machines."""
+        return sum(value for (name, _), value in self.metrics(self.daemons["trainer"]).items()
+                   if name == "window_segments")
+
     def published(self):
         return self.verdicts().get("published", 0)
 
@@ -270,7 +275,8 @@ scrape_configs:
         if not bench.QUICK:  # a form of seconds has too few rows for a model
             wait_until(lambda: self.published() > before > 0,
                        "a model is published under each law")
-        wait_until(lambda: self.metric(trainer, "behind_seconds", "") < INTERVAL_S, "all is read")
+        wait_until(lambda: self.segments() > 0 and
+                   self.metric(trainer, "behind_seconds", "") < INTERVAL_S, "all is read")
         trainer.stop()
         found, read_to_s = self.stored()
         for metric in CHECKED:
