@@ -2,9 +2,6 @@
 ifneq ($(XGBOOST),1)
 left-out += trainer/fit/fit_boost.c
 endif
-ifneq ($(LIBSVM),1)
-left-out += trainer/fit/fit_svr.c
-endif
 ifneq ($(FLEET),1)
 left-out += $(wildcard trainer/shards/*.c)
 endif

@@ -6,7 +6,6 @@
 #include "lib/core/file.h"
 #include "lib/program/log.h"
 #include "lib/zip/fileset.h"
-#include "trainer/online/rules.h"
 #include "trainer/online/store.h"
 #include "trainer/record/series_reader.h"
 #include "trainer/record/spool.h"

@@ -10,6 +10,7 @@
  */
 
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "trainer/online/models.h"
 #include "trainer/online/window.h"
 #include "trainer/train_job.h"
@@ -17,13 +18,32 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_attempt;
 struct tw_err;
 struct tw_fileset;
-struct tw_online_rules;
+struct tw_isolator;
 struct tw_prom;
+struct tw_signer;
 struct tw_store;
+struct tw_trainings;
+
+/* The settings of online training. All is borrowed. */
+struct tw_online_rules {
+	const char *model_db;
+	const char *name;               /* pipelines are <name>-<machine> */
+	const char *dir;                /* for temporary files */
+	const struct tw_signer *signer; /* or NULL */
+	const struct tw_isolator *isolator;
+	struct tw_strs abs_trainers, dyn_trainers;
+	struct tw_window_limits limits;
+	size_t rows_min;      /* new rows before a training; a quarter of it in a drift */
+	double margin;        /* 0.05: errors must be smaller by 5 % */
+	uint64_t rollback_ms; /* roll back after so long with a larger live error */
+	struct tw_trainings *trainings;
+	struct tw_store *store;
+};
 
 /*
  * The responses of a window: one for each run of segments without a gap, as if the

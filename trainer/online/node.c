@@ -11,7 +11,6 @@
 #include "trainer/extract/metric_series.h"
 #include "trainer/online/attempt.h"
 #include "trainer/online/models.h"
-#include "trainer/online/rules.h"
 #include "trainer/response/prom_store.h"
 
 #include <math.h>

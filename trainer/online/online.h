@@ -8,7 +8,7 @@
  * that is better than the serving one.
  */
 
-#include "trainer/online/rules.h"
+#include "trainer/online/attempt.h"
 #include "trainer/record/prom_client.h"
 
 #include <stdint.h>

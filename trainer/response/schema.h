@@ -27,7 +27,7 @@ enum tw_metric_kind {
 	TW_METRIC_POWER,   /* gauge of the node's power */
 	TW_METRIC_PACKAGE_USE, /* gauge of a workload's usage of a package */
 	TW_METRIC_TICK, /* gauge: time of the exporter's counters, s since any instant */
-	TW_METRIC_SPEC, /* 1; the labels describe the machine (spec_series.h) */
+	TW_METRIC_SPEC, /* 1; the labels describe the machine (train_machines.h) */
 };
 
 struct tw_schema_metric {

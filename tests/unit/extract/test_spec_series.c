@@ -4,7 +4,8 @@
 #include "lib/core/err.h"
 #include "profiler/spec.h"
 #include "trainer/response/prom.h"
-#include "trainer/response/spec_series.h"
+#include "trainer/train_job.h"
+#include "trainer/train_machines.h"
 
 #include <string.h>
 
@@ -20,12 +21,19 @@
 
 static int read_spec(const char *text, struct tw_machine_spec *out, struct tw_err *err)
 {
+	struct tw_train_machines machines = { 0 };
+	struct tw_train_response response = { 0 };
+	const struct tw_train_job job = { .responses = &response, .response_count = 1 };
 	struct tw_prom *p = NULL;
 	int rc;
 
 	if (tw_prom_parse(text, strlen(text), &p, err) < 0)
 		fail_msg("%s", err->text);
-	rc = tw_spec_of_response(p, out, err);
+	response.prom = p;
+	rc = tw_train_machines_find(&job, &machines, err);
+	if (rc == 0)
+		*out = machines.at[0].spec;
+	tw_train_machines_release(&machines);
 	tw_prom_free(p);
 	return rc;
 }

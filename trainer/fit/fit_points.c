@@ -1,14 +1,132 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Trainers whose models consist of training rows with scaled features: nearest neighbours
+ * and support vectors (docs/model-format.md).
+ */
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/writer.h"
-#include "trainer/fit/scaled_rows.h"
 #include "trainer/fit/trainer.h"
 
+#if TW_LIBSVM
 #include <libsvm/svm.h>
-#include <math.h>
 #include <pthread.h>
+#endif
+#include <math.h>
 #include <stdlib.h>
+
+struct scaled_rows {
+	size_t rows, cols;
+	double *scale; /* cols: largest magnitude; 1 if all are 0 */
+	double *z;     /* rows * cols: x / scale */
+	double *y;     /* rows: power, W */
+};
+
+/*
+ * Scale the rows of s; of more than rows_max rows, an even selection. s has passed
+ * tw_samples_check(). *out must be all zero; it is yours, on failure too:
+ * release_rows().
+ */
+static int scale_rows(struct scaled_rows *out, const struct tw_samples *s,
+		      size_t rows_max, struct tw_err *err)
+{
+	out->rows = s->rows < rows_max ? s->rows : rows_max;
+	out->cols = s->cols;
+	out->scale = calloc(s->cols, sizeof(*out->scale));
+	out->z = calloc(out->rows, s->cols * sizeof(*out->z));
+	out->y = calloc(out->rows, sizeof(*out->y));
+	if (out->scale == NULL || out->z == NULL || out->y == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu x %zu points", out->rows, out->cols);
+
+	/* The inverse of a smaller scale is not finite. */
+	for (size_t c = 0; c < s->cols; c++)
+		out->scale[c] = tw_samples_scale(s, c, 1e-300);
+	for (size_t r = 0; r < out->rows; r++) {
+		const size_t from = r * s->rows / out->rows;
+
+		for (size_t c = 0; c < s->cols; c++)
+			out->z[r * s->cols + c] =
+				s->x[from * s->cols + c] / out->scale[c];
+		out->y[r] = s->y[from];
+	}
+	return 0;
+}
+
+static void release_rows(struct scaled_rows *d)
+{
+	free(d->scale);
+	free(d->z);
+	free(d->y);
+	*d = (struct scaled_rows){ 0 };
+}
+
+/*
+ * Append the members "scale", "points" and "values". value has a number for each row;
+ * rows with NaN are left out.
+ */
+static void write_rows(const struct scaled_rows *d, const double *value,
+		       struct tw_buf *text)
+{
+	tw_json_add_numbers(text, "scale", d->scale, d->cols);
+	tw_json_add_array(text, "points");
+	for (size_t r = 0; r < d->rows; r++)
+		if (!isnan(value[r]))
+			tw_json_add_numbers(text, NULL, d->z + r * d->cols, d->cols);
+	tw_json_end_array(text);
+	tw_json_add_array(text, "values");
+	for (size_t r = 0; r < d->rows; r++)
+		if (!isnan(value[r]))
+			tw_json_add_number(text, NULL, value[r]);
+	tw_json_end_array(text);
+}
+
+/* ---- nearest neighbours ---- */
+
+/*
+ * The mean power of the six nearest training rows, by Euclidean distance of the features,
+ * each divided by its largest magnitude (E. Fix, J. L. Hodges, Discriminatory Analysis:
+ * Nonparametric Discrimination, 1951). The model consists of the rows.
+ */
+#define NEIGHBOURS 6
+/* Limit of rows in a model; of more rows, an even selection. */
+#define KNN_ROWS_MAX 8192
+
+static int fit_knn(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
+		   struct tw_err *err)
+{
+	struct scaled_rows d = { 0 };
+	int rc = -1;
+
+	(void)seed;
+	if (tw_samples_check(s, tw_trainer_knn.min_rows, err) < 0 ||
+	    scale_rows(&d, s, KNN_ROWS_MAX, err) < 0)
+		goto out;
+	tw_buf_addf(text, "{\"knn\":{\"neighbors\":%zu",
+		    d.rows < NEIGHBOURS ? d.rows : NEIGHBOURS);
+	write_rows(&d, d.y, text);
+	tw_buf_adds(text, "}}");
+	if (tw_buf_failed(text)) {
+		tw_fail(err, TW_NOMEM, "model of %zu rows", d.rows);
+		goto out;
+	}
+
+	rc = 0;
+out:
+	release_rows(&d);
+	return rc;
+}
+
+const struct tw_trainer tw_trainer_knn = {
+	.name = "KNeighborsRegressorTrainer",
+	.summary = "the mean of the six nearest training rows",
+	.predictor = "knn",
+	.min_rows = 2,
+	.cost_ns = 4500,
+	.fit = fit_knn,
+};
+
+#if TW_LIBSVM
+/* ---- support vectors ---- */
 
 /*
  * Support vector regression with a radial kernel, by libsvm (A. J. Smola,
@@ -19,16 +137,16 @@
  *
  * with features divided by their largest magnitude, and power by its standard deviation d
  * around the mean m, so that PENALTY and TUBE suit any machine. g is one over the number
- *of features times the variance of the z, the default of scikit-learn.
+ * of features times the variance of the z, the default of scikit-learn.
  */
 #define PENALTY 10.0
 #define TUBE 0.02 /* relative to d: smaller errors are ignored */
 /* Limit of rows, because the work grows with their square; of more, an even selection. */
-#define ROWS_MAX 4096
+#define SVR_ROWS_MAX 4096
 #define CACHE_MB 64
 
 struct svr {
-	struct tw_scaled_rows d;
+	struct scaled_rows d;
 	double y_mean, y_scale;
 	double gamma;
 	struct svm_node *nodes; /* rows * (cols + 1) */
@@ -136,7 +254,7 @@ static int write_text(const struct svr *s, double bias, struct tw_buf *text,
 	tw_buf_adds(text, "{\"svr\":{");
 	tw_json_add_number(text, "bias", bias);
 	tw_json_add_number(text, "gamma", s->gamma);
-	tw_scaled_rows_text(&s->d, s->value, text);
+	write_rows(&s->d, s->value, text);
 	tw_buf_adds(text, "}}");
 	if (tw_buf_failed(text))
 		return tw_fail(err, TW_NOMEM, "model of %zu rows", s->d.rows);
@@ -152,7 +270,7 @@ static int fit_svr(const struct tw_samples *s, uint64_t seed, struct tw_buf *tex
 
 	(void)seed;
 	if (tw_samples_check(s, tw_trainer_svr.min_rows, err) < 0 ||
-	    tw_scaled_rows_init(&svr.d, s, ROWS_MAX, err) < 0)
+	    scale_rows(&svr.d, s, SVR_ROWS_MAX, err) < 0)
 		goto out;
 	measure_power(&svr);
 	measure_features(&svr);
@@ -170,7 +288,7 @@ out:
 	free(svr.value);
 	free(svr.row);
 	free(svr.nodes);
-	tw_scaled_rows_release(&svr.d);
+	release_rows(&svr.d);
 	return rc;
 }
 
@@ -182,3 +300,4 @@ const struct tw_trainer tw_trainer_svr = {
 	.cost_ns = 23000,
 	.fit = fit_svr,
 };
+#endif
