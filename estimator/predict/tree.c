@@ -171,6 +171,30 @@ out:
 	return rc;
 }
 
+void tw_trees_adapt(struct tw_trees *t, size_t count, const float *weight,
+		    const uint32_t *order)
+{
+	const uint64_t slots = (UINT64_C(1) << TW_TREE_SLOT_BITS) - 1;
+
+	if (count < t->count)
+		t->nodes = t->tree[count].at;
+	t->count = count;
+	t->steps = 0;
+	for (size_t i = 0, at = 0; i < count; i++) {
+		const size_t end = i + 1 < count ? t->tree[i + 1].at : t->nodes;
+
+		t->steps += t->tree[i].depth;
+		for (; at < end; at++) {
+			const uint64_t slot = t->node[at] & slots;
+
+			t->node[at] = (t->node[at] & ~slots) |
+				      ((uint64_t)order[slot / 2] * 2 + slot % 2);
+			if (weight != NULL)
+				t->leaf[at] *= weight[i];
+		}
+	}
+}
+
 /* ---- predicting ---- */
 
 /*

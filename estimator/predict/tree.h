@@ -89,6 +89,13 @@ struct tw_tree_arrays {
 int tw_trees_add(struct tw_trees *t, const struct tw_tree_arrays *a, size_t features,
 		 struct tw_err *err);
 
+/*
+ * Keep the first `count` trees, multiply the leaves of tree i by weight[i] (NULL: by 1),
+ * and let feature f be order[f].
+ */
+void tw_trees_adapt(struct tw_trees *t, size_t count, const float *weight,
+		    const uint32_t *order);
+
 /* Set watts[rows]. features is the number that the trees were added with. */
 void tw_trees_predict(const struct tw_trees *t, size_t features, const struct tw_rows *in,
 		      double *watts);

@@ -52,6 +52,69 @@ static void a_small_model_predicts_known_values(void **state)
 	tw_predictor_free(xgboost(), model);
 }
 
+static double predict_once(const char *text, double f0, double f1)
+{
+	const double x[] = { f0, f1 };
+	struct tw_err err = { 0 };
+	double watts = 0;
+	void *model = NULL;
+
+	if (load_text(text, &model, &err) < 0)
+		fail_msg("%s", err.text);
+	xgboost()->predict(model, &(struct tw_rows){ .x = x, .rows = 1, .stride = 2 },
+			   &watts);
+	tw_predictor_free(xgboost(), model);
+	return watts;
+}
+
+/* Members that XGBoost's own files have, which change the sum. */
+static void later_forms_of_files_are_read(void **state)
+{
+#define PARAM(base)                                                                 \
+	"\"learner_model_param\":{\"base_score\":\"" base "\",\"num_class\":\"0\"," \
+	"\"num_feature\":\"2\"},\"objective\":{\"name\":\"reg:squarederror\"},"
+#define TREES(name) "\"name\":\"" name "\",\"model\":{\"trees\":[" TREE "," TREE "]"
+	static const struct {
+		const char *text;
+		double want;
+	} files[] = {
+		/* XGBoost 3.1: a list of one base score. */
+		{ "{\"learner\":{" PARAM("[5E-1]") "\"gradient_booster\":{" /**/
+		  TREES("gbtree") "}}}}",
+		  20.5 },
+		{ "{\"learner\":{" PARAM(
+			  "5E-1") "\"attributes\":{\"best_iteration\":\"0\"},"
+				  "\"gradient_booster\":{" TREES("gbtree") "}}}}",
+		  10.5 },
+		{ "{\"learner\":{" PARAM(
+			  "5E-1") "\"attributes\":{\"best_iteration\":\"0\"},"
+				  "\"gradient_booster\":{" TREES(
+					  "gbtree") ",\"gbtree_model_param\":{"
+						    "\"num_parallel_tree\":\"2\"}}}}}",
+		  20.5 },
+		/* f1 of the booster is f0 of the model. */
+		{ "{\"learner\":{\"feature_names\":[\"f1\",\"f0\"]," PARAM("5E-1") /**/
+		  "\"gradient_booster\":{" TREES("gbtree") "}}}}",
+		  2.5 },
+		{ "{\"learner\":{\"feature_names\":[\"a\",\"b\"]," PARAM("5E-1") /**/
+		  "\"gradient_booster\":{" TREES("gbtree") "}}}}",
+		  20.5 },
+		{ "{\"learner\":{" PARAM(
+			  "5E-1") "\"gradient_booster\":{\"name\":\"dart\","
+				  "\"gbtree\":{" TREES(
+					  "gbtree") "}},\"weight_drop\":[0.5,0.25]}}}",
+		  8 },
+		{ "{\"learner\":{\"feature_names\":[\"f1\",\"f0\"]," PARAM("5E-1") /**/
+		  "\"gradient_booster\":{\"name\":\"gblinear\",\"model\":{\"weights\":["
+		  "2,3,10]}}}}",
+		  25.5 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		assert_true(predict_once(files[i].text, 1, 6) == files[i].want);
+}
+
 static void columns_are_found_by_place_and_absent_columns_are_missing(void **state)
 {
 	static const double x[] = { 7, 7, 4, 0 };
@@ -148,8 +211,16 @@ static void refuse_head(const char *from, const char *to, enum tw_code code,
 static void errors_of_other_boosters_name_them(void **state)
 {
 	(void)state;
-	refuse_head("gbtree", "dart", TW_UNSUPPORTED,
-		    "learner.gradient_booster.name: 'dart' is not supported");
+	refuse_head("gbtree", "forest", TW_UNSUPPORTED,
+		    "learner.gradient_booster.name: 'forest' is not supported");
+	refuse_head("gbtree", "dart", TW_INVALID, "weight_drop: 0 elements for 1 trees");
+	refuse_head("gbtree", "gblinear", TW_INVALID, "weights: 0 elements, want 3");
+	refuse_head("\"trees\"", "\"forest\"", TW_PARSE, "trees: missing");
+	refuse_head("5E-1", "[5E-1,5E-1]", TW_INVALID, "is not a number");
+	refuse_head("{\"learner\":{", "{\"learner\":{\"feature_names\":[\"f1\",\"x\"],",
+		    TW_INVALID, "'x' is no feature of the model");
+	refuse_head("{\"learner\":{", "{\"learner\":{\"feature_names\":[\"f1\",\"f1\"],",
+		    TW_INVALID, "'f1' is not the only one");
 	refuse_head("reg:squarederror", "binary:logistic", TW_UNSUPPORTED,
 		    "learner.objective.name: 'binary:logistic' is not supported");
 	refuse_head("\"num_class\":\"0\"", "\"num_class\":\"3\"", TW_UNSUPPORTED,
@@ -205,6 +276,7 @@ int main(void)
 		cmocka_unit_test(a_small_model_predicts_known_values),
 		cmocka_unit_test(
 			columns_are_found_by_place_and_absent_columns_are_missing),
+		cmocka_unit_test(later_forms_of_files_are_read),
 		cmocka_unit_test(errors_of_invalid_trees_name_the_node),
 		cmocka_unit_test(errors_of_other_boosters_name_them),
 		cmocka_unit_test(text_that_is_not_one_document_is_refused),
