@@ -55,12 +55,32 @@ static int take_quoted(struct tw_csv_cells *c, struct tw_err *err)
 	return 0;
 }
 
+/* Replace the decimal comma of a number. */
+static int take_decimal_comma(struct tw_csv_cells *c, struct tw_err *err)
+{
+	const char *comma = memchr(c->text, ',', c->text_len);
+
+	if (c->separator == ',' || comma == NULL)
+		return 0;
+	for (size_t i = 0; i < c->text_len; i++)
+		if (strchr("0123456789+-eE,", c->text[i]) == NULL)
+			return 0;
+	tw_buf_clear(&c->unquoted);
+	tw_buf_add(&c->unquoted, c->text, (size_t)(comma - c->text));
+	tw_buf_adds(&c->unquoted, ".");
+	tw_buf_add(&c->unquoted, comma + 1, (size_t)(c->text + c->text_len - comma) - 1);
+	if (tw_buf_failed(&c->unquoted))
+		return tw_fail(err, TW_NOMEM, "line %zu", c->line + 1);
+	c->text = c->unquoted.data;
+	return 0;
+}
+
 static int take_bare(struct tw_csv_cells *c, struct tw_err *err)
 {
 	size_t n = 0;
 
 	c->text = c->data + c->at;
-	while (c->at + n < c->len && c->text[n] != ',' && c->text[n] != '\n')
+	while (c->at + n < c->len && c->text[n] != c->separator && c->text[n] != '\n')
 		n++;
 	c->at += n;
 	if (n > 0 && (c->at == c->len || c->data[c->at] == '\n') &&
@@ -70,7 +90,26 @@ static int take_bare(struct tw_csv_cells *c, struct tw_err *err)
 	if (memchr(c->text, '"', n) != NULL)
 		return tw_fail(err, TW_PARSE, "line %zu: quote inside an unquoted cell",
 			       c->line + 1);
-	return check_length(c, n, err);
+	return check_length(c, n, err) < 0 ? -1 : take_decimal_comma(c, err);
+}
+
+/* Skip a byte order mark; find the separator. */
+static void begin(struct tw_csv_cells *c)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	const char *first, *end;
+
+	if (c->len >= 3 && memcmp(c->data, mark, 3) == 0)
+		c->at = 3;
+	first = c->data + c->at;
+	end = memchr(first, '\n', c->len - c->at);
+	if (end == NULL)
+		end = c->data + c->len;
+	c->separator = memchr(first, ';', (size_t)(end - first)) != NULL &&
+				       memchr(first, ',', (size_t)(end - first)) == NULL
+			       ? ';'
+			       : ',';
+	c->ends_row = true;
 }
 
 /* Skip blank lines, at the start of a row. */
@@ -88,12 +127,14 @@ static void skip_blank_lines(struct tw_csv_cells *c)
 
 bool tw_csv_cells_next(struct tw_csv_cells *c, struct tw_err *err)
 {
-	if (c->at == 0 || c->ends_row) {
+	if (c->separator == '\0' && c->len > 0)
+		begin(c);
+	if (c->ends_row) {
 		skip_blank_lines(c);
 		c->row_line = c->line + 1;
 	}
 	/* A final comma is followed by an empty cell. */
-	if (c->at == c->len && (c->at == 0 || c->ends_row))
+	if (c->at == c->len && (c->len == 0 || c->ends_row))
 		return false;
 	if (c->at < c->len && c->data[c->at] == '"') {
 		c->at++;
@@ -104,7 +145,7 @@ bool tw_csv_cells_next(struct tw_csv_cells *c, struct tw_err *err)
 	} else if (take_bare(c, err) < 0) {
 		return false;
 	}
-	if (c->at < c->len && c->data[c->at] != ',' && c->data[c->at] != '\n') {
+	if (c->at < c->len && c->data[c->at] != c->separator && c->data[c->at] != '\n') {
 		tw_fail(err, TW_PARSE, "line %zu: text after a closing quote",
 			c->line + 1);
 		return false;

@@ -47,8 +47,10 @@ void tw_csv_write_rows(const struct tw_dataset *d, size_t from, size_t to,
 void tw_csv_add_cell(struct tw_buf *out, const char *text);
 
 /*
- * A reader of cells, for tables that are not datasets. Blank lines are skipped. To start,
- * set data and len and leave the rest zero.
+ * A reader of cells, for tables that are not datasets. Blank lines and a byte order mark
+ * are skipped. A first line with semicolons and without commas has semicolons between
+ * cells; a comma in a number is its decimal point there. To start, set data and len and
+ * leave the rest zero.
  */
 struct tw_csv_cells {
 	const char *data;
@@ -56,6 +58,7 @@ struct tw_csv_cells {
 	size_t at;
 	size_t line;     /* line ends consumed */
 	size_t row_line; /* line of the row's start, from 1 */
+	char separator;
 
 	/* The current cell, valid until the next call. Not NUL-terminated. */
 	const char *text;

@@ -50,6 +50,25 @@ static void columns_are_read_by_name(void **state)
 	tw_dataset_release(&d);
 }
 
+static void a_mark_semicolons_and_decimal_commas_are_read(void **state)
+{
+	struct tw_dataset d = { 0 };
+
+	(void)state;
+	read_csv("\xef\xbb\xbftimestamp;id;x\r\n10;a,b;1,5\r\n13,5;\"c;d\";-2,5e3\r\n",
+		 &d);
+	assert_int_equal(d.rows, 2);
+	assert_int_equal(d.time_ms[1], 13500);
+	assert_string_equal(d.ids.at[0], "a,b");
+	assert_string_equal(d.ids.at[1], "c;d");
+	assert_true(tw_dataset_find(&d, "x")[0] == 1.5);
+	assert_true(tw_dataset_find(&d, "x")[1] == -2500);
+	tw_dataset_release(&d);
+	refuse("timestamp;x\n1;1.234,5\n", TW_PARSE,
+	       "line 2, column 'x': '1.234,5' is not a number");
+	refuse("\xef\xbb\xbf", TW_PARSE, "line 1: no header");
+}
+
 static void rows_are_sorted_by_time_and_id(void **state)
 {
 	struct tw_dataset d = { 0 };
@@ -215,6 +234,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_are_read_by_name),
+		cmocka_unit_test(a_mark_semicolons_and_decimal_commas_are_read),
 		cmocka_unit_test(rows_are_sorted_by_time_and_id),
 		cmocka_unit_test(an_index_without_a_name_is_skipped),
 		cmocka_unit_test(old_names_become_canonical_names),
