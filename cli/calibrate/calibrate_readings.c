@@ -5,6 +5,7 @@
 #include "collector/probe.h"
 #include "collector/system/process.h"
 #include "collector/system/roots.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
@@ -70,33 +71,40 @@ int tw_reading_list_parse(struct tw_reading_list *l, const char *text, double er
 
 enum column { OTHER, WATTS, LOAD, COLUMNS };
 
+/* Names of columns and the factors to W and percent. */
+static const struct known {
+	const char *name;
+	enum column column;
+	double factor;
+} known[] = { { "", OTHER, 1 },           { "watts", WATTS, 1 },
+	      { "power", WATTS, 1 },      { "power_w", WATTS, 1 },
+	      { "w", WATTS, 1 },          { "power_mw", WATTS, 1e-3 },
+	      { "cpu", LOAD, 1 },         { "load", LOAD, 1 },
+	      { "cpu_percent", LOAD, 1 }, { "cpu_share", LOAD, 100 } };
+
 struct csv {
 	struct tw_csv_cells cells;
-	enum column column[TW_CSV_COLS_MAX];
+	const struct known *column[TW_CSV_COLS_MAX];
 	size_t columns;
-	bool has[COLUMNS];
+	const struct known *of[COLUMNS]; /* NULL: there is no such column */
+	double most_load;                /* percent */
+	size_t rows, wrong, wrong_line;  /* readings that no machine draws; the first */
+	double wrong_w;
 };
 
-static enum column column_of(const char *name, size_t len)
+static const struct known *column_of(const char *name, size_t len)
 {
-	static const struct {
-		const char *name;
-		enum column column;
-	} known[] = { { "watts", WATTS },     { "power", WATTS }, { "power_w", WATTS },
-		      { "w", WATTS },         { "cpu", LOAD },    { "load", LOAD },
-		      { "cpu_percent", LOAD } };
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+	for (size_t i = 1; i < TW_COUNT(known); i++)
 		if (strlen(known[i].name) == len &&
 		    strncasecmp(known[i].name, name, len) == 0)
-			return known[i].column;
-	return OTHER;
+			return &known[i];
+	return &known[0];
 }
 
 static int read_header(struct csv *c, double load, struct tw_err *err)
 {
 	do {
-		enum column of;
+		const struct known *of;
 
 		if (!tw_csv_cells_next(&c->cells, err))
 			return tw_fail(err, TW_PARSE, "line 1: a header is missing");
@@ -104,19 +112,19 @@ static int read_header(struct csv *c, double load, struct tw_err *err)
 			return tw_fail(err, TW_INVALID, "line 1: more than %d columns",
 				       TW_CSV_COLS_MAX);
 		of = column_of(c->cells.text, c->cells.text_len);
-		if (of != OTHER && c->has[of])
+		if (of->column != OTHER && c->of[of->column] != NULL)
 			return tw_fail(err, TW_PARSE, "line 1: two columns of %s",
-				       of == WATTS ? "watts" : "CPU use");
-		c->has[of] = true;
+				       of->column == WATTS ? "watts" : "CPU use");
+		c->of[of->column] = of;
 		c->column[c->columns++] = of;
 	} while (!c->cells.ends_row);
-	if (!c->has[WATTS])
+	if (c->of[WATTS] == NULL)
 		return tw_fail(err, TW_PARSE,
-			       "line 1: no column watts, power, power_w or w");
-	if (!c->has[LOAD] && isnan(load))
+			       "line 1: no column watts, power, power_w, power_mw or w");
+	if (c->of[LOAD] == NULL && isnan(load))
 		return tw_fail(err, TW_PARSE,
-			       "line 1: no column cpu, load or cpu_percent; give the "
-			       "load with --csv-load");
+			       "line 1: no column cpu, load, cpu_percent or cpu_share; "
+			       "give the load with --csv-load");
 	return 0;
 }
 
@@ -136,9 +144,9 @@ static int read_row(struct csv *c, double *value, bool *more, struct tw_err *err
 		if (at == c->columns)
 			return tw_fail(err, TW_PARSE, "line %zu: more than %zu cells",
 				       c->cells.row_line, c->columns);
-		if (c->column[at] != OTHER &&
+		if (c->column[at]->column != OTHER &&
 		    !tw_parse_double(c->cells.text, c->cells.text_len,
-				     &value[c->column[at]]))
+				     &value[c->column[at]->column]))
 			return tw_fail(err, TW_PARSE, "line %zu: '%.*s' is not a number",
 				       c->cells.row_line,
 				       (int)fmin((double)c->cells.text_len, 32),
@@ -150,6 +158,62 @@ static int read_row(struct csv *c, double *value, bool *more, struct tw_err *err
 					  c->cells.row_line, at, c->columns);
 }
 
+/*
+ * Whether a meter writes this number for want of a reading: 0, a negative number, or all
+ * bits of 16 or 32, in W or parts of it down to mW.
+ */
+static bool is_sentinel(double w)
+{
+	static const double all_bits[] = { 32767, 65535, 2147483647.0, 4294967295.0 };
+
+	for (double unit = 1; unit <= 1000; unit *= 10)
+		for (size_t i = 0; i < TW_COUNT(all_bits); i++)
+			if (fabs(w * unit / all_bits[i] - 1) < 1e-9)
+				return true;
+	return !(w > 0);
+}
+
+static int add_row(struct tw_reading_list *l, struct csv *c, const double *value,
+		   double error, struct tw_err *err)
+{
+	const double w = value[WATTS] * c->of[WATTS]->factor;
+	const double load = value[LOAD] * (c->of[LOAD] != NULL ? c->of[LOAD]->factor : 1);
+
+	if (!(load >= 0 && load <= 100))
+		return tw_fail(err, TW_INVALID,
+			       "line %zu: %g W at %g %% CPU, want 0 to 100 %%",
+			       c->cells.row_line, w, load);
+	c->rows++;
+	c->most_load = fmax(c->most_load, load);
+	if (!is_sentinel(value[WATTS]))
+		return tw_reading_list_add(l, load / 100, w, error, err);
+	if (c->wrong++ == 0) {
+		c->wrong_line = c->cells.row_line;
+		c->wrong_w = value[WATTS];
+	}
+	return 0;
+}
+
+/* A tenth of the readings may be wrong. Use from 0 to 1 is a share or hardly any. */
+static int check_rows(const struct csv *c, struct tw_err *err)
+{
+	const struct known *load = c->of[LOAD];
+
+	if (10 * c->wrong > c->rows)
+		return tw_fail(err, TW_INVALID,
+			       "line %zu: %.10g is no power, as in %zu of %zu lines",
+			       c->wrong_line, c->wrong_w, c->wrong, c->rows);
+	if (load != NULL && load->factor == 1 &&
+	    strcasecmp(load->name, "cpu_percent") != 0 && c->most_load > 0 &&
+	    c->most_load <= 1)
+		return tw_fail(
+			err, TW_INVALID,
+			"column '%s' is at most %g: name it cpu_share if 1 is full "
+			"load, or cpu_percent if 100 is",
+			load->name, c->most_load);
+	return 0;
+}
+
 static int read_rows(struct tw_reading_list *l, struct csv *c, double load, double error,
 		     struct tw_err *err)
 {
@@ -159,22 +223,18 @@ static int read_rows(struct tw_reading_list *l, struct csv *c, double load, doub
 		if (read_row(c, value, &more, err) < 0)
 			return -1;
 		if (!more)
-			return 0;
-		if (!(value[WATTS] > 0) || !(value[LOAD] >= 0 && value[LOAD] <= 100))
-			return tw_fail(err, TW_INVALID,
-				       "line %zu: %g W at %g %% CPU, want above 0 W and "
-				       "0 to 100 %%",
-				       c->cells.row_line, value[WATTS], value[LOAD]);
-		if (tw_reading_list_add(l, value[LOAD] / 100, value[WATTS], error, err) <
-		    0)
+			return check_rows(c, err);
+		if (add_row(l, c, value, error, err) < 0)
 			return -1;
 	}
 }
 
 int tw_reading_list_read_csv(struct tw_reading_list *l, const char *path, double load,
-			     double error, struct tw_err *err)
+			     double error, void (*say)(const char *text),
+			     struct tw_err *err)
 {
 	struct csv c = { 0 };
+	char line[160];
 	char *data = NULL;
 	size_t len;
 	int rc = -1;
@@ -186,6 +246,12 @@ int tw_reading_list_read_csv(struct tw_reading_list *l, const char *path, double
 	if (read_header(&c, load, err) < 0 || read_rows(l, &c, load, error, err) < 0) {
 		tw_err_wrap(err, "'%s'", path);
 		goto out;
+	}
+	if (c.wrong > 0) {
+		snprintf(line, sizeof(line),
+			 "line %zu: %.10g is no power: %zu of %zu lines left out",
+			 c.wrong_line, c.wrong_w, c.wrong, c.rows);
+		say(line);
 	}
 	rc = 0;
 out:

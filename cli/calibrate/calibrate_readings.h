@@ -32,12 +32,15 @@ int tw_reading_list_parse(struct tw_reading_list *l, const char *text, double er
 
 /*
  * Add each row of a CSV with a header. Watts are in the column watts, power, power_w or
- * w; CPU use, in percent, in the column cpu, load or cpu_percent. Other columns are
- * ignored. A file without CPU use has the load `load` in all rows, in percent; if load is
- * NaN, it is rejected. TW_INVALID and TW_PARSE name line and column.
+ * w (power_mw: milliwatts); CPU use, in percent, in the column cpu, load or cpu_percent
+ * (cpu_share: 0 to 1). Other columns are ignored. A file without CPU use has the load
+ * `load` in all rows, from 0 to 1; if load is NaN, it is rejected. Rows that no machine
+ * draws, such as 0 or 65535 W, are left out and said; more than a tenth is an error.
+ * TW_INVALID and TW_PARSE name line and column.
  */
 int tw_reading_list_read_csv(struct tw_reading_list *l, const char *path, double load,
-			     double error, struct tw_err *err);
+			     double error, void (*say)(const char *text),
+			     struct tw_err *err);
 
 struct tw_reading_record {
 	const struct tw_roots *roots;

@@ -40,6 +40,8 @@
 #define PHASE_MAX_MS 600000
 /* A reading outside of the prior's interval by this factor is of another thing. */
 #define FAR_OUTSIDE 1.5
+/* By this factor it is of another unit. */
+#define OTHER_UNIT 30
 
 struct config {
 	char *model_db, *prior, *name, *idle, *full, *csv, *csv_load, *meter_error;
@@ -64,7 +66,8 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(LIST, "at", at, "LOAD=W,...",
 		 "power at other loads, in percent: 50=120") },
 	{ TW_ROW(TEXT, "csv", csv, "FILE",
-		 "a wattmeter's CSV: columns watts and cpu (percent)") },
+		 "a wattmeter's CSV: columns watts and cpu (percent) or cpu_share (0 to "
+		 "1)") },
 	{ TW_ROW(TEXT, "csv-load", csv_load, "LOAD",
 		 "load of all rows of --csv, in percent") },
 	{ TW_ROW(DURATION_MS, "for", for_ms, "TIME",
@@ -183,7 +186,7 @@ static int find_readings(struct config *c, struct tw_reading_list *l, struct tw_
 		return 0;
 	}
 	if (c->csv != NULL ? tw_reading_list_read_csv(l, c->csv, c->load_of_csv, c->error,
-						      err) < 0
+						      say, err) < 0
 			   : tw_reading_list_record(l, &r, err) < 0)
 		return -1;
 	if (l->count > 0)
@@ -210,21 +213,25 @@ static int load_prior(const struct config *c, struct tw_prior *out, struct tw_er
 
 /* ---- the posterior ---- */
 
-static void warn_outside(const struct tw_prior_curve *prior,
-			 const struct tw_power_reading *r, double share)
+static int check_outside(const struct tw_prior_curve *prior,
+			 const struct tw_power_reading *r, double share,
+			 struct tw_err *err)
 {
 	const size_t l = (size_t)lround(r->load * (TW_PRIOR_LOADS - 1));
+	const double low = prior->low[l] * share, high = prior->high[l] * share;
+	const double factor = fmax(low / r->w, r->w / high);
 	char line[240];
 
-	if (r->w * FAR_OUTSIDE >= prior->low[l] * share &&
-	    r->w <= FAR_OUTSIDE * prior->high[l] * share)
-		return;
+	if (factor <= FAR_OUTSIDE)
+		return 0;
 	snprintf(line, sizeof(line),
 		 "%.1f W at %.0f %% load is far outside of the prior's %.1f to %.1f W: "
-		 "does "
-		 "the meter measure this machine, and all of it?",
-		 r->w, 100 * r->load, prior->low[l] * share, prior->high[l] * share);
+		 "does the meter measure this machine, and all of it, in watts?",
+		 r->w, 100 * r->load, low, high);
+	if (factor > OTHER_UNIT)
+		return tw_fail(err, TW_INVALID, "%s", line);
 	say(line);
+	return 0;
 }
 
 /* Both estimates are of the machine that the spec describes. */
@@ -249,7 +256,8 @@ static int estimate(const struct tw_prior *p, const struct tw_machine_spec *spec
 	if (tw_prior_answer(p, v, &m, &prior->curve, err) < 0)
 		return -1;
 	for (size_t i = 0; i < l->count; i++) {
-		warn_outside(&prior->curve, &l->at[i], prior->share);
+		if (check_outside(&prior->curve, &l->at[i], prior->share, err) < 0)
+			return -1;
 		of_unit[i] = l->at[i];
 		of_unit[i].w /= prior->share;
 	}

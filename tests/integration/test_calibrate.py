@@ -126,6 +126,28 @@ class Calibrate(Case):
         for load in range(20, 100, 10):
             self.assertLess(abs(curve[load][0] / (5 + 0.26 * load) - 1), 0.1, load)
 
+    def test_wrong_readings_of_a_wattmeter_are_named_and_left_out(self):
+        def log(*more, name="cpu", share=1):
+            rows = [f"{IDLE_W + 26 * load + i % 7 * 0.01:.3f};{load * share:g}".replace(".", ",")
+                    for i in range(100) for load in (0, 0.5, 1)]
+            rows[90:90] = more
+            return self.write("meter.csv", f"\ufeffwatts;{name}\r\n" + "\r\n".join(rows) + "\r\n")
+
+        for row, said in (("65535;100", "line 92: 65535 is no power: 1 of 301"),
+                          ("6553,5;50", "line 92: 6553.5 is no power"), ("0;75", "0 is no power"),
+                          ("300;100", "")):
+            with self.subTest(row):
+                done = self.calibrate("--csv", log(row, share=100))
+                self.assertIn(said, done.stderr.decode())
+                for load, watts in ((0, 5), (50, 18), (100, 31)):
+                    shown = re.search(rf"^ *{load} %.*\) +([\d.]+) W", done.stdout.decode(), re.M)
+                    self.assertAlmostEqual(float(shown[1]), watts, delta=0.2)
+        done = self.calibrate("--csv", log(), code=1)
+        self.assertIn("column 'cpu' is at most 1: name it cpu_share", done.stderr.decode())
+        self.assertAlmostEqual(self.curve("--csv", log(name="cpu_share"))[100][0], 31, delta=0.2)
+        done = self.calibrate("--csv", log(*["0;1"] * 40, share=100), code=1)
+        self.assertIn("as in 40 of 340 lines", done.stderr.decode())
+
     def test_a_meter_of_this_machine_is_read(self):
         """Three phases; the meter's file follows the phase that the command names."""
         power = "machine/sys/class/hwmon/hwmon0/power1_average"

@@ -12,6 +12,9 @@
 #define W_MAX 1e6
 #define ERROR_MAX 0.5
 #define BINS 21 /* of TW_READING_STEP, from 0 to 1 */
+#define LEAST 3 /* readings of a median */
+#define MANY 30
+#define ABSURD 3 /* times the 99th percentile */
 
 /* Loads are the first member. */
 static void sort(struct tw_power_reading *r, size_t count)
@@ -94,33 +97,79 @@ static size_t find_closest(const struct group *g, size_t count, double *distance
 	return found;
 }
 
-/* Readings within a bin of TW_READING_STEP first: this is fast for any number of them. */
-static size_t fill_bins(const struct tw_power_reading *r, size_t count, struct group *g)
+/* The median reading: of a few wrong ones it knows nothing. Sorts w. */
+static struct group median_of(const struct tw_power_reading *r, size_t count, double *w)
 {
-	size_t n = 0, last = 0;
+	struct group g = { .count = (double)count };
 
 	for (size_t i = 0; i < count; i++) {
-		const struct group one = { r[i].load, r[i].w, r[i].error, 1 };
-		const size_t bin =
-			(size_t)fmin(fmax(r[i].load, 0) / TW_READING_STEP, BINS - 1);
-
-		if (n > 0 && bin == last)
-			g[n - 1] = join(&g[n - 1], &one);
-		else
-			g[n++] = one;
-		last = bin;
+		w[i] = r[i].w;
+		g.error = fmax(g.error, r[i].error);
 	}
+	qsort(w, count, sizeof(*w), tw_compare_doubles);
+	g.w = (w[(count - 1) / 2] + w[count / 2]) / 2;
+	g.load = (r[(count - 1) / 2].load + r[count / 2].load) / 2;
+	return g;
+}
+
+static size_t bin_of(double load)
+{
+	return (size_t)fmin(fmax(load, 0) / TW_READING_STEP, BINS - 1);
+}
+
+/*
+ * Medians of the readings within a bin of TW_READING_STEP. Bins with fewer readings than
+ * a median needs are joined with the next one, if there are many readings.
+ */
+static size_t fill_bins(const struct tw_power_reading *r, size_t count, struct group *g,
+			double *w)
+{
+	const size_t least = count >= MANY ? LEAST : 1;
+	size_t n = 0;
+
+	for (size_t from = 0, to; from < count; from = to) {
+		to = from + least < count ? from + least : count;
+		while (to < count && bin_of(r[to].load) == bin_of(r[to - 1].load))
+			to++;
+		if (count - to < least)
+			to = count;
+		g[n++] = median_of(r + from, to - from, w);
+	}
+	return n;
+}
+
+/* Drop readings far above almost all others. They are sorted by load. */
+static size_t drop_absurd(struct tw_power_reading *r, size_t count, double *w)
+{
+	const size_t few = 1 + count / 100;
+	double most;
+	size_t n = 0;
+
+	if (count < MANY)
+		return count;
+	for (size_t i = 0; i < count; i++)
+		w[i] = r[i].w;
+	qsort(w, count, sizeof(*w), tw_compare_doubles);
+	most = ABSURD * w[count - 1 - few];
+	for (size_t i = 0; i < count; i++)
+		if (r[i].w <= most)
+			r[n++] = r[i];
 	return n;
 }
 
 size_t tw_readings_reduce(struct tw_power_reading *r, size_t count)
 {
 	struct group g[BINS] = { { 0 } };
+	double *w = calloc(count + 1, sizeof(*w));
 	double distance;
 	size_t n, at;
 
+	if (w == NULL)
+		return 0;
 	sort(r, count);
-	n = fill_bins(r, count, g);
+	count = drop_absurd(r, count, w);
+	n = fill_bins(r, count, g, w);
+	free(w);
 	for (at = find_closest(g, n, &distance);
 	     n > 1 && (n > TW_PRIOR_READINGS_MAX || distance < TW_READING_STEP);
 	     at = find_closest(g, n, &distance))

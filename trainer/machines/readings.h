@@ -25,8 +25,9 @@ int tw_readings_check(struct tw_power_reading *r, size_t count, struct tw_err *e
 
 /*
  * Reduce any number of readings to as many as a posterior uses: readings of similar loads
- * become their mean, and power that falls with load is pooled. count is the old number;
- * the new one is returned.
+ * become their median, and power that falls with load is pooled. A few wrong readings
+ * among many change little. count is the old number; the new one is returned, 0 without
+ * memory.
  */
 size_t tw_readings_reduce(struct tw_power_reading *r, size_t count);
 

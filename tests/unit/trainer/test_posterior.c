@@ -4,6 +4,7 @@
 
 #include "estimator/predict/certificate.h"
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "model-db/model.h"
 #include "model-db/prior/prior_model.h"
@@ -80,6 +81,33 @@ static void many_readings_become_few_that_rise(void **state)
 	assert_int_equal(tw_readings_check(r, n, &err), 0);
 	for (size_t i = 0; i < n; i++)
 		assert_true(fabs(r[i].w - 50 - 100 * r[i].load) < 5);
+}
+
+/* Wrong readings, wherever they are, change no reading by more than the noise. */
+static void a_few_wrong_readings_change_little(void **state)
+{
+	static const double wrong_w[] = { 0.1, 9, 420, 942, 65000, 9e5 };
+	static const double at[] = { 0, 0.1, 0.33, 0.5, 0.8, 1 };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(wrong_w) * TW_COUNT(at); i++) {
+		static struct tw_power_reading r[302];
+		struct tw_err err = { 0 };
+		size_t n;
+
+		for (size_t k = 0; k < 302; k++) { /* four loads; 60 W to 200 W */
+			r[k].load = (double)(k % 4) / 3;
+			r[k].w = 60 + 140 * r[k].load + sin((double)k);
+			r[k].error = 0.01;
+		}
+		r[17] = r[250] =
+			(struct tw_power_reading){ at[i % 6], wrong_w[i / 6], 0.01 };
+		n = tw_readings_reduce(r, 302);
+		assert_int_equal(n, 4);
+		assert_int_equal(tw_readings_check(r, n, &err), 0);
+		for (size_t k = 0; k < n; k++)
+			assert_true(fabs(r[k].w - 60 - 140 * r[k].load) < 2);
+	}
 }
 
 static void one_reading_stays_as_it_is(void **state)
@@ -196,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wrong_readings_are_refused),
 		cmocka_unit_test(many_readings_become_few_that_rise),
+		cmocka_unit_test(a_few_wrong_readings_change_little),
 		cmocka_unit_test(one_reading_stays_as_it_is),
 		cmocka_unit_test(half_load_tells_rest_and_full_load),
 		cmocka_unit_test(the_curve_meets_the_readings_and_rises),
