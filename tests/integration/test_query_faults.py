@@ -169,6 +169,20 @@ class QueryFaults(Case):
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
                 self.assertNotRegex(done.stderr, "[\0\x1b]")
 
+    def test_a_servers_own_words_are_repeated(self):
+        for body, why in (
+                ('{"status":"error","errorType":"timeout","error":"query timed out in evaluation"}',
+                 "query timed out in evaluation"),
+                ('{"status":"error","error":"x","data":{"resultType":"","result":[]}}', "error: x"),
+                ("<!DOCTYPE html><html><title>Sign in</title></html>", "a web page, not with JSON"),
+                ("\n <html>", "a web page, not with JSON"),
+                ('{"status":"success","data":{"resultType":"matrix","result":null}}',
+                 "no sample")):
+            def answer(request, body=body):
+                reply(request, body if is_range(request) else json.dumps(answer_of(request.path)))
+            with self.subTest(body):
+                self.assert_fails(self.query(Server(self, answer)), why)
+
     def test_no_series_is_no_file(self):
         def answer(request):
             reply(request, '{"status":"success","data":{"result":[]}}' if is_range(request)

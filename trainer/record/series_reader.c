@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -253,8 +254,13 @@ static int take_part(void *arg, const struct tw_jsax_event *e, struct tw_err *er
 	if (e->depth == 1 && e->type == TW_JSAX_KEY) {
 		a->in_data = tw_jsax_is_text(e, "data");
 		a->in_list = a->in_data && !a->nested;
+		a->in_error = tw_jsax_is_text(e, "error");
 		return 0;
 	}
+	if (a->in_error && e->depth == 1 && e->type == TW_JSAX_TEXT)
+		snprintf(a->error, sizeof(a->error), "%.*s",
+			 (int)(e->len < sizeof(a->error) ? e->len : sizeof(a->error)),
+			 e->text);
 	if (a->nested && a->in_data && e->depth == 2 && e->type == TW_JSAX_KEY) {
 		a->in_list = tw_jsax_is_text(e, "result");
 		return 0;
@@ -262,6 +268,9 @@ static int take_part(void *arg, const struct tw_jsax_event *e, struct tw_err *er
 	if (!a->in_list || e->depth < list_depth)
 		return 0;
 	a->found = true;
+	/* Some proxies write null for a list without series. */
+	if (e->depth == list_depth && e->type == TW_JSAX_NULL)
+		return 0;
 	return a->fn(a->arg, e, err);
 }
 
@@ -276,6 +285,15 @@ int tw_prom_answer_feed(void *arg, const char *data, size_t len, struct tw_err *
 	size_t used = 0;
 
 	a->refused = true;
+	while (!tw_jsax_started(a->parser) && used < len &&
+	       strchr(" \t\r\n\xef\xbb\xbf", data[used]) != NULL && data[used] != '\0')
+		used++;
+	if (!tw_jsax_started(a->parser) && used < len && data[used] == '<')
+		return tw_fail(
+			err, TW_PARSE,
+			"the server answers with a web page, not with JSON: is it "
+			"Prometheus, or a login page before it? (--user, --token-file)");
+	used = 0;
 	if (tw_jsax_feed(a->parser, data, len, &used, err) < 0)
 		return -1;
 	for (; used < len; used++)
@@ -290,6 +308,9 @@ int tw_prom_answer_end(struct tw_prom_answer *a, struct tw_err *err)
 	a->cut_short = !tw_jsax_done(a->parser);
 	if (tw_jsax_end(a->parser, err) < 0)
 		return tw_err_wrap(err, "answer");
+	if (a->error[0] != '\0')
+		return tw_fail(err, TW_INVALID, "the server answers with an error: %.*s",
+			       (int)strcspn(a->error, "\r\n"), a->error);
 	if (!a->found)
 		return tw_fail(err, TW_PARSE, "an answer without %s",
 			       a->nested ? "data.result" : "data");

@@ -79,9 +79,10 @@ struct tw_prom_answer {
 	void *arg;
 
 	struct tw_jsax *parser;
-	bool in_data, in_list, found;
-	bool refused;   /* malformed, or fn failed */
-	bool cut_short; /* incomplete; set by tw_prom_answer_end() */
+	bool in_data, in_list, in_error, found;
+	char error[200]; /* the server's own text */
+	bool refused;    /* malformed, or fn failed */
+	bool cut_short;  /* incomplete; set by tw_prom_answer_end() */
 };
 
 int tw_prom_answer_open(struct tw_prom_answer *a, struct tw_err *err);

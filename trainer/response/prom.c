@@ -136,10 +136,17 @@ static void release_draft(struct series_draft *d)
 
 /* ---- events of the parser ---- */
 
+#define METRIC_NONE SIZE_MAX
+
+static const char name_label[] = "__name__";
+
 /* Position in the document: what the next event is. */
 enum state {
 	IN_START,   /* the response's { */
 	IN_METRICS, /* a metric's name, or the } */
+	AT_ERROR,   /* "error" of an answer of the API */
+	AT_DATA,    /* "data" of it */
+	IN_DATA,    /* "result", another key, or } */
 	AT_LIST,    /* its list */
 	IN_LIST,    /* a series, or ] */
 	IN_SERIES,  /* "metric", "values", another key, or } */
@@ -171,8 +178,10 @@ struct tw_prom_builder {
 	enum state after_skip; /* state behind the skipped value */
 	unsigned skip_depth;   /* depth of the skipped value's last event */
 
+	bool raw; /* an answer of the API: the labels have the metric's name */
+
 	/* The series being read. */
-	size_t metric;
+	size_t metric;    /* METRIC_NONE: the series is not kept */
 	bool third_party; /* its metric is in more */
 	size_t number;    /* within the metric, from 1 */
 	bool has_labels, has_values;
@@ -235,9 +244,11 @@ static void describe_place(const struct tw_prom_builder *b, const struct tw_jsax
 	char labels[96];
 	int n = snprintf(out, size, "byte %" PRIu64, e->offset);
 
-	if (b->state <= IN_METRICS)
+	if (b->state <= IN_DATA)
 		return;
-	n += snprintf(out + n, size - (size_t)n, ": %s", b->prom->metric[b->metric].name);
+	if (b->metric < b->prom->count)
+		n += snprintf(out + n, size - (size_t)n, ": %s",
+			      b->prom->metric[b->metric].name);
 	if (b->state <= IN_LIST)
 		return;
 	tw_series_describe(&s, labels, sizeof(labels));
@@ -287,18 +298,50 @@ static void forget_labels(struct tw_prom_builder *b)
 		b->known[i].len = 0;
 }
 
+/* Find the metric of a list or, in an answer of the API, of a series. */
+static int find_metric(struct tw_prom_builder *b, const struct tw_jsax_event *e,
+		       struct tw_err *err)
+{
+	b->metric = METRIC_NONE;
+	b->third_party = is_third_party(b, e);
+	if (!b->third_party && !tw_schema_has_metric(e->text, e->len))
+		return 0;
+	return tw_prom_add_metric(b->prom, e->text, e->len, &b->metric, err);
+}
+
 static int begin_metric(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 			struct tw_err *err)
 {
-	b->third_party = is_third_party(b, e);
 	forget_labels(b);
-	if (!b->third_party && !tw_schema_has_metric(e->text, e->len)) {
+	if (find_metric(b, e, err) < 0)
+		return -1;
+	if (b->metric == METRIC_NONE) {
 		skip_value(b, IN_METRICS);
+		if (tw_jsax_is_text(e, "data"))
+			b->state = AT_DATA;
+		else if (tw_jsax_is_text(e, "error"))
+			b->state = AT_ERROR;
 		return 0;
 	}
-	if (tw_prom_add_metric(b->prom, e->text, e->len, &b->metric, err) < 0)
-		return -1;
 	b->number = b->prom->metric[b->metric].count;
+	b->state = AT_LIST;
+	return 0;
+}
+
+/* {"status":"success","data":{"resultType":"matrix","result":[..]}} */
+static int begin_data(struct tw_prom_builder *b, const struct tw_jsax_event *e)
+{
+	if (e->type != TW_JSAX_KEY) {
+		b->state = IN_METRICS; /* the data's } */
+		return 0;
+	}
+	if (!tw_jsax_is_text(e, "result")) {
+		skip_value(b, IN_DATA);
+		return 0;
+	}
+	b->raw = true;
+	b->number = 0;
+	b->metric = METRIC_NONE;
 	b->state = AT_LIST;
 	return 0;
 }
@@ -307,6 +350,8 @@ static void begin_series(struct tw_prom_builder *b)
 {
 	b->state = IN_SERIES;
 	b->number++;
+	if (b->raw)
+		b->metric = METRIC_NONE;
 	b->has_labels = false;
 	b->has_values = false;
 	b->position = 0;
@@ -319,7 +364,7 @@ static int end_series(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 	if (!b->has_labels || !b->has_values)
 		return fail_type(b, e, "'metric' and 'values' in a series", err);
 	b->state = IN_LIST;
-	if (b->series.samples == 0)
+	if (b->series.samples == 0 || b->metric == METRIC_NONE)
 		return 0;
 	return tw_prom_add_series(b->prom, b->metric, b->series.label, b->series.labels,
 				  b->series.time_ms, b->series.value, b->series.samples,
@@ -348,7 +393,9 @@ static int begin_member(struct tw_prom_builder *b, const struct tw_jsax_event *e
 static int find_label_name(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 			   struct tw_err *err)
 {
-	b->label_name = NULL;
+	b->label_name = b->raw && tw_jsax_is_text(e, name_label) ? name_label : NULL;
+	if (b->label_name != NULL)
+		return 0;
 	/* Any label of a third-party metric may distinguish its series: keep all. */
 	if (!b->third_party && !tw_schema_has_label(e->text, e->len))
 		return 0;
@@ -389,6 +436,10 @@ static int end_label(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 	b->state = IN_LABELS;
 	if (b->label_name == NULL)
 		return 0;
+	if (b->label_name == name_label) {
+		forget_labels(b);
+		return find_metric(b, e, err);
+	}
 	if (memchr(e->text, '\0', e->len) != NULL)
 		return fail_type(b, e, "labels without NUL", err);
 	wanted = check_label(&b->series, b->label_name);
@@ -490,11 +541,23 @@ int tw_prom_builder_event(struct tw_prom_builder *b, const struct tw_jsax_event 
 			return begin_metric(b, e, err);
 		b->state = AT_END; /* the response's } */
 		return 0;
+	case AT_ERROR:
+		return e->type == TW_JSAX_TEXT
+			       ? tw_fail(err, TW_INVALID,
+					 "an answer with the error '%.*s'",
+					 (int)(e->len < 300 ? e->len : 300), e->text)
+			       : fail_type(b, e, "a text", err);
+	case AT_DATA:
+		return expect(b, e, TW_JSAX_OBJECT, IN_DATA, "an object with 'result'",
+			      err);
+	case IN_DATA:
+		return begin_data(b, e);
 	case AT_LIST:
 		return expect(b, e, TW_JSAX_ARRAY, IN_LIST, "a list of series", err);
 	case IN_LIST:
 		if (e->type != TW_JSAX_OBJECT)
-			return expect(b, e, TW_JSAX_ARRAY_END, IN_METRICS,
+			return expect(b, e, TW_JSAX_ARRAY_END,
+				      b->raw ? IN_DATA : IN_METRICS,
 				      "a series, an object", err);
 		begin_series(b);
 		return 0;

@@ -8,9 +8,11 @@
  *
  *	{"name_total":[{"metric":{"label":"value"},"values":[[seconds,"value"],..]},..],..}
  *
- * The reader is a stream parser. It keeps the samples of metrics that a schema
- * (trainer/response/schema.h) or the caller names. Samples must be in order of time
- *without repeats, finite and not negative. Errors name metric, series, sample and byte.
+ * or the whole answer, {"status":"success","data":{"result":[..]}}, with the metric's
+ * name among the labels. The reader is a stream parser. It keeps the samples of metrics
+ *that a schema (trainer/response/schema.h) or the caller names. Samples must be in order
+ *of time without repeats, finite and not negative. Errors name metric, series, sample and
+ *byte.
  */
 
 #include "lib/json/jsax.h"

@@ -54,6 +54,45 @@ static void schema_metrics_are_kept_with_the_labels_that_schemas_use(void **stat
 	tw_prom_free(p);
 }
 
+/* As `curl` writes an answer of the API: of each metric, the same series. */
+static void a_raw_answer_of_the_api_is_a_response(void **state)
+{
+	struct tw_prom *p = parse(
+		"{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":["
+		"{\"metric\":{\"__name__\":\"other_total\"},\"values\":[[1,\"5\"]]},"
+		"{\"metric\":{\"__name__\":\"kepler_container_cpu_cycles_total\","
+		"\"container_id\":\"abc\",\"scheme\":\"http\"},\"values\":[[10,\"1\"]]},"
+		"{\"metric\":{\"container_id\":\"def\",\"__name__\":"
+		"\"kepler_container_cpu_cycles_total\"},\"values\":[[10,\"7\"]]},"
+		"{\"metric\":{},\"values\":[[10,\"8\"]]}]},\"warnings\":[]}");
+	const struct tw_series *s;
+	struct tw_err err = { 0 };
+	size_t count;
+
+	(void)state;
+	s = tw_prom_series(p, "kepler_container_cpu_cycles_total", &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(tw_series_label(&s[0], "container_id"), "abc");
+	assert_string_equal(tw_series_label(&s[1], "container_id"), "def");
+	assert_int_equal(s[0].labels, 1);
+	assert_true(tw_packed_last(&s[1].value) == 7);
+	assert_null(tw_prom_series(p, "other_total", &count));
+	tw_prom_free(p);
+	for (size_t i = 0; i < 2; i++) {
+		static const char *const texts[] = {
+			"{\"status\":\"error\",\"error\":\"query timed out\"}",
+			"{\"data\":{\"result\":[{\"metric\":{},\"values\":7}]}}"
+		};
+		static const char *const want[] = { "error 'query timed out'",
+						    "expected a list of samples" };
+
+		err = (struct tw_err){ 0 };
+		assert_int_equal(tw_prom_parse(texts[i], strlen(texts[i]), &p, &err), -1);
+		if (strstr(err.text, want[i]) == NULL)
+			fail_msg("%s", err.text);
+	}
+}
+
 static void equal_texts_are_kept_once(void **state)
 {
 	struct tw_prom *p = parse(small);
@@ -234,6 +273,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			schema_metrics_are_kept_with_the_labels_that_schemas_use),
+		cmocka_unit_test(a_raw_answer_of_the_api_is_a_response),
 		cmocka_unit_test(equal_texts_are_kept_once),
 		cmocka_unit_test(a_series_may_have_no_labels),
 		cmocka_unit_test(a_series_is_described_by_its_labels),
