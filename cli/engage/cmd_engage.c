@@ -363,7 +363,6 @@ static int train(struct engage *e, struct tw_err *err)
 		goto out;
 	job.source = e->rows.source;
 	job.correct_lag = true;
-	job.isolation.abs_pipeline = e->c->name;
 	job.isolation.source = job.source;
 	e->times.parse_ns = tw_now_ns() - start_ns;
 	if (tw_train(&job, &e->trained, err) < 0)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cmd_isolation.h"
 #include "cli/command.h"
 #include "cli/shards/plan_job.h"
 #include "cli/train/train_flags.h"
@@ -9,8 +8,6 @@
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
 #include "lib/program/opt_texts.h"
-#include "model-db/publish.h"
-#include "profiler/node_types.h"
 #include "trainer/shards/plan.h"
 #include "trainer/shards/plan_make.h"
 
@@ -86,23 +83,11 @@ static int add_file(void *arg, const char *path, const char *sha256, struct tw_e
 static int make(struct config *c, struct tw_buf *out, struct tw_err *err)
 {
 	const struct tw_train_flags *f = &c->flags;
-	struct tw_isolation_input isolation = { 0 };
 	struct tw_train_input in = { .cache = tw_train_flags_cache(f) };
 	struct tw_plan_maker *m = NULL;
-	struct tw_node_types known = { 0 };
 	struct tw_strs options = { 0 };
 	int rc = -1;
 
-	if (f->model_db != NULL && !f->replace &&
-	    tw_pipeline_known(f->model_db, f->name, &known, err) < 0)
-		goto out;
-	c->job.known = &known;
-	if (tw_isolation_read(&f->isolation, f->model_db, &isolation, err) < 0)
-		goto out;
-	c->job.isolation = isolation.config;
-	if (c->job.isolation.abs_pipeline == NULL)
-		c->job.isolation.abs_pipeline = f->name;
-	c->job.isolation.source = c->job.source;
 	if (tw_train_flags_read_options(f, &c->job, &in, err) < 0 ||
 	    tw_plan_maker_new(&c->job, &m, err) < 0 ||
 	    tw_plan_job_files(f, &c->job, add_file, m, err) < 0 ||
@@ -115,8 +100,6 @@ out:
 	tw_plan_maker_free(m);
 	tw_strs_clear(&options);
 	tw_train_input_release(&in);
-	tw_node_types_release(&known);
-	tw_isolation_input_release(&isolation);
 	return rc;
 }
 

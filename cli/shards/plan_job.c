@@ -99,22 +99,7 @@ static int open_options(struct tw_plan_job *p, struct tw_err *err)
 		return -1;
 	if (strcmp(p->flags.name, p->plan.name) != 0)
 		return tw_fail(err, TW_INVALID, "the plan has two names");
-	p->job.isolation.abs_pipeline = p->flags.isolation.abs_pipeline != NULL
-						? p->flags.isolation.abs_pipeline
-						: p->flags.name;
 	return tw_plan_job_files(&p->flags, &p->job, check_file, &c, err);
-}
-
-static int open_isolation(struct tw_plan_job *p, struct tw_err *err)
-{
-	if (tw_isolation_read(&p->flags.isolation, p->flags.model_db, &p->isolation,
-			      err) < 0)
-		return -1;
-	p->job.isolation = p->isolation.config;
-	if (p->job.isolation.abs_pipeline == NULL)
-		p->job.isolation.abs_pipeline = p->flags.name;
-	p->job.isolation.source = p->job.source;
-	return 0;
 }
 
 static int open_tables(struct tw_plan_job *p, const struct tw_strs *texts,
@@ -159,12 +144,13 @@ int tw_plan_job_open(const char *path, const struct tw_input_cache *cache,
 	if (tw_plan_read(path, &p->plan, err) < 0)
 		return -1;
 	p->in.cache = *cache;
-	if (open_options(p, err) < 0 || open_isolation(p, err) < 0 ||
-	    tw_train_flags_read_options(&p->flags, &p->job, &p->in, err) < 0 ||
-	    open_inputs(p, err) < 0 || tw_plan_machines(&p->plan, &p->planned, err) < 0)
+	if (open_options(p, err) < 0 || tw_plan_machines(&p->plan, &p->planned, err) < 0)
 		return tw_err_wrap(err, "%s", path);
 	p->job.planned = p->planned;
 	p->job.planned_count = p->plan.machines;
+	if (tw_train_flags_read_options(&p->flags, &p->job, &p->in, err) < 0 ||
+	    open_inputs(p, err) < 0)
+		return tw_err_wrap(err, "%s", path);
 	return 0;
 }
 
@@ -173,7 +159,6 @@ void tw_plan_job_release(struct tw_plan_job *p)
 	tw_train_job_release(&p->flags, &p->job);
 	tw_opts_release(&tw_train_job_opts, &p->flags);
 	tw_train_input_release(&p->in);
-	tw_isolation_input_release(&p->isolation);
 	tw_plan_release(&p->plan);
 	free(p->planned);
 	*p = (struct tw_plan_job){ 0 };

@@ -4,7 +4,6 @@
 
 /* A plan, and the training job that it describes. */
 
-#include "cli/cmd_isolation.h"
 #include "cli/train/train_flags.h"
 #include "cli/train/train_input.h"
 #include "trainer/shards/plan.h"
@@ -16,7 +15,6 @@ struct tw_plan_job {
 	struct tw_train_job job;
 	struct tw_train_planned *planned;
 	struct tw_train_input in;
-	struct tw_isolation_input isolation;
 };
 
 /*

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cmd_isolation.h"
 #include "cli/command.h"
 #include "cli/shards/plan_worker.h"
 #include "cli/train/train_flags.h"
@@ -10,9 +9,7 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
-#include "model-db/publish.h"
 #include "model-db/signature.h"
-#include "profiler/node_types.h"
 #include "trainer/train.h"
 #include "trainer/train_result.h"
 #include "trainer/train_until.h"
@@ -73,36 +70,12 @@ static int print_report(const struct config *c, const struct tw_train_result *r,
 
 /* ---- training ---- */
 
-static int read_input(struct config *c, struct tw_train_input *in,
-		      struct tw_isolation_input *isolation, struct tw_node_types *known,
-		      struct tw_err *err)
-{
-	const struct tw_train_flags *f = &c->flags;
-
-	if (f->model_db != NULL && !f->replace &&
-	    tw_pipeline_known(f->model_db, f->name, known, err) < 0)
-		return -1;
-	c->job.known = known;
-	if (tw_isolation_read(&f->isolation, f->model_db, isolation, err) < 0)
-		return -1;
-	c->job.isolation = isolation->config;
-	if (c->job.isolation.abs_pipeline == NULL)
-		c->job.isolation.abs_pipeline = f->name;
-	in->cache = tw_train_flags_cache(f);
-	if (tw_train_flags_read(f, &c->job, in, err) < 0)
-		return -1;
-	c->job.isolation.source = c->job.source;
-	return 0;
-}
-
 static int train_here(struct config *c, struct tw_err *err)
 {
 	const struct tw_train_flags *f = &c->flags;
 	struct tw_until_outcome outcome = { 0 };
 	struct tw_train_result result = { 0 };
-	struct tw_isolation_input isolation = { 0 };
-	struct tw_train_input in = { 0 };
-	struct tw_node_types known = { 0 };
+	struct tw_train_input in = { .cache = tw_train_flags_cache(f) };
 	struct tw_train_times times = { 0 };
 	const uint64_t start = tw_now_ns();
 	struct tw_signer signer = { 0 };
@@ -115,7 +88,7 @@ static int train_here(struct config *c, struct tw_err *err)
 		goto out;
 	tw_progress_line_start(&progress, "tallywatt train");
 	c->job.watch = &progress.watch;
-	if (read_input(c, &in, &isolation, &known, err) < 0)
+	if (tw_train_flags_read(f, &c->job, &in, err) < 0)
 		goto out;
 	times.parse_ns = tw_now_ns() - start;
 	if (make_models(c, &result, &outcome, err) < 0)
@@ -133,8 +106,6 @@ static int train_here(struct config *c, struct tw_err *err)
 out:
 	tw_train_result_release(&result);
 	tw_train_input_release(&in);
-	tw_node_types_release(&known);
-	tw_isolation_input_release(&isolation);
 	tw_signer_release(&signer);
 	return rc;
 }

@@ -263,6 +263,9 @@ int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 		return tw_err_wrap(err, "--gauges");
 	job->thirdparty = &f->thirdparty;
 	job->group = tw_thirdparty_group(job->thirdparty, job->group);
+	job->isolation.abs_pipeline =
+		f->isolation.abs_pipeline != NULL ? f->isolation.abs_pipeline : f->name;
+	job->isolation.source = job->source;
 	if (tw_names_isolator(f->isolator, &job->isolator, err) < 0 ||
 	    set_spec(f, &job->spec, err) < 0)
 		return -1;
@@ -304,10 +307,28 @@ out:
 	return rc;
 }
 
+/* The isolator's inputs; its pipeline and source are those of the job. */
+static int read_isolation(const struct tw_train_flags *f, struct tw_train_job *job,
+			  struct tw_isolation_input *in, struct tw_err *err)
+{
+	if (tw_isolation_read(&f->isolation, f->model_db, in, err) < 0)
+		return -1;
+	in->config.abs_pipeline = job->isolation.abs_pipeline;
+	in->config.source = job->source;
+	job->isolation = in->config;
+	return 0;
+}
+
 int tw_train_flags_read_options(const struct tw_train_flags *f, struct tw_train_job *job,
 				struct tw_train_input *in, struct tw_err *err)
 {
 	in->thirdparty = job->thirdparty;
+	job->known = &in->known;
+	if (f->model_db != NULL && !f->replace && job->planned == NULL &&
+	    tw_pipeline_known(f->model_db, f->name, &in->known, err) < 0)
+		return -1;
+	if (read_isolation(f, job, &in->isolation, err) < 0)
+		return -1;
 	if (f->workloads != NULL && !job->by_response) {
 		if (tw_workload_runs_load(f->workloads, &in->workloads, err) < 0)
 			return -1;

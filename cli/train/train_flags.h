@@ -69,11 +69,15 @@ int tw_train_flags_until(const struct tw_train_flags *f, struct tw_until *out,
 int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 		       struct tw_err *err);
 
-/* Read what the options name beside the data: the workloads and the specs. */
+/*
+ * Read what the options name beside the data: the specs, the workloads, the isolator's
+ * inputs, and the node types of the published pipeline, unless the job is planned. The
+ * job borrows from the input, which the caller releases, also after a failure.
+ */
 int tw_train_flags_read_options(const struct tw_train_flags *f, struct tw_train_job *job,
 				struct tw_train_input *in, struct tw_err *err);
 
-/* Read the data and the specs. The caller releases the input, also after a failure. */
+/* As tw_train_flags_read_options(), and read the data. */
 int tw_train_flags_read(const struct tw_train_flags *f, struct tw_train_job *job,
 			struct tw_train_input *in, struct tw_err *err);
 

@@ -271,5 +271,7 @@ void tw_train_input_release(struct tw_train_input *in)
 	free(in->spec);
 	tw_strs_clear(&in->names);
 	tw_workload_runs_release(&in->workloads);
+	tw_isolation_input_release(&in->isolation);
+	tw_node_types_release(&in->known);
 	*in = (struct tw_train_input){ 0 };
 }

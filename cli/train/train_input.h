@@ -3,12 +3,15 @@
 #define TW_CLI_TRAIN_INPUT_H
 
 /*
- * The input of `tallywatt train`: Prometheus responses, or extracted tables, and the
- * specs of the measured machines.
+ * The input of `tallywatt train`: Prometheus responses, or extracted tables, and what the
+ * options name beside them: specs of the measured machines, workloads, the isolator's
+ * files, and the node types of the published pipeline.
  */
 
+#include "cli/cmd_isolation.h"
 #include "cli/train/input_cache.h"
 #include "lib/field/dataset.h"
+#include "profiler/node_types.h"
 #include "trainer/fit/workload_runs.h"
 #include "trainer/train.h"
 
@@ -30,6 +33,8 @@ struct tw_train_input {
 	size_t specs;
 	struct tw_strs names; /* names of machines and files */
 	struct tw_workload_runs workloads;
+	struct tw_isolation_input isolation;
+	struct tw_node_types known;
 	/* Set by the caller. */
 	const struct tw_thirdparty *thirdparty; /* or NULL */
 	struct tw_input_cache cache;
