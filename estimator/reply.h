@@ -14,24 +14,28 @@
  * Old versions of Kepler read 4096 bytes once. Numbers therefore have at most 3 decimals,
  * and a component that is 0 in every row is left out, except the main component.
  *
- * A reply is written in steps of some rows each, so that a large request does not delay
+ * Each row is predicted once, and its numbers are appended to the lists of the answer;
+ *the lists are then joined. This is done in steps, so that a large request does not delay
  * other clients. A small request of a cheap model takes one pass.
  */
 
 #include "estimator/request_rows.h"
+#include "lib/core/buf.h"
 #include "lib/field/energy.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_buf;
 struct tw_err;
 struct tw_request;
 struct tw_served;
 
 /* A prediction above this is rejected. */
 #define TW_REPLY_WATTS_MAX 1e9
+
+/* Lists of powers, intervals and errors of the components, and texts between them. */
+#define TW_REPLY_PARTS (3 * TW_COMPONENT_COUNT + 3)
 
 /* All zero bytes is valid and empty; may be moved. */
 struct tw_reply {
@@ -46,24 +50,13 @@ struct tw_reply {
 	} column[TW_COMPONENT_COUNT];
 	size_t columns;
 	struct tw_request_rows rows;
-	double *watts;          /* column by column, r->rows each */
-	unsigned char *outside; /* of each row: 1 if the model extrapolates */
-	double *errors; /* version 2, as watts: expected errors, then half-widths */
-	size_t watts_size, outside_size, errors_size;
 	size_t step_rows; /* rows predicted in one step */
-
-	/* The next step: a stage, a list of the stage, a row of the list. */
-	enum {
-		TW_REPLY_PREDICT,
-		TW_REPLY_POWERS,
-		TW_REPLY_INTERVALS,
-		TW_REPLY_EXPECTED,
-		TW_REPLY_OUTSIDE,
-		TW_REPLY_DONE
-	} stage;
-	size_t list, row;
-	bool any_powers;     /* the powers of a component have been written */
-	size_t extrapolated; /* entries of "outside" written so far */
+	size_t row;       /* rows predicted so far */
+	size_t extrapolated;
+	/* The texts that make the answer, in order. */
+	struct tw_buf part[TW_REPLY_PARTS];
+	size_t parts;
+	size_t joined, offset; /* parts in the answer, and bytes of the next one */
 };
 
 /*
