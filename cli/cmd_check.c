@@ -2,6 +2,7 @@
 /* tallywatt check: which metrics a Prometheus response has, and which are not all 0. */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "cli/memory.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -51,7 +52,7 @@ struct metric {
 
 struct counts {
 	struct metric *at;
-	size_t count;
+	size_t count, size;
 	bool in_values, any; /* of the series: its member, a value other than 0 */
 	bool second;         /* the next scalar of a sample is its value */
 };
@@ -59,20 +60,12 @@ struct counts {
 static int begin_metric(struct counts *c, const struct tw_jsax_event *e,
 			struct tw_err *err)
 {
-	struct metric *at = c->count < METRICS_MAX
-				    ? realloc(c->at, (c->count + 1) * sizeof(*at))
-				    : NULL;
-
-	if (at == NULL)
+	if (c->count == METRICS_MAX)
 		return tw_fail(err, TW_INVALID, "over %d metrics", METRICS_MAX);
-	c->at = at;
-	at += c->count;
-	*at = (struct metric){ .name = strndup(e->text, e->len),
-			       .from_s = NAN,
-			       .to_s = NAN };
-	if (at->name == NULL)
-		return tw_fail(err, TW_NOMEM, "metric");
-	c->count++;
+	tw_must_have(tw_grow(&c->at, &c->size, c->count, sizeof(*c->at)));
+	c->at[c->count++] = (struct metric){ .name = tw_must(strndup(e->text, e->len)),
+					     .from_s = NAN,
+					     .to_s = NAN };
 	return 0;
 }
 
@@ -176,8 +169,7 @@ static int check(void *config, struct tw_err *err)
 		write_json(&counts, &b);
 	else
 		write_text(&counts, &b);
-	if (tw_command_print(&b, "report", err) < 0)
-		goto out;
+	tw_command_print(&b);
 	for (size_t i = 0; i < counts.count; i++)
 		moving += counts.at[i].moving;
 	if (moving == 0) {
@@ -190,7 +182,6 @@ out:
 	for (size_t i = 0; i < counts.count; i++)
 		free(counts.at[i].name);
 	free(counts.at);
-	tw_buf_clear(&b);
 	return rc;
 }
 

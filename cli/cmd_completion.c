@@ -226,12 +226,11 @@ static int completion(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
 	struct tw_buf b = { 0 };
-	int rc;
 
+	(void)err;
 	(strcmp(c->shell, "bash") == 0 ? write_bash : write_zsh)(&b);
-	rc = tw_command_print(&b, "script", err);
-	tw_buf_clear(&b);
-	return rc;
+	tw_command_print(&b);
+	return 0;
 }
 
 const struct tw_command tw_command_completion = {

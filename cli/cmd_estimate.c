@@ -2,6 +2,7 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "cli/evaluate.h"
+#include "cli/memory.h"
 #include "estimator/client.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/array.h"
@@ -20,7 +21,6 @@
 #include "model-db/model.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -118,13 +118,9 @@ out:
 
 static int read_values(const struct config *c, struct table *t, struct tw_err *err)
 {
-	char *text = strdup(c->values), *at = text, *row;
+	char *text = tw_must(strdup(c->values)), *at = text, *row;
 	int rc = -1;
 
-	if (text == NULL) {
-		tw_fail(err, TW_NOMEM, "--values");
-		goto out;
-	}
 	if (tw_strs_split(&t->metrics, c->metrics, err) < 0)
 		goto out;
 	if (t->metrics.count == 0) {
@@ -138,11 +134,7 @@ static int read_values(const struct config *c, struct table *t, struct tw_err *e
 			goto out;
 		}
 	/* Each value takes a byte and a separator, at least. */
-	t->x = calloc(strlen(text) + 1, sizeof(*t->x));
-	if (t->x == NULL) {
-		tw_fail(err, TW_NOMEM, "--values");
-		goto out;
-	}
+	t->x = tw_must(calloc(strlen(text) + 1, sizeof(*t->x)));
 	while ((row = strsep(&at, ";")) != NULL)
 		if (read_row(row, t->rows, t, err) < 0)
 			goto out;
@@ -157,10 +149,8 @@ out:
 static int fill_table(const struct tw_dataset *d, struct table *t, struct tw_err *err)
 {
 	t->rows = d->rows;
-	t->x = calloc(d->rows * d->cols + 1, sizeof(*t->x));
-	t->time_ms = calloc(d->rows + 1, sizeof(*t->time_ms));
-	if (t->x == NULL || t->time_ms == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows", d->rows);
+	t->x = tw_must(calloc(d->rows * d->cols + 1, sizeof(*t->x)));
+	t->time_ms = tw_must(calloc(d->rows + 1, sizeof(*t->time_ms)));
 	memcpy(t->time_ms, d->time_ms, d->rows * sizeof(*t->time_ms));
 	for (size_t c = 0; c < d->cols; c++) {
 		if (tw_strs_adds(&t->metrics, d->col[c].name, err) < 0)
@@ -182,8 +172,8 @@ static int read_csv(const char *path, struct table *t, struct tw_err *err)
 	return rc;
 }
 
-static int use_model(const struct config *c, const struct table *t, struct tw_watts *out,
-		     struct tw_err *err)
+static int predict_table(const struct tw_power_model *p, const struct table *t,
+			 bool series, struct tw_watts *out, struct tw_err *err)
 {
 	uint32_t place[TW_MODEL_FEATURES_MAX];
 	const struct tw_rows rows = {
@@ -191,27 +181,29 @@ static int use_model(const struct config *c, const struct table *t, struct tw_wa
 		.rows = t->rows,
 		.stride = t->metrics.count,
 		.place = place,
-		.time_ms = t->time_ms,
+		.time_ms = series ? t->time_ms : NULL,
 	};
-	struct tw_power_model *p = NULL;
-	int rc = -1;
 
-	if (tw_power_model_load(c->model, &p, err) < 0)
-		goto out;
 	for (size_t i = 0; i < tw_power_model_parts(p); i++) {
 		double **watts = &out->of[tw_power_model_component(p, i)];
 
 		if (tw_power_model_bind(p, i, &t->metrics, place, err) < 0)
-			goto out;
-		*watts = calloc(t->rows, sizeof(**watts));
-		if (*watts == NULL) {
-			tw_fail(err, TW_NOMEM, "%zu rows", t->rows);
-			goto out;
-		}
+			return -1;
+		*watts = tw_must(calloc(t->rows + 1, sizeof(**watts)));
 		tw_power_model_predict(p, i, &rows, *watts);
 	}
-	rc = 0;
-out:
+	return 0;
+}
+
+static int use_model(const struct config *c, const struct table *t, struct tw_watts *out,
+		     struct tw_err *err)
+{
+	struct tw_power_model *p = NULL;
+	int rc;
+
+	if (tw_power_model_load(c->model, &p, err) < 0)
+		return -1;
+	rc = predict_table(p, t, true, out, err);
 	tw_power_model_free(p);
 	return rc;
 }
@@ -247,10 +239,9 @@ static void print(const struct tw_watts *w, size_t rows)
 }
 
 /* {"package":[watts,..],..}. */
-static int print_json(const struct tw_watts *w, size_t rows, struct tw_err *err)
+static void print_json(const struct tw_watts *w, size_t rows)
 {
 	struct tw_buf b = { 0 };
-	int rc;
 
 	tw_json_add_object(&b, NULL);
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++)
@@ -258,66 +249,30 @@ static int print_json(const struct tw_watts *w, size_t rows, struct tw_err *err)
 			tw_json_add_numbers(&b, tw_component_name((enum tw_component)c),
 					    w->of[c], rows);
 	tw_buf_adds(&b, "}\n");
-	rc = tw_command_print(&b, "estimate", err);
-	tw_buf_clear(&b);
-	return rc;
+	tw_command_print(&b);
 }
 
 /* ---- a pipeline ---- */
 
 #define HEADER "time,id,source,output,model,component,predicted_watts,measured_watts\n"
 
-/* The rows of a model's group, row by row, and the predictions of a component. */
-struct group_rows {
-	struct tw_dataset d;
-	struct tw_strs columns;
-	double *x, *watts;
+/* The result of a model: its rows, and its error by part; NaN if not known. */
+struct outcome {
+	size_t rows;
+	double mae_w[TW_COMPONENT_COUNT];
+	struct tw_err why; /* it has none */
 };
 
-static void group_rows_release(struct group_rows *t)
+static void write_rows(const struct tw_dataset *d, const struct tw_model_info *i,
+		       enum tw_component c, const double *watts, const double *truth,
+		       struct tw_buf *b)
 {
-	tw_dataset_release(&t->d);
-	tw_strs_clear(&t->columns);
-	free(t->x);
-	free(t->watts);
-}
-
-static int fill_group_rows(struct group_rows *t, struct tw_err *err)
-{
-	const struct tw_dataset *d = &t->d;
-
-	t->x = calloc(d->rows * d->cols + 1, sizeof(*t->x));
-	t->watts = calloc(d->rows + 1, sizeof(*t->watts));
-	if (t->x == NULL || t->watts == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows", d->rows);
-	for (size_t c = 0; c < d->cols; c++) {
-		if (tw_strs_adds(&t->columns, d->col[c].name, err) < 0)
-			return -1;
-		for (size_t r = 0; r < d->rows; r++)
-			t->x[r * d->cols + c] = d->col[c].v[r];
-	}
-	return 0;
-}
-
-/* Only the power of a whole machine is measured. */
-static const double *measured(const struct group_rows *t, const struct tw_model_info *i,
-			      enum tw_component c)
-{
-	return i->output == TW_ABS_POWER ? tw_dataset_find(&t->d, tw_power_column(c))
-					 : NULL;
-}
-
-static void write_rows(const struct group_rows *t, const struct tw_model_info *i,
-		       enum tw_component c, struct tw_buf *b)
-{
-	const double *truth = measured(t, i, c);
-
-	for (size_t r = 0; r < t->d.rows; r++) {
-		tw_buf_addf(b, "%.3f,", (double)t->d.time_ms[r] / 1e3);
-		tw_csv_add_cell(b, t->d.id != NULL ? t->d.ids.at[t->d.id[r]] : "");
+	for (size_t r = 0; r < d->rows; r++) {
+		tw_buf_addf(b, "%.3f,", (double)d->time_ms[r] / 1e3);
+		tw_csv_add_cell(b, d->id != NULL ? d->ids.at[d->id[r]] : "");
 		tw_buf_addf(b, ",%s,%s,%s,%s,", i->source->name,
 			    tw_output_name(i->output), i->name, tw_component_name(c));
-		tw_buf_addf(b, "%.6f,", t->watts[r]);
+		tw_buf_addf(b, "%.6f,", watts[r]);
 		if (truth != NULL)
 			tw_buf_addf(b, "%.6f", truth[r]);
 		tw_buf_adds(b, "\n");
@@ -333,57 +288,37 @@ static double mean_error(const double *a, const double *b, size_t rows)
 	return rows > 0 ? sum / (double)rows : NAN;
 }
 
-static int predict_part(const struct tw_power_model *p, size_t part, struct group_rows *t,
-			json_t *mae, struct tw_buf *b, struct tw_err *err)
-{
-	const struct tw_model_info *i = tw_power_model_info(p);
-	const enum tw_component c = tw_power_model_component(p, part);
-	uint32_t place[TW_MODEL_FEATURES_MAX];
-	const struct tw_rows rows = { .x = t->x,
-				      .rows = t->d.rows,
-				      .stride = t->d.cols,
-				      .place = place,
-				      /* Rows of many workloads are no series. */
-				      .time_ms = t->d.id == NULL ? t->d.time_ms : NULL };
-	const double *truth = measured(t, i, c);
-
-	if (tw_power_model_bind(p, part, &t->columns, place, err) < 0)
-		return -1;
-	tw_power_model_predict(p, part, &rows, t->watts);
-	write_rows(t, i, c, b);
-	if (truth != NULL &&
-	    json_object_set_new(mae, tw_component_name(c),
-				json_real(mean_error(t->watts, truth, t->d.rows))) < 0)
-		return tw_fail(err, TW_NOMEM, "summary");
-	return 0;
-}
-
+/* The model's rows, and the predictions of its parts. */
 static int predict(const struct tw_evaluation *j, const struct tw_power_model *p,
-		   json_t *one, struct tw_buf *b, struct tw_err *err)
+		   struct outcome *o, struct tw_buf *b, struct tw_err *err)
 {
 	const struct tw_model_info *i = tw_power_model_info(p);
-	struct group_rows t = { .watts = NULL };
-	json_t *mae = json_object();
+	struct tw_watts watts = { 0 };
+	struct tw_dataset d = { 0 };
+	struct table t = { 0 };
 	int rc = -1;
 
-	if (json_object_set_new(one, "source", json_string(i->source->name)) < 0 ||
-	    json_object_set_new(one, "output", json_string(tw_output_name(i->output))) <
-		    0 ||
-	    json_object_set_new(one, "group", json_string(i->group->name)) < 0 ||
-	    json_object_set_new(one, "mae_watts", mae) < 0) {
-		tw_fail(err, TW_NOMEM, "summary");
+	/* Rows of many workloads are no series. */
+	if (tw_evaluation_rows(j, p, &d, err) < 0 || fill_table(&d, &t, err) < 0 ||
+	    predict_table(p, &t, d.id == NULL, &watts, err) < 0)
 		goto out;
+	o->rows = d.rows;
+	for (size_t part = 0; part < tw_power_model_parts(p); part++) {
+		const enum tw_component c = tw_power_model_component(p, part);
+		/* Only the power of a whole machine is measured. */
+		const double *truth = i->output == TW_ABS_POWER
+					      ? tw_dataset_find(&d, tw_power_column(c))
+					      : NULL;
+
+		write_rows(&d, i, c, watts.of[c], truth, b);
+		if (truth != NULL)
+			o->mae_w[part] = mean_error(watts.of[c], truth, d.rows);
 	}
-	if (tw_evaluation_rows(j, p, &t.d, err) < 0 || fill_group_rows(&t, err) < 0)
-		goto out;
-	for (size_t part = 0; part < tw_power_model_parts(p); part++)
-		if (predict_part(p, part, &t, mae, b, err) < 0)
-			goto out;
-	rc = json_object_set_new(one, "rows", json_integer((json_int_t)t.d.rows)) < 0
-		     ? tw_fail(err, TW_NOMEM, "summary")
-		     : 0;
+	rc = 0;
 out:
-	group_rows_release(&t);
+	tw_watts_release(&watts);
+	tw_dataset_release(&d);
+	table_release(&t);
 	return rc;
 }
 
@@ -398,15 +333,14 @@ static int list_models(const char *dir, struct tw_strs *out, struct tw_err *err)
 	for (size_t i = 0; i < files.count; i++) {
 		const char *name = files.at[i].name;
 		const size_t len = strlen(name);
-		struct tw_buf path = { 0 };
+		char *path;
 		int failed;
 
 		if (len < 5 || strcmp(name + len - 4, ".zip") != 0)
 			continue;
-		tw_buf_addf(&path, "%s/%s", dir, name);
-		failed = tw_buf_failed(&path) ? tw_fail(err, TW_NOMEM, "path")
-					      : tw_strs_adds(out, path.data, err);
-		tw_buf_clear(&path);
+		path = tw_must_printf("%s/%s", dir, name);
+		failed = tw_strs_adds(out, path, err);
+		free(path);
 		if (failed < 0)
 			goto out;
 	}
@@ -434,25 +368,69 @@ static int list_metrics(const struct tw_strs *models, struct tw_strs *out,
 	return 0;
 }
 
-/* A model that fails does not stop the others. */
-static int estimate_one(const struct tw_evaluation *j, const char *path, struct tw_buf *b,
-			json_t *summary, bool *done, struct tw_err *err)
+/* p is NULL if the model could not be read. */
+static void add_json(struct tw_buf *b, const char *path, const struct tw_power_model *p,
+		     const struct outcome *o)
 {
-	json_t *one = json_pack("{s:s}", "model", path);
-	struct tw_power_model *p = NULL;
-	struct tw_err why = { 0 };
+	const struct tw_model_info *i = p != NULL ? tw_power_model_info(p) : NULL;
 
-	*done = one != NULL && tw_power_model_load(path, &p, &why) == 0 &&
-		predict(j, p, one, b, &why) == 0;
+	tw_json_add_object(b, NULL);
+	tw_json_add_text(b, "model", path);
+	if (p != NULL) {
+		tw_json_add_text(b, "source", i->source->name);
+		tw_json_add_text(b, "output", tw_output_name(i->output));
+		tw_json_add_text(b, "group", i->group->name);
+		tw_json_add_object(b, "mae_watts");
+		for (size_t c = 0; c < tw_power_model_parts(p); c++)
+			if (!isnan(o->mae_w[c]))
+				tw_json_add_number(
+					b,
+					tw_component_name(tw_power_model_component(p, c)),
+					o->mae_w[c]);
+		tw_json_end_object(b);
+	}
+	if (o->why.code != TW_OK)
+		tw_json_add_text(b, "error", o->why.text);
+	else
+		tw_json_add_uint(b, "rows", o->rows);
+	tw_json_end_object(b);
+}
+
+static void add_line(struct tw_buf *b, const char *path, const struct tw_power_model *p,
+		     const struct outcome *o)
+{
+	if (o->why.code != TW_OK) {
+		tw_buf_addf(b, "%s: %s\n", path, o->why.text);
+		return;
+	}
+	tw_buf_addf(b, "%s: %zu rows", path, o->rows);
+	for (size_t c = 0; c < tw_power_model_parts(p); c++)
+		if (!isnan(o->mae_w[c]))
+			tw_buf_addf(b, ", %s +-%.3f W",
+				    tw_component_name(tw_power_model_component(p, c)),
+				    o->mae_w[c]);
+	tw_buf_adds(b, "\n");
+}
+
+/* A model that fails does not stop the others; false. */
+static bool estimate_one(const struct config *c, const struct tw_evaluation *j,
+			 const char *path, struct tw_buf *predictions,
+			 struct tw_buf *summary)
+{
+	struct outcome o = { .rows = 0 };
+	struct tw_power_model *p = NULL;
+
+	for (size_t i = 0; i < TW_COMPONENT_COUNT; i++)
+		o.mae_w[i] = NAN;
+	if (tw_power_model_load(path, &p, &o.why) == 0)
+		(void)predict(j, p, &o, predictions, &o.why);
+	(c->json ? add_json : add_line)(summary, path, p, &o);
 	tw_power_model_free(p);
-	if ((!*done && json_object_set_new(one, "error", json_string(why.text)) < 0) ||
-	    json_array_append_new(summary, one) < 0)
-		return tw_fail(err, TW_NOMEM, "summary");
-	return 0;
+	return o.why.code == TW_OK;
 }
 
 static int predict_pipeline(const struct config *c, struct tw_buf *predictions,
-			    json_t *summary, struct tw_err *err)
+			    struct tw_buf *summary, struct tw_err *err)
 {
 	struct tw_evaluation j = { .machine = c->machine };
 	struct tw_strs models = { 0 }, metrics = { 0 };
@@ -464,12 +442,12 @@ static int predict_pipeline(const struct config *c, struct tw_buf *predictions,
 	    tw_evaluation_read(&j, c->input, &metrics, err) < 0)
 		goto out;
 	tw_buf_adds(predictions, HEADER);
-	for (size_t i = 0; i < models.count; i++) {
-		bool one;
-
-		if (estimate_one(&j, models.at[i], predictions, summary, &one, err) < 0)
-			goto out;
-		done += one;
+	tw_buf_adds(summary, c->json ? "[" : "");
+	for (size_t i = 0; i < models.count; i++)
+		done += estimate_one(c, &j, models.at[i], predictions, summary);
+	if (c->json) {
+		tw_json_end_array(summary);
+		tw_json_indent(summary);
 	}
 	rc = done > 0 ? 0
 		      : tw_fail(err, TW_NOTFOUND, "'%s' has rows for no model of '%s'",
@@ -481,57 +459,16 @@ out:
 	return rc;
 }
 
-static void add_summary_line(struct tw_buf *b, const json_t *one)
-{
-	const char *why = json_string_value(json_object_get(one, "error"));
-	const json_t *mae;
-	const char *component;
-
-	tw_buf_addf(b, "%s: ", json_string_value(json_object_get(one, "model")));
-	if (why != NULL) {
-		tw_buf_addf(b, "%s\n", why);
-		return;
-	}
-	tw_buf_addf(b, "%lld rows",
-		    (long long)json_integer_value(json_object_get(one, "rows")));
-	json_object_foreach((json_t *)(uintptr_t)json_object_get(one, "mae_watts"),
-			    component, mae)
-		tw_buf_addf(b, ", %s +-%.3f W", component, json_number_value(mae));
-	tw_buf_adds(b, "\n");
-}
-
-static int print_summary(const struct config *c, const json_t *summary,
-			 struct tw_err *err)
-{
-	struct tw_buf b = { 0 };
-	const json_t *one;
-	size_t i;
-	int rc;
-
-	if (c->json)
-		tw_buf_add_json_pretty(&b, summary);
-	else
-		json_array_foreach(summary, i, one)
-			add_summary_line(&b, one);
-	rc = tw_command_print(&b, "summary", err);
-	tw_buf_clear(&b);
-	return rc;
-}
-
 static int estimate_pipeline(const struct config *c, struct tw_err *err)
 {
-	json_t *summary = json_array();
-	struct tw_buf rows = { 0 };
-	int rc = -1;
+	struct tw_buf rows = { 0 }, summary = { 0 };
+	int rc = predict_pipeline(c, &rows, &summary, err);
 
-	if (predict_pipeline(c, &rows, summary, err) < 0)
-		goto out;
-	if (c->predictions != NULL &&
-	    tw_command_write(&rows, NULL, c->predictions, err) < 0)
-		goto out;
-	rc = print_summary(c, summary, err);
-out:
-	json_decref(summary);
+	if (rc == 0 && c->predictions != NULL)
+		rc = tw_command_write(&rows, NULL, c->predictions, err);
+	if (rc == 0)
+		tw_command_print(&summary);
+	tw_buf_clear(&summary);
 	tw_buf_clear(&rows);
 	return rc;
 }
@@ -585,10 +522,7 @@ static int estimate(void *config, struct tw_err *err)
 	}
 	if ((c->model != NULL ? use_model : use_socket)(c, &t, &watts, err) < 0)
 		goto out;
-	if (!c->json)
-		print(&watts, t.rows);
-	else if (print_json(&watts, t.rows, err) < 0)
-		goto out;
+	(c->json ? print_json : print)(&watts, t.rows);
 	rc = 0;
 out:
 	tw_watts_release(&watts);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "cli/memory.h"
 #include "collector/power/features.h"
 #include "collector/power/node.h"
 #include "collector/system/roots.h"
@@ -117,28 +118,24 @@ static int make_wanted(const struct config *c, struct tw_wanted *w, struct tw_er
 	if ((c->metrics.count > 0 ? tw_strs_copy(&w->metrics, &c->metrics, err)
 				  : find_metrics(&w->metrics, err)) < 0)
 		return -1;
-	w->trainer = c->trainer != NULL ? strdup(c->trainer) : NULL;
-	w->filter = c->filter != NULL ? strdup(c->filter) : NULL;
-	if ((c->trainer != NULL && w->trainer == NULL) ||
-	    (c->filter != NULL && w->filter == NULL))
-		return tw_fail(err, TW_NOMEM, "request");
+	w->trainer = c->trainer != NULL ? tw_must(strdup(c->trainer)) : NULL;
+	w->filter = c->filter != NULL ? tw_must(strdup(c->filter)) : NULL;
 	return 0;
 }
 
 /* Check models without a certificate, until the choice has passed. */
-static int prove(struct tw_index *x, const struct tw_wanted *w, struct tw_err *err)
+static void prove(struct tw_index *x, const struct tw_wanted *w)
 {
 	for (;;) {
 		struct tw_choice choice;
 		struct tw_err why = { 0 };
+		const bool done =
+			w->trainer != NULL || tw_choose(x, w, &choice, &why) < 0 ||
+			tw_index_prove(x, choice.entry, tw_certify_model, &why) == 0;
 
-		if (w->trainer != NULL || tw_choose(x, w, &choice, &why) < 0 ||
-		    tw_index_prove(x, choice.entry, tw_certify_model, &why) == 0)
-			return why.code == TW_NOMEM
-				       ? tw_fail(err, TW_NOMEM, "%s", why.text)
-				       : 0;
-		if (why.code == TW_NOMEM)
-			return tw_fail(err, TW_NOMEM, "%s", why.text);
+		tw_must_have(why.code != TW_NOMEM);
+		if (done)
+			return;
 		fprintf(stderr, "tallywatt explain: model left out: %s\n", why.text);
 	}
 }
@@ -215,21 +212,15 @@ static int print(const struct config *c, const struct tw_wanted *w,
 {
 	struct tw_buf b = { 0 };
 	json_t *root = NULL;
-	int rc = -1;
 
-	if (tw_buf_failed(answer)) {
-		tw_fail(err, TW_NOMEM, "explanation");
-		goto out;
-	}
+	tw_must_have(!tw_buf_failed(answer));
 	if (tw_json_parse(answer->data, answer->len, "explanation", &root, err) < 0)
-		goto out;
+		return -1;
 	add_head(&b, c, w);
 	add_explanation(&b, root, c->rows);
-	rc = tw_command_print(&b, "explanation", err);
-out:
-	tw_buf_clear(&b);
+	tw_command_print(&b);
 	json_decref(root);
-	return rc;
+	return 0;
 }
 
 static int explain(void *config, struct tw_err *err)
@@ -245,9 +236,10 @@ static int explain(void *config, struct tw_err *err)
 		goto out;
 	}
 	if (make_wanted(c, &w, err) < 0 ||
-	    tw_index_load(c->model_db, NULL, NULL, &x, err) < 0 ||
-	    prove(x, &w, err) < 0 || tw_explain(x, &w, &answer, err) < 0 ||
-	    print(c, &w, &answer, err) < 0)
+	    tw_index_load(c->model_db, NULL, NULL, &x, err) < 0)
+		goto out;
+	prove(x, &w);
+	if (tw_explain(x, &w, &answer, err) < 0 || print(c, &w, &answer, err) < 0)
 		goto out;
 	rc = 0;
 out:

@@ -60,10 +60,9 @@ static void add_error(struct tw_buf *b, const char *key, double value)
 		tw_json_add_number(b, key, value);
 }
 
-static int print_json(const struct tw_index *x, struct tw_err *err)
+static void print_json(const struct tw_index *x)
 {
 	struct tw_buf b = { 0 };
-	int rc;
 
 	tw_json_add_array(&b, NULL);
 	for (size_t i = 0; i < tw_index_count(x); i++) {
@@ -82,9 +81,7 @@ static int print_json(const struct tw_index *x, struct tw_err *err)
 	}
 	tw_json_end_array(&b);
 	tw_json_indent(&b);
-	rc = tw_command_print(&b, "models", err);
-	tw_buf_clear(&b);
-	return rc;
+	tw_command_print(&b);
 }
 
 static void print_table(const struct tw_index *x)
@@ -102,7 +99,6 @@ static int list(void *config, struct tw_err *err)
 	const char *db = c->model_db;
 	struct tw_index *x = NULL;
 	size_t broken = 0;
-	int rc = 0;
 
 	/*
 	 * A server may start before its database exists; here a missing directory is a
@@ -112,14 +108,11 @@ static int list(void *config, struct tw_err *err)
 		return tw_fail_errno(err, errno, "cannot read '%s'", db);
 	if (tw_index_load(db, refused, &broken, &x, err) < 0)
 		return -1;
-	if (!c->json)
-		print_table(x);
-	else
-		rc = print_json(x, err);
+	(c->json ? print_json : print_table)(x);
 	tw_index_unref(x);
 	if (broken > 0)
 		return tw_fail(err, TW_INVALID, "%zu broken models in '%s'", broken, db);
-	return rc;
+	return 0;
 }
 
 const struct tw_command tw_command_models = {

@@ -2,6 +2,7 @@
 /* tallywatt plot: a model's validation rows, or a table of features and power, as SVG. */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "cli/memory.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -178,11 +179,7 @@ static int draw_table(const struct config *c, struct tw_err *err)
 
 	if (tw_csv_load(c->csv, &d, err) < 0 || check_columns(c, &d, err) < 0)
 		goto out;
-	seconds = calloc(d.rows + 1, sizeof(*seconds));
-	if (seconds == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu rows", d.rows);
-		goto out;
-	}
+	seconds = tw_must(calloc(d.rows + 1, sizeof(*seconds)));
 	for (size_t r = 0; r < d.rows; r++)
 		seconds[r] = (double)(d.time_ms[r] - d.time_ms[0]) / 1e3;
 	chart.count = choose_series(c, &d, seconds, series);

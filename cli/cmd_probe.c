@@ -164,22 +164,17 @@ static int probe(void *config, struct tw_err *err)
 					    .watch_ms = (uint32_t)c->watch_ms };
 	struct tw_buf b = { 0 };
 	json_t *doc = NULL;
-	int rc = -1;
 
 	redfish.interval_ms = ASK_MS;
 	if (tw_probe(&pc, &doc, err) < 0)
-		goto out;
+		return -1;
 	if (c->json)
 		tw_buf_add_json_pretty(&b, doc);
 	else
 		add_table(&b, doc);
-	if (tw_command_print(&b, "table", err) < 0)
-		goto out;
-	rc = 0;
-out:
-	tw_buf_clear(&b);
+	tw_command_print(&b);
 	json_decref(doc);
-	return rc;
+	return 0;
 }
 
 const struct tw_command tw_command_probe = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "cli/memory.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -75,16 +76,13 @@ static int profile(void *config, struct tw_err *err)
 		tw_err_wrap(err, "'%s'", c->input);
 		goto out;
 	}
-	doc = tw_profile_to_json(&p);
-	if (doc == NULL) {
-		tw_fail(err, TW_NOMEM, "profile");
-		goto out;
-	}
+	doc = tw_must(tw_profile_to_json(&p));
 	tw_buf_add_json_pretty(&text, doc);
-	if ((c->output != NULL ? tw_command_write(&text, NULL, c->output, err)
-			       : tw_command_print(&text, "profile", err)) < 0)
-		goto out;
 	rc = 0;
+	if (c->output != NULL)
+		rc = tw_command_write(&text, NULL, c->output, err);
+	else
+		tw_command_print(&text);
 out:
 	json_decref(doc);
 	tw_buf_clear(&text);

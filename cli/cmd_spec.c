@@ -130,15 +130,12 @@ static int describe(const struct config *c, struct tw_buf *b, struct tw_err *err
 static int print_spec(void *config, struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
-	int rc = -1;
+	const int rc = describe(config, &b, err);
 
-	if (describe(config, &b, err) < 0)
-		goto out;
-	tw_json_indent(&b);
-	if (tw_command_print(&b, "machine spec", err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (rc == 0) {
+		tw_json_indent(&b);
+		tw_command_print(&b);
+	}
 	tw_buf_clear(&b);
 	return rc;
 }

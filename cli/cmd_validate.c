@@ -165,14 +165,11 @@ static int judge(void *config, struct tw_err *err)
 		tw_json_end_array(&out);
 		tw_json_indent(&out);
 	}
-	if (tw_command_print(&out, "report", err) < 0)
-		goto out;
-
+	tw_command_print(&out);
 	rc = err->code == TW_OK ? 0 : -1;
 out:
 	tw_isolation_input_release(&isolation);
 	tw_strs_clear(&metrics);
-	tw_buf_clear(&out);
 	return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
 
+#include "cli/memory.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
@@ -64,15 +65,14 @@ static void write_escaped(const struct tw_buf *text, FILE *to)
 	}
 }
 
-int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err *err)
+void tw_command_print(struct tw_buf *text)
 {
-	if (tw_buf_failed(text))
-		return tw_fail(err, TW_NOMEM, "%s", what);
+	tw_must_have(!tw_buf_failed(text));
 	if (isatty(STDOUT_FILENO))
 		write_escaped(text, stdout);
 	else if (text->len > 0)
 		fwrite(text->data, 1, text->len, stdout);
-	return 0;
+	tw_buf_clear(text);
 }
 
 int tw_command_write(const struct tw_buf *text, const char *dir, const char *name,
@@ -81,8 +81,7 @@ int tw_command_write(const struct tw_buf *text, const char *dir, const char *nam
 	char *path = NULL;
 	int rc = -1;
 
-	if (tw_buf_failed(text))
-		return tw_fail(err, TW_NOMEM, "'%s'", name);
+	tw_must_have(!tw_buf_failed(text));
 	if ((dir == NULL || tw_path_join(&path, err, dir, name, NULL) == 0) &&
 	    tw_file_replace(dir != NULL ? path : name, text->len > 0 ? text->data : "",
 			    text->len, err) == 0)
@@ -93,8 +92,8 @@ int tw_command_write(const struct tw_buf *text, const char *dir, const char *nam
 
 void tw_command_warn(const struct tw_buf *text)
 {
-	if (!tw_buf_failed(text))
-		write_escaped(text, stderr);
+	tw_must_have(!tw_buf_failed(text));
+	write_escaped(text, stderr);
 }
 
 int tw_command_credentials(struct tw_credentials *w,
@@ -141,27 +140,20 @@ static int work(const struct tw_command *c, void *config, struct tw_err *err)
 
 int tw_command_run(const struct tw_command *c, int argc, char **argv)
 {
-	void *config = calloc(1, c->config_size + 1);
+	void *config = tw_must(calloc(1, c->config_size + 1));
 	enum tw_opts_action action = TW_OPTS_EXIT;
 	struct tw_err err = { 0 };
 	int status = TW_EXIT_USAGE;
 
-	if (config == NULL) {
-		tw_fail(&err, TW_NOMEM, "options");
-		goto out;
-	}
-	if (prepare(c, argc, argv, config, &action, &err) < 0)
-		goto out;
-	status = TW_EXIT_OK;
-	if (action == TW_OPTS_RUN && work(c, config, &err) < 0)
-		status = TW_EXIT_FAILED;
-out:
+	if (prepare(c, argc, argv, config, &action, &err) == 0)
+		status = action == TW_OPTS_RUN && work(c, config, &err) < 0
+				 ? TW_EXIT_FAILED
+				 : TW_EXIT_OK;
 	if (status != TW_EXIT_OK)
 		fprintf(stderr, "%s: %s\n", c->opts->program, err.text);
-	if (config != NULL && c->release != NULL)
+	if (c->release != NULL)
 		c->release(config);
-	if (config != NULL)
-		tw_opts_release(c->opts, config);
+	tw_opts_release(c->opts, config);
 	free(config);
 	return status;
 }
@@ -214,8 +206,8 @@ static int fail_ambiguous(const char *name, size_t len, struct tw_err *err)
 		if (strncmp(commands[i]->name, name, len) == 0)
 			tw_buf_addf(&names, "%s%s", names.len > 0 ? ", " : "",
 				    commands[i]->name);
-	tw_fail(err, TW_INVALID, "ambiguous command '%.64s': %s", name,
-		tw_buf_failed(&names) ? "" : names.data);
+	tw_must_have(!tw_buf_failed(&names));
+	tw_fail(err, TW_INVALID, "ambiguous command '%.64s': %s", name, names.data);
 	tw_buf_clear(&names);
 	return -1;
 }

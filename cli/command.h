@@ -44,16 +44,13 @@ int tw_command_operand(char **operand, size_t count, const char *what, const cha
 		       struct tw_err *err);
 
 /*
- * Print a text on stdout. Fails with TW_NOMEM and the text's name in `what` if the buffer
- * ran out of memory; the end of the command checks stdout. On a terminal, control
- * characters other than newlines and tabs become "\x1b".
+ * Print a text on stdout, and clear it; the end of the command checks stdout. On a
+ * terminal, control characters other than newlines and tabs become "\x1b". A text that
+ * ran out of memory ends the program, here and below (cli/memory.h).
  */
-int tw_command_print(const struct tw_buf *text, const char *what, struct tw_err *err);
+void tw_command_print(struct tw_buf *text);
 
-/*
- * Replace the file `name` in a directory (NULL: name is a path) by a text. Fails with
- * TW_NOMEM if the buffer ran out of memory.
- */
+/* Replace the file `name` in a directory (NULL: name is a path) by a text. */
 int tw_command_write(const struct tw_buf *text, const char *dir, const char *name,
 		     struct tw_err *err);
 

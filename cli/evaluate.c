@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/evaluate.h"
 
+#include "cli/memory.h"
 #include "estimator/predict/power_model.h"
 #include "isolator/isolator.h"
 #include "lib/core/buf.h"
@@ -169,14 +170,10 @@ static int judge_workload(const struct tw_evaluation *j, const struct tw_power_m
 			  struct tw_model_score *out, struct tw_err *err)
 {
 	struct tw_dataset part = { 0 };
-	bool *keep = calloc(d->rows + 1, sizeof(*keep));
+	bool *keep = tw_must(calloc(d->rows + 1, sizeof(*keep)));
 	size_t rows = 0;
 	int rc = -1;
 
-	if (keep == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu rows", d->rows);
-		goto out;
-	}
 	for (size_t r = 0; r < d->rows; r++) {
 		keep[r] = tw_workload_runs_at(&j->workloads, d->time_ms[r]) == name;
 		rows += keep[r];
@@ -197,9 +194,8 @@ static int judge_workloads(const struct tw_evaluation *j, const struct tw_power_
 			   struct tw_err *err)
 {
 	g->workloads = &j->workloads.names;
-	g->by_workload = calloc(g->workloads->count + 1, sizeof(*g->by_workload));
-	if (g->by_workload == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu workloads", g->workloads->count);
+	g->by_workload =
+		tw_must(calloc(g->workloads->count + 1, sizeof(*g->by_workload)));
 	for (size_t i = 0; i < g->workloads->count; i++)
 		if (judge_workload(j, p, d, (uint32_t)i, &g->by_workload[i], err) < 0)
 			return -1;

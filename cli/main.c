@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tallywatt: one command a run, on the libraries of the daemons. */
 #include "cli/command.h"
+#include "cli/memory.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
 #include "lib/program/std_files.h"
@@ -36,6 +37,7 @@ int main(int argc, char **argv)
 		return TW_EXIT_FAILED;
 	/* GSL's default error handler aborts. */
 	gsl_set_error_handler_off();
+	tw_must_json();
 	/* Return freed large tables to the kernel. */
 	mallopt(M_MMAP_THRESHOLD, 4 << 20);
 	/* A closed pipe is an error to report, not a signal. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/calibrate/calibrate_readings.h"
 
+#include "cli/memory.h"
 #include "collector/power/node.h"
 #include "collector/probe.h"
 #include "collector/system/process.h"
@@ -35,14 +36,7 @@ int tw_reading_list_add(struct tw_reading_list *l, double load, double w, double
 {
 	if (l->count == READINGS_MAX)
 		return tw_fail(err, TW_INVALID, "more than %zu readings", READINGS_MAX);
-	if ((l->count & (l->count - 1)) == 0) {
-		const size_t size = l->count > 0 ? 2 * l->count : 1;
-		void *more = realloc(l->at, size * sizeof(*l->at));
-
-		if (more == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu readings", size);
-		l->at = more;
-	}
+	tw_must_have(tw_grow(&l->at, &l->size, l->count, sizeof(*l->at)));
 	l->at[l->count++] =
 		(struct tw_power_reading){ .load = load, .w = w, .error = error };
 	return 0;

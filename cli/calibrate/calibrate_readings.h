@@ -18,7 +18,7 @@ struct tw_strs;
 /* All zero bytes is empty. */
 struct tw_reading_list {
 	struct tw_power_reading *at;
-	size_t count;
+	size_t count, size;
 };
 
 /* error: relative, of the meter. */

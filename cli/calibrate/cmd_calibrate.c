@@ -327,13 +327,13 @@ static int make_models(const struct tw_prior_estimate *e,
 	return 0;
 }
 
-/* metadata.json of the pipeline. NULL without memory. */
+/* metadata.json of the pipeline. */
 static json_t *describe(const char *name, const struct tw_power_reading *r,
 			size_t readings)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; list != NULL && i < readings; i++)
+	for (size_t i = 0; i < readings; i++)
 		json_array_append_new(
 			list, json_pack("{s:f,s:f}", "load", r[i].load, "watts", r[i].w));
 	return json_pack("{s:i,s:s,s:s,s:s,s:o}", "format_version", TW_MODEL_FORMAT,
@@ -361,15 +361,11 @@ static int make_pipeline(const char *name, const struct tw_prior_estimate *e,
 			 const struct tw_power_reading *r, size_t readings,
 			 struct tw_fileset *out, struct tw_err *err)
 {
-	struct tw_model *models = calloc(MODELS_MAX, sizeof(*models));
+	struct tw_model models[MODELS_MAX] = { 0 };
 	json_t *metadata = describe(name, r, readings);
 	size_t count = 0;
 	int rc = -1;
 
-	if (metadata == NULL || models == NULL) {
-		tw_fail(err, TW_NOMEM, "pipeline '%s'", name);
-		goto out;
-	}
 	if (make_models(e, spec, models, &count, err) < 0)
 		goto out;
 	for (size_t i = 0; i < count; i++)
@@ -381,9 +377,8 @@ static int make_pipeline(const char *name, const struct tw_prior_estimate *e,
 	tw_fileset_sort(out);
 	rc = 0;
 out:
-	for (size_t i = 0; models != NULL && i < MODELS_MAX; i++)
+	for (size_t i = 0; i < MODELS_MAX; i++)
 		tw_model_release(&models[i]);
-	free(models);
 	json_decref(metadata);
 	return rc;
 }
@@ -422,12 +417,11 @@ static void add_curve(struct tw_buf *b, const struct tw_prior_curve *c, size_t l
 	tw_buf_addf(b, "  %8.1f W (%.1f .. %.1f)", c->w[l], c->low[l], c->high[l]);
 }
 
-static int print(const struct config *c, const struct tw_machine_spec *spec,
-		 const struct tw_prior_estimate *prior,
-		 const struct tw_prior_estimate *posterior, struct tw_err *err)
+static void print(const struct config *c, const struct tw_machine_spec *spec,
+		  const struct tw_prior_estimate *prior,
+		  const struct tw_prior_estimate *posterior)
 {
 	struct tw_buf b = { 0 };
-	int rc;
 
 	tw_buf_addf(&b, "processor: %s, %u CPUs; prior's view: %s\n", spec->processor,
 		    spec->cores, prior->curve.view->name);
@@ -441,9 +435,7 @@ static int print(const struct config *c, const struct tw_machine_spec *spec,
 	tw_buf_addf(&b, "expected error: %.1f %% before, %.1f %% now\n",
 		    100 * prior->error, 100 * posterior->error);
 	tw_buf_addf(&b, "pipeline: %s in %s\n", c->name, c->model_db);
-	rc = tw_command_print(&b, "report", err);
-	tw_buf_clear(&b);
-	return rc;
+	tw_command_print(&b);
 }
 
 static int calibrate(void *config, struct tw_err *err)
@@ -458,9 +450,10 @@ static int calibrate(void *config, struct tw_err *err)
 	if (load_prior(c, &p, err) == 0 && find_spec(c, &spec, err) == 0 &&
 	    find_readings(c, &l, err) == 0 &&
 	    estimate(&p, &spec, &l, &prior, &posterior, err) == 0 &&
-	    publish(c, &posterior, &spec, &l, err) == 0 &&
-	    print(c, &spec, &prior, &posterior, err) == 0)
+	    publish(c, &posterior, &spec, &l, err) == 0) {
+		print(c, &spec, &prior, &posterior);
 		rc = 0;
+	}
 	tw_reading_list_release(&l);
 	tw_reading_list_release(&c->given);
 	tw_prior_release(&p);

@@ -5,6 +5,7 @@
 #include "cli/engage/engage_record.h"
 #include "cli/engage/engage_report.h"
 #include "cli/engage/engage_rows.h"
+#include "cli/memory.h"
 #include "cli/train/train_flags.h"
 #include "cli/train/train_input.h"
 #include "collector/probe.h"
@@ -219,14 +220,13 @@ static int read_collector(struct engage *e, struct tw_err *err)
 	struct tw_err why = { 0 };
 	struct tw_http_call call = { .timeout_ms = ANSWER_MS };
 	const char *url = e->c->url;
-	char *health = NULL;
+	char *health;
 	size_t len = strlen(url);
 	int rc = -1;
 
 	while (len > 0 && url[len - 1] == '/')
 		len--;
-	if (asprintf(&health, "%.*s/metrics", (int)len, url) < 0)
-		return tw_fail(err, TW_NOMEM, "URL");
+	health = tw_must_printf("%.*s/metrics", (int)len, url);
 	call.url = health;
 	if (tw_http_call(&call, &answer, &why) < 0)
 		tw_fail(err, why.code,
@@ -397,9 +397,7 @@ static int make_wanted(const struct engage *e, const struct tw_index *x,
 				 .loose_node_type = true,
 				 .spec = e->spec,
 				 .client = TW_CLIENT_CURRENT };
-	w->pipeline = strdup(e->c->name);
-	if (w->pipeline == NULL)
-		return tw_fail(err, TW_NOMEM, "request");
+	w->pipeline = tw_must(strdup(e->c->name));
 	for (size_t i = 0; i < tw_index_count(x); i++) {
 		const struct tw_index_entry *entry = tw_index_at(x, i);
 
@@ -466,10 +464,9 @@ static int report(struct engage *e, struct tw_err *err)
 	return rc;
 }
 
-static int print(const struct engage *e, struct tw_err *err)
+static void print(const struct engage *e)
 {
 	struct tw_buf b = { 0 };
-	int rc;
 
 	tw_train_result_report(&e->trained, &e->times, &b);
 	tw_engage_summary(&e->rows, &e->runs, &b);
@@ -484,9 +481,7 @@ static int print(const struct engage *e, struct tw_err *err)
 	}
 	tw_buf_addf(&b, "model database: %s\nreport: %s/report.html\n", e->model_db,
 		    e->dir);
-	rc = tw_command_print(&b, "report", err);
-	tw_buf_clear(&b);
-	return rc;
+	tw_command_print(&b);
 }
 
 static void release(struct engage *e)
@@ -523,9 +518,9 @@ static int engage(void *config, struct tw_err *err)
 	/* The meters as they are now: at the start some had no power yet. */
 	(void)read_collector(&e, &ignored);
 	say("training");
-	if (train(&e, err) < 0 || choose(&e, err) < 0 || report(&e, err) < 0 ||
-	    print(&e, err) < 0)
+	if (train(&e, err) < 0 || choose(&e, err) < 0 || report(&e, err) < 0)
 		goto out;
+	print(&e);
 	rc = 0;
 out:
 	release(&e);

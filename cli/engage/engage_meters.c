@@ -2,6 +2,7 @@
 #include "cli/engage/engage_meters.h"
 
 #include "cli/engage/report_page.h"
+#include "cli/memory.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -35,7 +36,7 @@ static void copy_label(const struct tw_exposition_sample *s, const char *name, c
 			snprintf(out, size, "%s", s->label[i].value);
 }
 
-/* Find the zone of a sample, or add it; NULL without memory, and beyond the limit. */
+/* Find the zone of a sample, or add it; NULL beyond the limit. */
 static struct tw_engage_meter *zone_of(struct tw_engage_meters *m,
 				       const struct tw_exposition_sample *s)
 {
@@ -51,16 +52,9 @@ static struct tw_engage_meter *zone_of(struct tw_engage_meters *m,
 		    strcmp(m->at[i].name, z.name) == 0 &&
 		    strcmp(m->at[i].path, z.path) == 0)
 			return &m->at[i];
-	if (m->count == m->size) {
-		const size_t size = m->size != 0 ? 2 * m->size : 8;
-		struct tw_engage_meter *at =
-			size <= METERS_MAX ? realloc(m->at, size * sizeof(*at)) : NULL;
-
-		if (at == NULL)
-			return NULL;
-		m->at = at;
-		m->size = size;
-	}
+	if (m->count == METERS_MAX)
+		return NULL;
+	tw_must_have(tw_grow(&m->at, &m->size, m->count, sizeof(*m->at)));
 	m->at[m->count] = z;
 	return &m->at[m->count++];
 }
@@ -80,7 +74,8 @@ static int take_sample(void *arg, struct tw_exposition_sample *s, struct tw_err 
 		return 0;
 	z = zone_of(m, s);
 	if (z == NULL)
-		return tw_fail(err, TW_NOMEM, "meters of the collector");
+		return tw_fail(err, TW_INVALID, "more than %d meters of the collector",
+			       METERS_MAX);
 	if (watts)
 		z->watts = s->value;
 	else if (up)

@@ -3,8 +3,10 @@
 
 #include "cli/command.h"
 #include "cli/engage/engage_rows.h"
+#include "cli/memory.h"
 #include "collector/system/process.h"
 #include "collector/workloads/tasks.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/date.h"
@@ -45,17 +47,9 @@ static int add(struct tw_others *o, const struct tw_task *t, struct tw_err *err)
 {
 	struct tw_others_process *p;
 
-	if (o->count == o->size) {
-		const size_t size = o->size > 0 ? 2 * o->size : 256;
-		void *more = NULL;
-
-		if (size <= PROCESSES_MAX)
-			more = realloc(o->at, size * sizeof(*o->at));
-		if (more == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu processes", size);
-		o->at = more;
-		o->size = size;
-	}
+	if (o->count == PROCESSES_MAX)
+		return tw_fail(err, TW_INVALID, "more than %zu processes", PROCESSES_MAX);
+	tw_must_have(tw_grow(&o->at, &o->size, o->count, sizeof(*o->at)));
 	p = &o->at[o->count++];
 	*p = (struct tw_others_process){ .pid = t->tgid,
 					 .start_ns = t->start_ns,

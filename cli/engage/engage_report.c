@@ -3,6 +3,7 @@
 
 #include "cli/engage/engage_meters.h"
 #include "cli/engage/report_page.h"
+#include "cli/memory.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
@@ -233,13 +234,11 @@ static int add_power_chart(struct tw_page *p, const char *name, struct tw_svg_ch
 	const double *watts =
 		v != NULL ? tw_dataset_find(v, tw_validation_column(r->rows->component))
 			  : NULL;
-	double *predicted = calloc(d->rows + 1, sizeof(*predicted));
+	double *predicted = tw_must(calloc(d->rows + 1, sizeof(*predicted)));
 	struct tw_svg_series series[2];
 	const bool line = chart.band_count > 0;
 	int rc;
 
-	if (predicted == NULL)
-		return tw_fail(err, TW_NOMEM, "chart '%s'", name);
 	for (size_t i = 0, k = 0; i < d->rows; i++) {
 		while (watts != NULL && k < v->rows && v->time_ms[k] < d->time_ms[i])
 			k++;
@@ -266,14 +265,10 @@ static int add_time_chart(struct tw_page *p, const struct tw_engage_report *r,
 {
 	const struct tw_dataset *d = &r->rows->data;
 	const int64_t start_ms = d->rows > 0 ? d->time_ms[0] : 0;
-	double *minutes = calloc(d->rows + 1, sizeof(*minutes));
-	struct tw_svg_band *band = calloc(r->runs->count + 1, sizeof(*band));
-	int rc = -1;
+	double *minutes = tw_must(calloc(d->rows + 1, sizeof(*minutes)));
+	struct tw_svg_band *band = tw_must(calloc(r->runs->count + 1, sizeof(*band)));
+	int rc;
 
-	if (minutes == NULL || band == NULL) {
-		tw_fail(err, TW_NOMEM, "chart of power over time");
-		goto out;
-	}
 	for (size_t i = 0; i < d->rows; i++)
 		minutes[i] = (double)(d->time_ms[i] - start_ms) / 6e4;
 	for (size_t i = 0; i < r->runs->count; i++)
@@ -288,7 +283,6 @@ static int add_time_chart(struct tw_page *p, const struct tw_engage_report *r,
 						    .bands = band,
 						    .band_count = r->runs->count },
 			     minutes, r, err);
-out:
 	free(minutes);
 	free(band);
 	return rc;
@@ -305,9 +299,7 @@ static int add_load_chart(struct tw_page *p, const struct tw_engage_report *r,
 		tw_page_text(p, "The recording has no CPU time.");
 		return 0;
 	}
-	cpus = calloc(rows + 1, sizeof(*cpus));
-	if (cpus == NULL)
-		return tw_fail(err, TW_NOMEM, "chart of power over load");
+	cpus = tw_must(calloc(rows + 1, sizeof(*cpus)));
 	for (size_t i = 0; i < rows; i++)
 		cpus[i] = r->rows->cpu_ms[i] / 1e3;
 	rc = add_power_chart(p, "power-load",

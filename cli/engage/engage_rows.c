@@ -68,9 +68,7 @@ static int extract_any(const struct tw_prom *p, const struct tw_energy_source *s
 				continue;
 			if (extract(p, source, g, out, &why) == 0)
 				return 0;
-			if (why.code == TW_NOMEM)
-				return tw_fail(err, TW_NOMEM, "%s", why.text);
-			if (why.code == TW_INVALID)
+			if (why.code == TW_INVALID || why.code == TW_NOMEM)
 				tw_fail(err, why.code, "%s", why.text);
 		}
 	}

@@ -2,6 +2,7 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "cli/export/export.h"
+#include "cli/memory.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/date.h"
@@ -119,22 +120,14 @@ static int add_raw(const struct config *c, struct tw_fileset *files, struct tw_e
 static int write_zip(const struct config *c, const struct tw_fileset *files,
 		     struct tw_err *err)
 {
-	struct tw_buf path = { 0 };
-	char *zip = NULL;
+	char *path = tw_must_printf("%s/%s.zip", c->output, c->name), *zip = NULL;
 	size_t len;
 	int rc = -1;
 
-	tw_buf_addf(&path, "%s/%s.zip", c->output, c->name);
-	if (tw_buf_failed(&path)) {
-		tw_fail(err, TW_NOMEM, "path");
-		goto out;
-	}
-	if (tw_zip_write(files, &zip, &len, err) < 0 ||
-	    tw_file_replace(path.data, zip, len, err) < 0)
-		goto out;
-	rc = 0;
-out:
-	tw_buf_clear(&path);
+	if (tw_zip_write(files, &zip, &len, err) == 0 &&
+	    tw_file_replace(path, zip, len, err) == 0)
+		rc = 0;
+	free(path);
 	free(zip);
 	return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/export/export.h"
 
+#include "cli/memory.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
@@ -75,11 +76,7 @@ static int add_plot(struct making *x, const struct tw_model *m, const char *base
 	snprintf(path, sizeof(path), "%s.%s.%s.svg", base, tw_component_name(c),
 		 plot->name);
 	shown->title = plot->title;
-	shown->href = strdup(strrchr(path, '/') + 1);
-	if (shown->href == NULL) {
-		tw_buf_clear(&b);
-		return tw_fail(err, TW_NOMEM, "'%s'", path);
-	}
+	shown->href = tw_must(strdup(strrchr(path, '/') + 1));
 	return tw_fileset_take_buf(&x->files, path, &b, err);
 }
 
@@ -145,15 +142,11 @@ static int add_model(struct making *x, const struct tw_model *m, struct tw_err *
 {
 	static const char *const carried[] = { ".zip", ".json", TW_PIPELINE_VALIDATION };
 	const size_t most = TW_COMPONENT_COUNT * tw_plot_count();
-	struct tw_card_plot *shown = calloc(most, sizeof(*shown));
+	struct tw_card_plot *shown = tw_must(calloc(most, sizeof(*shown)));
 	char base[PATH_TEXT / 2], path[PATH_TEXT];
 	size_t count = 0;
 	int rc = -1;
 
-	if (shown == NULL) {
-		tw_fail(err, TW_NOMEM, "plots of '%s'", m->info.name);
-		goto out;
-	}
 	tw_export_base(m, base, sizeof(base));
 	for (size_t i = 0; i < sizeof(carried) / sizeof(carried[0]); i++) {
 		snprintf(path, sizeof(path), "%s%s", base, carried[i]);
@@ -166,7 +159,7 @@ static int add_model(struct making *x, const struct tw_model *m, struct tw_err *
 
 	rc = 0;
 out:
-	for (size_t i = 0; shown != NULL && i < most; i++)
+	for (size_t i = 0; i < most; i++)
 		free(shown[i].href);
 	free(shown);
 	return rc;
@@ -174,9 +167,19 @@ out:
 
 /* ---- what is about all of them ---- */
 
-static int set_limit(json_t *metadata, const char *key, double limit)
+static void set_limit(json_t *metadata, const char *key, double limit)
 {
-	return isnan(limit) ? 0 : json_object_set_new(metadata, key, json_real(limit));
+	if (!isnan(limit))
+		json_object_set_new(metadata, key, json_real(limit));
+}
+
+static int set_text(json_t *metadata, const char *key, const char *text,
+		    struct tw_err *err)
+{
+	if (text == NULL || json_object_set_new(metadata, key, json_string(text)) == 0)
+		return 0;
+	return tw_fail(err, TW_INVALID, "metadata.json: no object, or %s is no UTF-8",
+		       key);
 }
 
 static int read_metadata(const struct making *x, json_t **out, struct tw_err *err)
@@ -189,15 +192,12 @@ static int read_metadata(const struct making *x, json_t **out, struct tw_err *er
 		return tw_fail(err, TW_NOTFOUND, "the pipeline has no metadata.json");
 	if (tw_json_parse(f->data, f->len, f->name, &obj, err) < 0)
 		return -1;
-	if (set_limit(obj, "max_mae", a->max_mae_w) < 0 ||
-	    set_limit(obj, "max_mape", a->max_mape_percent) < 0 ||
-	    (a->publisher != NULL &&
-	     json_object_set_new(obj, "publisher", json_string(a->publisher)) < 0) ||
-	    (a->collect_date != NULL &&
-	     json_object_set_new(obj, "collect_date", json_string(a->collect_date)) <
-		     0)) {
+	set_limit(obj, "max_mae", a->max_mae_w);
+	set_limit(obj, "max_mape", a->max_mape_percent);
+	if (set_text(obj, "publisher", a->publisher, err) < 0 ||
+	    set_text(obj, "collect_date", a->collect_date, err) < 0) {
 		json_decref(obj);
-		return tw_fail(err, TW_NOMEM, "metadata.json");
+		return -1;
 	}
 	*out = obj;
 	return 0;

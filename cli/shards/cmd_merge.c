@@ -60,17 +60,13 @@ static int check_use(void *config, struct tw_err *err)
 	return 0;
 }
 
-static int print_report(const struct tw_train_result *r, const struct tw_train_times *t,
-			struct tw_err *err)
+static void print_report(const struct tw_train_result *r, const struct tw_train_times *t)
 {
 	struct tw_buf report = { 0 };
-	int rc;
 
 	tw_train_result_report(r, t, &report);
 	tw_command_warn(&r->quality);
-	rc = tw_command_print(&report, "report", err);
-	tw_buf_clear(&report);
-	return rc;
+	tw_command_print(&report);
 }
 
 static int merge(void *config, struct tw_err *err)
@@ -102,7 +98,8 @@ static int merge(void *config, struct tw_err *err)
 		goto out;
 	times.publish_ns = tw_now_ns() - before;
 	times.total_ns = tw_now_ns() - start;
-	rc = print_report(&result, &times, err);
+	print_report(&result, &times);
+	rc = 0;
 out:
 	tw_train_result_release(&result);
 	tw_plan_job_release(&p);

@@ -156,18 +156,13 @@ static int print_units(const struct tw_buf *text, bool json, struct tw_err *err)
 {
 	struct tw_buf out = { 0 };
 	struct tw_plan p = { 0 };
-	int rc;
 
 	if (tw_plan_parse(text->data, text->len, "plan", &p, err) < 0)
 		return -1;
-	if (json)
-		list_json(&p, &out);
-	else
-		list_units(&p, &out);
-	rc = tw_command_print(&out, "list of units", err);
-	tw_buf_clear(&out);
+	(json ? list_json : list_units)(&p, &out);
+	tw_command_print(&out);
 	tw_plan_release(&p);
-	return rc;
+	return 0;
 }
 
 static int plan(void *config, struct tw_err *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "cli/memory.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_view.h"
 #include "lib/core/array.h"
@@ -9,6 +10,7 @@
 #include "lib/core/err.h"
 #include "lib/http/client/http.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/program/opt.h"
 
 #include <langinfo.h>
@@ -131,28 +133,23 @@ static void end_request(void *arg, const struct tw_http_answer *answer,
 	else if (answer->status != 200)
 		tw_fail(&r->from->failed, TW_IO, "'%s' answers %u", r->url,
 			answer->status);
-	else if ((*r->to = strdup(answer->body)) == NULL)
-		tw_fail(&r->from->failed, TW_NOMEM, "answer");
+	else
+		*r->to = tw_must(strdup(answer->body));
 }
 
 static char *url_of(const char *base, const char *level)
 {
-	struct tw_buf b = { 0 };
 	size_t len = strlen(base);
 
 	while (len > 0 && base[len - 1] == '/')
 		len--;
-	tw_buf_add(&b, base, len);
-	tw_buf_addf(&b, "/api/v1/power?level=%s", level);
-	return tw_buf_detach(&b, NULL);
+	return tw_must_printf("%.*s/api/v1/power?level=%s", (int)len, base, level);
 }
 
 static int start_request(struct tw_http_many *m, struct request *r, const char *level,
 			 uint64_t timeout_ms, struct tw_err *err)
 {
 	r->url = url_of(r->from->url, level);
-	if (r->url == NULL)
-		return tw_fail(err, TW_NOMEM, "URL");
 	r->call = (struct tw_http_call){ .url = r->url, .timeout_ms = timeout_ms };
 	return tw_http_many_start(m, &r->call, end_request, r, err);
 }
@@ -173,13 +170,11 @@ static int wait_for_all(struct tw_http_many *m, const size_t *left, struct tw_er
 static int ask_all(struct tw_http_many *m, struct collector *c, size_t count,
 		   const char *level, uint64_t timeout_ms, struct tw_err *err)
 {
-	struct request *request = calloc(2 * count, sizeof(*request));
+	struct request *request = tw_must(calloc(2 * count, sizeof(*request)));
 	struct tw_err why = { 0 };
 	size_t left = 0;
 	int rc;
 
-	if (request == NULL)
-		return tw_fail(err, TW_NOMEM, "requests");
 	for (size_t i = 0; i < 2 * count; i++) {
 		struct request *r = &request[i];
 		const bool node = i % 2 == 0;
@@ -274,14 +269,12 @@ static void add_course(struct top *t, uint64_t now_ms)
 static int ask(struct top *t, bool same_level, struct tw_err *err)
 {
 	const size_t count = t->c->urls.count;
-	struct tw_top_node *node = calloc(count, sizeof(*node));
+	struct tw_top_node *node = tw_must(calloc(count, sizeof(*node)));
 	struct tw_top_rows fresh = { .count = 0 };
 	const uint64_t asked_ms = tw_now_ms();
 	size_t nodes = 0;
 
 	tw_err_clear(&t->failed);
-	if (node == NULL)
-		return tw_fail(err, TW_NOMEM, "nodes");
 	if (send_requests(t, err) < 0) {
 		free(node);
 		return -1;
@@ -362,48 +355,47 @@ static void pause_ms(uint64_t ms)
 	nanosleep(&time, NULL);
 }
 
-static int add_answer(const char *text, const char *url, const char *key, json_t *to,
-		      struct tw_err *err)
+/* {"node":..,"workloads":..}, each as the collector answers: members of an object. */
+static int add_answers(const struct collector *c, struct tw_buf *b, struct tw_err *err)
 {
-	json_t *value = NULL;
+	json_t *node = NULL, *rows = NULL;
+	int rc = -1;
 
-	if (tw_json_parse(text, strlen(text), key, &value, err) < 0)
-		return tw_err_wrap(err, "'%s'", url);
-	return json_object_set_new(to, key, value) < 0 ? tw_fail(err, TW_NOMEM, "answer")
-						       : 0;
-}
-
-/* {"node":..,"workloads":..}, each as the collector answers. */
-static int add_answers(const struct collector *c, json_t *to, struct tw_err *err)
-{
 	if (c->node == NULL || c->rows == NULL)
 		return tw_fail(err, c->failed.code, "%s", c->failed.text);
-	return add_answer(c->node, c->url, "node", to, err) < 0 ||
-			       add_answer(c->rows, c->url, "workloads", to, err) < 0
-		       ? -1
-		       : 0;
+	if (tw_json_parse(c->node, strlen(c->node), "node", &node, err) < 0 ||
+	    tw_json_parse(c->rows, strlen(c->rows), "workloads", &rows, err) < 0) {
+		tw_err_wrap(err, "'%s'", c->url);
+		goto out;
+	}
+	tw_json_add_value(b, "node", node);
+	tw_json_add_value(b, "workloads", rows);
+	rc = 0;
+out:
+	json_decref(node);
+	json_decref(rows);
+	return rc;
 }
 
 /* Of several collectors: {"collectors":[{"url":..,"node":..,"workloads":..},..]}. */
-static int add_collectors(const struct top *t, json_t *root, struct tw_err *err)
+static int add_collectors(const struct top *t, struct tw_buf *b, struct tw_err *err)
 {
-	json_t *list = json_array();
 	size_t answered = 0;
 
-	if (json_object_set_new(root, "collectors", list) < 0)
-		return tw_fail(err, TW_NOMEM, "answer");
+	tw_json_add_array(b, "collectors");
 	for (size_t i = 0; i < t->c->urls.count; i++) {
 		const struct collector *c = &t->collector[i];
-		json_t *one = json_pack("{s:s}", "url", c->url);
 		struct tw_err why = { 0 };
 
-		if (one == NULL || json_array_append_new(list, one) < 0)
-			return tw_fail(err, TW_NOMEM, "answer");
-		if (add_answers(c, one, &why) == 0)
+		tw_json_add_object(b, NULL);
+		tw_json_add_text(b, "url", c->url);
+		if (add_answers(c, b, &why) == 0)
 			answered++;
-		else if (json_object_set_new(one, "error", json_string(why.text)) < 0)
-			return tw_fail(err, TW_NOMEM, "answer");
+		else
+			tw_json_add_text(b, "error", why.text);
+		tw_json_end_object(b);
 	}
+	tw_json_end_array(b);
 	return answered > 0 ? 0
 			    : tw_fail(err, t->collector[0].failed.code, "%s",
 				      t->collector[0].failed.text);
@@ -411,19 +403,14 @@ static int add_collectors(const struct top *t, json_t *root, struct tw_err *err)
 
 static int add_json(struct top *t, struct tw_buf *b, struct tw_err *err)
 {
-	json_t *root = json_object();
-	int rc = -1;
-
-	if (send_requests(t, err) < 0 ||
-	    (t->c->urls.count == 1 ? add_answers(&t->collector[0], root, err)
-				   : add_collectors(t, root, err)) < 0)
-		goto out;
-	tw_buf_add_json(b, root);
-	tw_buf_adds(b, "\n");
-	rc = 0;
-out:
-	json_decref(root);
-	return rc;
+	if (send_requests(t, err) < 0)
+		return -1;
+	tw_json_add_object(b, NULL);
+	if ((t->c->urls.count == 1 ? add_answers(&t->collector[0], b, err)
+				   : add_collectors(t, b, err)) < 0)
+		return -1;
+	tw_buf_adds(b, "}\n");
+	return 0;
 }
 
 static int add_picture(struct top *t, bool first, struct tw_buf *b, struct tw_err *err)
@@ -446,16 +433,14 @@ static int run_batch(struct top *t, struct tw_err *err)
 	t->view.lines = t->c->rows > 0 ? t->c->rows + TW_TOP_HEAD : 0;
 	for (uint32_t i = 0; updates == 0 || i < updates; i++) {
 		struct tw_buf b = { 0 };
-		int failed;
 
 		if (i > 0)
 			pause_ms(t->c->interval_ms);
-		failed = add_picture(t, i == 0, &b, err);
-		if (failed == 0)
-			failed = tw_command_print(&b, "picture", err);
-		tw_buf_clear(&b);
-		if (failed < 0)
+		if (add_picture(t, i == 0, &b, err) < 0) {
+			tw_buf_clear(&b);
 			return -1;
+		}
+		tw_command_print(&b);
 		/* Flush for readers of a pipe. A failure ends the program. */
 		if (fflush(stdout) != 0)
 			return tw_fail(err, TW_IO, "cannot write");
@@ -526,8 +511,7 @@ static int show(struct top *t, struct tw_screen *s, struct tw_err *err)
 
 	tw_screen_size(s, &t->view.columns, &t->view.lines);
 	draw(t, &b);
-	rc = tw_buf_failed(&b) ? tw_fail(err, TW_NOMEM, "screen")
-			       : tw_screen_draw(s, &b, err);
+	rc = tw_screen_draw(s, &b, err);
 	tw_buf_clear(&b);
 	return rc;
 }
@@ -587,9 +571,7 @@ static int show_on_screen(struct top *t, struct tw_err *err)
 
 static int open_collectors(struct top *t, struct tw_err *err)
 {
-	t->collector = calloc(t->c->urls.count, sizeof(*t->collector));
-	if (t->collector == NULL)
-		return tw_fail(err, TW_NOMEM, "collectors");
+	t->collector = tw_must(calloc(t->c->urls.count, sizeof(*t->collector)));
 	for (size_t i = 0; i < t->c->urls.count; i++)
 		t->collector[i].url = t->c->urls.at[i];
 	return tw_http_init(err) < 0 ? -1 : tw_http_many_open(&t->http, err);
@@ -598,7 +580,7 @@ static int open_collectors(struct top *t, struct tw_err *err)
 static void close_collectors(struct top *t)
 {
 	tw_http_many_close(t->http);
-	for (size_t i = 0; t->collector != NULL && i < t->c->urls.count; i++)
+	for (size_t i = 0; i < t->c->urls.count; i++)
 		clear_answers(&t->collector[i]);
 	free(t->collector);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/top/top_rows.h"
 
+#include "cli/memory.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 
@@ -42,7 +44,7 @@ static char *key_of(const json_t *w, const char *node)
 	tw_buf_adds(&b, node != NULL ? node : "");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		tw_buf_addf(&b, "%s/", text_of(w, parts[i]));
-	return tw_buf_detach(&b, NULL);
+	return tw_must(tw_buf_detach(&b, NULL));
 }
 
 static const char *first_of(const json_t *w, const char *const *keys)
@@ -60,7 +62,7 @@ static char *id_of(const json_t *w)
 					   "vm_id", "pod_id",    "job_id",
 					   NULL };
 
-	return strndup(first_of(w, ids), ID_MAX);
+	return tw_must(strndup(first_of(w, ids), ID_MAX));
 }
 
 static char *name_of(const json_t *w)
@@ -76,7 +78,7 @@ static char *name_of(const json_t *w)
 		tw_buf_addf(&b, "user %s", text_of(w, "user_id"));
 	if (text_of(w, "pid")[0] != '\0')
 		tw_buf_addf(&b, "  %s", text_of(w, "cgroup"));
-	return tw_buf_detach(&b, NULL);
+	return tw_must(tw_buf_detach(&b, NULL));
 }
 
 bool tw_top_adds_up(const json_t *answer, const char *zone)
@@ -134,8 +136,6 @@ static int read_row(const json_t *answer, const json_t *w, const char *node,
 	row->node = node;
 	row->id = id_of(w);
 	row->name = name_of(w);
-	if (row->key == NULL || row->id == NULL || row->name == NULL)
-		return tw_fail(err, TW_NOMEM, "row");
 	row->cpu_ms = number_of(w, "cpu_time_ms");
 	row->cpu = NAN;
 	row->ended = json_is_true(json_object_get(w, "ended"));
@@ -156,23 +156,17 @@ static bool hides_idle(const json_t *models)
 }
 
 /* Move the rows of r behind those of out. */
-static int append(struct tw_top_rows *out, struct tw_top_rows *r, struct tw_err *err)
+static void append(struct tw_top_rows *out, struct tw_top_rows *r)
 {
-	struct tw_top_row *at =
-		realloc(out->at, (out->count + r->count + 1) * sizeof(*at));
-
-	if (at == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu workloads", r->count);
+	tw_must_have(tw_resize(&out->at, out->count + r->count + 1, sizeof(*out->at)));
 	if (r->count > 0)
-		memcpy(at + out->count, r->at, r->count * sizeof(*at));
-	out->at = at;
+		memcpy(out->at + out->count, r->at, r->count * sizeof(*r->at));
 	out->count += r->count;
 	if (r->elapsed_s > out->elapsed_s)
 		out->elapsed_s = r->elapsed_s;
 	out->estimated = out->estimated || r->estimated;
 	out->above_idle = out->above_idle || r->above_idle;
 	r->count = 0;
-	return 0;
 }
 
 int tw_top_rows_add(struct tw_top_rows *out, const char *data, size_t len,
@@ -193,11 +187,7 @@ int tw_top_rows_add(struct tw_top_rows *out, const char *data, size_t len,
 		tw_fail(err, TW_INVALID, "answer: more than %d workloads", ROWS_MAX);
 		goto out;
 	}
-	r.at = calloc(json_array_size(list) + 1, sizeof(*r.at));
-	if (r.at == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu workloads", json_array_size(list));
-		goto out;
-	}
+	r.at = tw_must(calloc(json_array_size(list) + 1, sizeof(*r.at)));
 	json_array_foreach(list, i, w) {
 		if (read_row(root, w, node, &r.at[r.count++], &r.estimated, err) < 0) {
 			tw_err_wrap(err, "answer.workloads[%zu]", i);
@@ -205,7 +195,8 @@ int tw_top_rows_add(struct tw_top_rows *out, const char *data, size_t len,
 		}
 	}
 	r.above_idle = hides_idle(json_object_get(root, "models"));
-	rc = append(out, &r, err);
+	append(out, &r);
+	rc = 0;
 out:
 	tw_top_rows_release(&r);
 	json_decref(root);

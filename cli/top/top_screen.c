@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/top/top_screen.h"
 
+#include "cli/memory.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -55,13 +56,20 @@ static void reset_terminal(struct tw_screen *s)
 	s->entered = false;
 }
 
+/* The program may end anywhere for lack of memory. */
+static struct tw_screen *opened;
+
+static void reset_opened(void)
+{
+	if (opened != NULL)
+		reset_terminal(opened);
+}
+
 int tw_screen_open(struct tw_screen **out, struct tw_err *err)
 {
-	struct tw_screen *s = calloc(1, sizeof(*s));
+	struct tw_screen *s = tw_must(calloc(1, sizeof(*s)));
 	sigset_t taken;
 
-	if (s == NULL)
-		return tw_fail(err, TW_NOMEM, "terminal");
 	sigemptyset(&taken);
 	sigaddset(&taken, SIGINT);
 	sigaddset(&taken, SIGTERM);
@@ -81,7 +89,8 @@ int tw_screen_open(struct tw_screen **out, struct tw_err *err)
 	}
 	if (set_terminal(s, err) < 0)
 		goto failed;
-	*out = s;
+	*out = opened = s;
+	atexit(reset_opened);
 	return 0;
 failed:
 	tw_screen_close(s);
@@ -93,6 +102,7 @@ void tw_screen_close(struct tw_screen *s)
 	if (s == NULL)
 		return;
 	reset_terminal(s);
+	opened = NULL;
 	if (s->signals >= 0)
 		close(s->signals);
 	sigprocmask(SIG_SETMASK, &s->mask, NULL);
@@ -119,21 +129,15 @@ void tw_screen_size(const struct tw_screen *s, size_t *columns, size_t *lines)
 int tw_screen_draw(struct tw_screen *s, const struct tw_buf *text, struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
-	int rc = -1;
+	int rc;
 
 	(void)s;
 	tw_buf_adds(&b, "\033[H");
 	if (text->len > 0)
 		tw_buf_add(&b, text->data, text->len - 1);
 	tw_buf_adds(&b, "\033[J");
-	if (tw_buf_failed(&b)) {
-		tw_fail(err, TW_NOMEM, "screen");
-		goto out;
-	}
-	if (tw_fd_write(STDOUT_FILENO, b.data, b.len, "terminal", err) < 0)
-		goto out;
-	rc = 0;
-out:
+	tw_must_have(!tw_buf_failed(text) && !tw_buf_failed(&b));
+	rc = tw_fd_write(STDOUT_FILENO, b.data, b.len, "terminal", err);
 	tw_buf_clear(&b);
 	return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/top/top_view.h"
 
+#include "cli/memory.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/utf8.h"
@@ -245,19 +246,12 @@ int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
 	n.starting = isnan(n.watts) && is_starting(root);
 	add_node_zones(&power, zones);
 	add_facts(&facts, root, zones, !isnan(n.watts));
-	n.name = strdup(name);
-	n.power = tw_buf_detach(&power, NULL);
-	n.facts = tw_buf_detach(&facts, NULL);
-	if (n.name == NULL || n.power == NULL || n.facts == NULL) {
-		tw_top_node_release(&n);
-		tw_fail(err, TW_NOMEM, "answer");
-		goto out;
-	}
+	n.name = tw_must(strdup(name));
+	n.power = tw_must(tw_buf_detach(&power, NULL));
+	n.facts = tw_must(tw_buf_detach(&facts, NULL));
 	*out = n;
 	rc = 0;
 out:
-	tw_buf_clear(&power);
-	tw_buf_clear(&facts);
 	json_decref(root);
 	return rc;
 }

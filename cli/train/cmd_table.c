@@ -2,6 +2,7 @@
 #include "cli/train/cmd_table.h"
 
 #include "cli/command.h"
+#include "cli/memory.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -106,20 +107,16 @@ out:
 }
 
 /* Format rows from *row on and advance *row. Empty text: the end. */
-static int next_piece(const struct tw_dataset *d, size_t *row, struct tw_buf *text,
-		      struct tw_err *err)
+static void next_piece(const struct tw_dataset *d, size_t *row, struct tw_buf *text)
 {
 	const size_t left = d->rows - *row;
 	const size_t to = *row + (left < PIECE_ROWS ? left : PIECE_ROWS);
 
 	tw_buf_clear(text);
-	if (left == 0)
-		return 0;
-	tw_csv_write_rows(d, *row, to, text);
-	if (tw_buf_failed(text))
-		return tw_fail(err, TW_NOMEM, "table of %zu rows", d->rows);
+	if (left > 0)
+		tw_csv_write_rows(d, *row, to, text);
+	tw_must_have(!tw_buf_failed(text));
 	*row = to;
-	return 0;
 }
 
 static int replace(const struct tw_dataset *d, const char *path, struct tw_err *err)
@@ -132,8 +129,8 @@ static int replace(const struct tw_dataset *d, const char *path, struct tw_err *
 	if (tw_replace_open(&file, path, err) < 0)
 		goto out;
 	do {
-		if (next_piece(d, &row, &text, err) < 0 ||
-		    tw_replace_write(&file, text.data, text.len, err) < 0)
+		next_piece(d, &row, &text);
+		if (tw_replace_write(&file, text.data, text.len, err) < 0)
 			goto out;
 	} while (text.len > 0);
 	if (tw_replace_commit(&file, err) < 0)
@@ -146,24 +143,16 @@ out:
 	return rc;
 }
 
-static int print(const struct tw_dataset *d, struct tw_err *err)
+int tw_table_write(const struct tw_dataset *d, const char *path, struct tw_err *err)
 {
 	struct tw_buf text = { 0 };
 	size_t row = 0;
-	int rc = -1;
 
+	if (path != NULL)
+		return replace(d, path, err);
 	do {
-		if (next_piece(d, &row, &text, err) < 0 ||
-		    tw_command_print(&text, "table", err) < 0)
-			goto out;
-	} while (text.len > 0 && !ferror(stdout));
-	rc = 0;
-out:
-	tw_buf_clear(&text);
-	return rc;
-}
-
-int tw_table_write(const struct tw_dataset *d, const char *path, struct tw_err *err)
-{
-	return path != NULL ? replace(d, path, err) : print(d, err);
+		next_piece(d, &row, &text);
+		tw_command_print(&text);
+	} while (row < d->rows && !ferror(stdout));
+	return 0;
 }

@@ -48,12 +48,10 @@ static int make_models(const struct config *c, struct tw_train_result *r,
 	return tw_train_until(&c->job, &c->until, tell_step, NULL, r, o, err);
 }
 
-static int print_report(const struct config *c, const struct tw_train_result *r,
-			const struct tw_train_times *t, const struct tw_until_outcome *o,
-			struct tw_err *err)
+static void print_report(const struct config *c, const struct tw_train_result *r,
+			 const struct tw_train_times *t, const struct tw_until_outcome *o)
 {
 	struct tw_buf report = { 0 };
-	int rc;
 
 	if (c->flags.json) {
 		tw_train_result_json(r, &report);
@@ -63,9 +61,7 @@ static int print_report(const struct config *c, const struct tw_train_result *r,
 			tw_until_report(&c->until, o, &report);
 	}
 	tw_command_warn(&r->quality);
-	rc = tw_command_print(&report, "report", err);
-	tw_buf_clear(&report);
-	return rc;
+	tw_command_print(&report);
 }
 
 /* ---- training ---- */
@@ -99,9 +95,7 @@ static int train_here(struct config *c, struct tw_err *err)
 		goto out;
 	times.publish_ns = tw_now_ns() - before;
 	times.total_ns = tw_now_ns() - start;
-	if (print_report(c, &result, &times, &outcome, err) < 0)
-		goto out;
-
+	print_report(c, &result, &times, &outcome);
 	rc = 0;
 out:
 	tw_train_result_release(&result);

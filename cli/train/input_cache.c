@@ -2,6 +2,7 @@
 #include "cli/train/input_cache.h"
 
 #include "cli/command.h"
+#include "cli/memory.h"
 #include "lib/core/buf.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
@@ -124,9 +125,7 @@ static int parse_query(const char *file, struct query *q, struct tw_err *err)
 {
 	char *rest, *pair;
 
-	q->url = strdup(file + strlen(PREFIX));
-	if (q->url == NULL)
-		return tw_fail(err, TW_NOMEM, "query");
+	q->url = tw_must(strdup(file + strlen(PREFIX)));
 	rest = strchr(q->url, '?');
 	if (rest != NULL)
 		*rest++ = '\0';
@@ -182,8 +181,8 @@ static int add_chunks(const char *input, const struct query *q, struct tw_strs *
 		add_common(input, &text);
 		tw_buf_addf(&text, "start=%" PRId64 ".%03d&end=%" PRId64 ".%03d",
 			    from / 1000, (int)(from % 1000), to / 1000, (int)(to % 1000));
-		rc = tw_buf_failed(&text) ? tw_fail(err, TW_NOMEM, "chunks")
-					  : tw_strs_adds(out, text.data, err);
+		tw_must_have(!tw_buf_failed(&text));
+		rc = tw_strs_adds(out, text.data, err);
 		tw_buf_clear(&text);
 		from = to;
 	} while (rc == 0 && from < q->range.end_ms);
@@ -307,8 +306,8 @@ static int parse(const char *text, const char *sha256, struct wanted *out,
 	}
 	if (sha256 != NULL)
 		snprintf(out->sha256, sizeof(out->sha256), "%s", sha256);
-	out->url = strndup(text, strcspn(text, "#"));
-	return out->url != NULL ? 0 : tw_fail(err, TW_NOMEM, "URL");
+	out->url = tw_must(strndup(text, strcspn(text, "#")));
+	return 0;
 }
 
 static int find_dir(const struct tw_input_cache *c, char **out, struct tw_err *err)
@@ -475,13 +474,9 @@ static int fill(const struct wanted *w, const struct tw_http_access *access,
 		const char *dir, const char *part, int fd, char **path,
 		struct tw_err *err)
 {
-	char digest[TW_SHA256_TEXT], *fresh = NULL;
+	char digest[TW_SHA256_TEXT], *fresh = tw_must_printf("%s.whole", part);
 	int rc = -1;
 
-	if (asprintf(&fresh, "%s.whole", part) < 0) {
-		fresh = NULL;
-		return tw_fail(err, TW_NOMEM, "'%s'", part);
-	}
 	if (tw_input_query_is(w->url)) {
 		if (run_query(w->url, access, fresh, err) < 0 ||
 		    tw_sha256_file(fresh, digest, err) < 0)
@@ -548,14 +543,10 @@ int tw_input_cache_get(const struct tw_input_cache *c, const char *file,
 		if (parse(file, sha256, &w, err) < 0 || get(c, &w, path, err) < 0)
 			goto out;
 	} else {
-		*path = strdup(file);
+		*path = tw_must(strdup(file));
 		snprintf(w.shown, sizeof(w.shown), "%s", file);
 		if (sha256 != NULL)
 			snprintf(w.sha256, sizeof(w.sha256), "%s", sha256);
-	}
-	if (*path == NULL) {
-		tw_fail(err, TW_NOMEM, "path");
-		goto out;
 	}
 	if (digest == NULL && w.sha256[0] == '\0') {
 		rc = 0;

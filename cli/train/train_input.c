@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/train/train_input.h"
 
+#include "cli/memory.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -71,11 +72,9 @@ static int name_response(struct tw_train_input *in, const char *text, struct tw_
 int tw_train_input_name(struct tw_train_input *in, const struct tw_strs *files,
 			struct tw_err *err)
 {
-	in->response = calloc(files->count + 1, sizeof(*in->response));
-	in->prom = calloc(files->count + 1, sizeof(*in->prom));
-	in->path = calloc(files->count + 1, sizeof(*in->path));
-	if (in->response == NULL || in->prom == NULL || in->path == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu responses", files->count);
+	in->response = tw_must(calloc(files->count + 1, sizeof(*in->response)));
+	in->prom = tw_must(calloc(files->count + 1, sizeof(*in->prom)));
+	in->path = tw_must(calloc(files->count + 1, sizeof(*in->path)));
 	for (size_t i = 0; i < files->count; i++)
 		if (name_response(in, files->at[i], err) < 0)
 			return -1;
@@ -196,10 +195,8 @@ int tw_train_input_csv(struct tw_train_input *in, const struct tw_strs *files,
 		       const struct tw_strs *expected, struct tw_strs *digests,
 		       struct tw_err *err)
 {
-	in->data = calloc(files->count, sizeof(*in->data));
-	in->table = calloc(files->count, sizeof(*in->table));
-	if (in->data == NULL || in->table == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu tables", files->count);
+	in->data = tw_must(calloc(files->count + 1, sizeof(*in->data)));
+	in->table = tw_must(calloc(files->count + 1, sizeof(*in->table)));
 
 	for (size_t i = 0; i < files->count; i++) {
 		struct tw_train_table *t = &in->table[in->tables];
@@ -243,9 +240,7 @@ static int read_spec(const char *from, struct tw_machine_spec *out, struct tw_er
 int tw_train_input_specs(struct tw_train_input *in, const struct tw_strs *files,
 			 struct tw_machine_spec *one, struct tw_err *err)
 {
-	in->spec = calloc(files->count + 1, sizeof(*in->spec));
-	if (in->spec == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu specs", files->count);
+	in->spec = tw_must(calloc(files->count + 1, sizeof(*in->spec)));
 	for (size_t i = 0; i < files->count; i++) {
 		struct tw_train_spec *s = &in->spec[in->specs];
 		const char *path;

@@ -2,6 +2,7 @@
 #include "cli/train/train_remote.h"
 
 #include "cli/command.h"
+#include "cli/memory.h"
 #include "cli/train/train_flags.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
@@ -144,7 +145,8 @@ static int make_request(const struct tw_train_flags *f, const struct tw_train_jo
 	if (add_file(b, "prom_response", f->input.at[0], err) < 0)
 		return -1;
 	tw_json_end_object(b);
-	return tw_buf_failed(b) ? tw_fail(err, TW_NOMEM, "request") : 0;
+	tw_must_have(!tw_buf_failed(b));
+	return 0;
 }
 
 /* ---- the job ---- */

@@ -211,32 +211,37 @@ static void missing_members_are_named(void **state)
 	tw_power_model_free(p);
 }
 
+struct judging {
+	struct tw_evaluation j;
+	struct tw_power_model *p;
+};
+
+static int judge(void *arg, struct tw_err *err)
+{
+	const struct judging *a = arg;
+	struct tw_evaluated g = { 0 };
+	const int rc = tw_evaluate_model(&a->j, a->p, &g, err);
+
+	tw_evaluated_release(&g);
+	return rc;
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
-	struct tw_power_model *p = make_model(TW_DYN_POWER, NULL);
+	struct judging a = { .p = make_model(TW_DYN_POWER, NULL) };
 	struct tw_dataset d = { 0 };
-	struct tw_evaluation j = { 0 };
-	int failures = 0;
+	size_t ended = 0;
+	int n = 1;
 
 	(void)state;
 	train_make_table(&d, 8);
-	read_data(&d, &j);
-	for (int n = 1;; n++) {
-		struct tw_evaluated g = { 0 };
-		struct tw_err err = { 0 };
-		int status;
-
-		fail_alloc_at(n);
-		status = tw_evaluate_model(&j, p, &g, &err);
-		tw_evaluated_release(&g);
-		if (!fail_alloc_told(status, &err))
-			break;
-		failures++;
-	}
-	assert_true(failures > 20);
-	tw_evaluation_release(&j);
+	read_data(&d, &a.j);
+	while (fail_alloc_ends(n, judge, &a, &ended))
+		n++;
+	assert_true(n > 20 && ended > 0);
+	tw_evaluation_release(&a.j);
 	tw_dataset_release(&d);
-	tw_power_model_free(p);
+	tw_power_model_free(a.p);
 }
 
 int main(void)

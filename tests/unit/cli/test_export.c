@@ -142,28 +142,28 @@ static void the_same_pipeline_gives_the_same_bytes(void **state)
 	tw_fileset_clear(&b);
 }
 
-static void every_failed_allocation_is_reported(void **state)
+static int export(void *arg, struct tw_err *err)
 {
 	const struct tw_export_args args = { "p", NAN, NAN, NULL, NULL };
+	struct tw_export_counts counts = { 0 };
+	struct tw_fileset files = { 0 };
+	const int rc = tw_export(arg, &args, &files, &counts, err);
+
+	tw_fileset_clear(&files);
+	return rc;
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
 	struct tw_train_result r = { 0 };
-	int failures = 0;
+	size_t ended = 0;
+	int n = 1;
 
 	(void)state;
 	make_pipeline(&r);
-	for (int n = 1;; n++) {
-		struct tw_export_counts counts = { 0 };
-		struct tw_fileset files = { 0 };
-		struct tw_err err = { 0 };
-		int status;
-
-		fail_alloc_at(n);
-		status = tw_export(&r.pipeline, &args, &files, &counts, &err);
-		tw_fileset_clear(&files);
-		if (!fail_alloc_told(status, &err))
-			break;
-		failures++;
-	}
-	assert_true(failures > 100);
+	while (fail_alloc_ends(n, export, &r.pipeline, &ended))
+		n += 3;
+	assert_true(n > 100 && ended > 0);
 	tw_train_result_release(&r);
 }
 
