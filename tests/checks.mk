@@ -169,7 +169,7 @@ mutate-all: all build-tests
 # ---- tests with running programs -------------------------------------------
 
 # The longest first: make starts them in this order.
-integration := install prior_learning pipeline kepler_client web collector_vm publish collector_asked mass_balance api \
+integration := install prior_learning pipeline kepler_client web collector_vm hardware publish collector_asked mass_balance api \
 	engage query models offline_trainer collector_agents schemas pull import record calibrate \
 	collector_own_meter collector_doors meters_teach query_faults online collector \
 	collector_kepler packages collector_power shards tutorial import_database server_stress \
@@ -195,7 +195,7 @@ test-pipeline: $(call integration-of,pipeline engage old_groups meters_teach sch
 test-server: $(call integration-of,model_server server% pull foreign)
 test-estimator: $(call integration-of,estimator% models library kepler_client)
 test-trainer: $(call integration-of,offline_trainer main_job online train_jobs)
-test-collector: $(call integration-of,collector% top)
+test-collector: $(call integration-of,collector% hardware top)
 
 .PHONY: deps test test-run test-web demo demo-run check check-build check-sources build-tests \
 	check-unit check-fuzz check-headers check-layers check-structure check-docs check-format \

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw-collector on each machine of tests/hardware measures what is known to be true of it."""
+import json
+import math
+import os
+import unittest
+
+from harness import ROOT, Case, call, sanitized, wait_until
+from recorded_machine import Machine
+
+MACHINES = os.path.join(ROOT, "tests/hardware")
+# Counters grow in steps, and a tick sees one step more or less.
+TOLERANCE = 0.04
+
+
+def is_near(seen, known, tolerance=TOLERANCE):
+    return math.isclose(seen, known, rel_tol=tolerance, abs_tol=0.5)
+
+
+def watts(zone):
+    return zone.get("dynamic_watts", math.nan) + zone.get("idle_watts", math.nan)
+
+
+class Hardware(Case):
+    def live(self, daemon):
+        return json.loads(call(daemon, "GET", "/api/v1/live").body)["node"]
+
+    @staticmethod
+    def sum_of(node):
+        """None: a zone of the sum has no reading, or there is none."""
+        counted = [z for z in node["zones"] if z["zone"] in node["sum"] and z.get("used", True)
+                   and "silent" not in z]
+        total = sum(map(watts, counted))
+        return total if counted and not math.isnan(total) else None
+
+    def differences(self, node, known):
+        """What is not as it is known to be."""
+        found, total = [], self.sum_of(node)
+        if (total is None) != (known["watts"] is None) or (
+                total is not None and not is_near(total, known["watts"])):
+            found.append(f"watts: {total}")
+        for zone in known["zones"]:
+            if not any((z["zone"], z["name"]) == tuple(zone[:2]) and is_near(watts(z), zone[2])
+                       for z in node["zones"]):
+                found.append(f"no zone {zone}")
+        for name, words in known["uncounted"].items():
+            if not any(z["name"] == name and words in z.get("uncounted", "")
+                       for z in node["zones"]):
+                found.append(f"{name} is not uncounted because of: {words}")
+        return found
+
+    def check(self, name, machine, daemon):
+        seen = {}
+
+        def is_true():
+            node = self.live(daemon)
+            seen.update(node=node, differences=self.differences(node, machine.known))
+            return not seen["differences"]
+        try:
+            wait_until(is_true, f"{name} is as it is known", timeout=20, pause_s=0.3)
+        except AssertionError:
+            self.fail(f"{name}: {seen['differences']} of {json.dumps(seen['node'], indent=1)}")
+        for words in machine.known.get("log", []):
+            daemon.wait_logged(words)
+
+    def begin(self, name):
+        top = self.path(name)
+        machine = Machine(os.path.join(MACHINES, name), top)
+        self.addCleanup(machine.close)
+        daemon = self.start_http("tw-collector", "--interval", "1s", "--bpf", "off",
+                                 "--counters", "off", "--user", "root", "--shipped-models=",
+                                 *(["--filter=no"] if sanitized() else []), *machine.args(),
+                                 *machine.known.get("args", []))
+        return machine, daemon
+
+    def test_each_machine_is_as_it_is_known(self):
+        names = sorted(n for n in os.listdir(MACHINES)
+                       if os.path.isdir(os.path.join(MACHINES, n)))
+        begun = [(name, *self.begin(name)) for name in names]
+        for name, machine, daemon in begun:
+            with self.subTest(name):
+                self.check(name, machine, daemon)
+
+
+if __name__ == "__main__":
+    unittest.main()
