@@ -259,7 +259,7 @@ static struct tw_charge charge_of_node(const struct tw_power *p)
 	for (size_t i = 0; i < count; i++) {
 		const enum tw_zone_kind kind = z[i].zone->kind;
 
-		if (tw_power_meter(p, kind) != z[i].meter && !z[i].superseded)
+		if (!z[i].counts && !z[i].superseded)
 			continue;
 		sum.dynamic_uj[kind] += z[i].dynamic_uj;
 		sum.idle_uj[kind] += z[i].idle_uj;
@@ -348,7 +348,7 @@ static void find_origin(const struct tw_powercap *pc, const struct tw_power *p,
 	const struct tw_power_zone *z = tw_power_zones(p, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		if (z[i].zone->kind != kind || tw_power_meter(p, kind) != z[i].meter)
+		if (z[i].zone->kind != kind || !z[i].counts)
 			continue;
 		*out = z[i].zone->origin;
 		if (out->source[0] != '\0')

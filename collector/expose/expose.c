@@ -212,9 +212,9 @@ const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind ki
 		       : NULL;
 }
 
-bool tw_exposure_believes(const struct tw_exposure *x, const struct tw_power_zone *z)
+bool tw_exposure_believes(const struct tw_power_zone *z)
 {
-	return z->told && tw_power_meter(x->c->power, z->zone->kind) == z->meter;
+	return z->told && z->counts;
 }
 
 /* Of a kind that is measured, or estimated as such. */
@@ -224,9 +224,7 @@ static bool is_estimated(const struct tw_exposure *x, enum tw_zone_kind kind)
 	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (z[i].zone->kind == kind &&
-		    tw_power_meter(x->c->power, kind) == z[i].meter &&
-		    z[i].zone->estimated)
+		if (z[i].zone->kind == kind && z[i].counts && z[i].zone->estimated)
 			return true;
 	return false;
 }

@@ -82,8 +82,8 @@ struct tw_shown {
  */
 const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind kind);
 
-/* True if a zone was read, by the meter that counts for its kind. */
-bool tw_exposure_believes(const struct tw_exposure *x, const struct tw_power_zone *z);
+/* True if a zone was read, and counts. */
+bool tw_exposure_believes(const struct tw_power_zone *z);
 
 /* True if the meter that counts for the kind has estimates, here or on the host. */
 bool tw_exposure_estimates(const struct tw_exposure *x, enum tw_zone_kind kind);

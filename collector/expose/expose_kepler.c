@@ -160,7 +160,7 @@ static void expose_row(const struct tw_exposure *x, const struct tw_expo_row *ro
 		struct tw_labels l = { .count = 0 };
 		char path[PATH_SIZE];
 
-		if (!tw_exposure_believes(x, &z[i]) ||
+		if (!tw_exposure_believes(&z[i]) ||
 		    !(gpus ? kind == TW_ZONE_GPU : is_cpu(kind)))
 			continue;
 		if (gpus)

@@ -304,10 +304,9 @@ static void name_package(const struct tw_zone *z, char *text, size_t size,
 	*out = text;
 }
 
-static bool is_read_as(const struct tw_exposure *x, const struct tw_power_zone *z,
-		       enum tw_zone_kind kind)
+static bool is_read_as(const struct tw_power_zone *z, enum tw_zone_kind kind)
 {
-	return z->zone->kind == kind && tw_exposure_believes(x, z);
+	return z->zone->kind == kind && tw_exposure_believes(z);
 }
 
 static bool is_same_package(const struct tw_power_zone *a, const struct tw_power_zone *b)
@@ -316,12 +315,10 @@ static bool is_same_package(const struct tw_power_zone *a, const struct tw_power
 }
 
 /* True if an earlier zone has the same label. */
-static bool is_merged_before(const struct tw_exposure *x, const struct tw_power_zone *z,
-			     size_t at)
+static bool is_merged_before(const struct tw_power_zone *z, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
-		if (is_read_as(x, &z[i], z[at].zone->kind) &&
-		    is_same_package(&z[i], &z[at]))
+		if (is_read_as(&z[i], z[at].zone->kind) && is_same_package(&z[i], &z[at]))
 			return true;
 	return false;
 }
@@ -334,7 +331,7 @@ static void expose_package(const struct tw_exposure *x, const struct tw_power_zo
 	const char *package;
 
 	for (size_t i = at + 1; i < count; i++)
-		if (is_read_as(x, &z[i], z[at].zone->kind) &&
+		if (is_read_as(&z[i], z[at].zone->kind) &&
 		    is_same_package(&z[i], &z[at])) {
 			uj[0] += z[i].dynamic_uj;
 			uj[1] += z[i].idle_uj;
@@ -359,7 +356,7 @@ static void expose_node_zone(const struct tw_exposure *x, size_t zone)
 		return;
 	tw_expo_family_of(x->e, &zones[zone].family, &levels[0]);
 	for (size_t i = 0; i < count; i++)
-		if (is_read_as(x, &z[i], zones[zone].kind) && !is_merged_before(x, z, i))
+		if (is_read_as(&z[i], zones[zone].kind) && !is_merged_before(z, i))
 			expose_package(x, z, count, i);
 }
 

@@ -63,7 +63,7 @@ static void expose_energy(const struct tw_exposure *x, const struct tw_power_zon
 	struct tw_labels l;
 
 	/* The sum of a zone's meters goes on where another meter takes over. */
-	if (!tw_exposure_believes(x, z) &&
+	if (!tw_exposure_believes(z) &&
 	    (!z->superseded || z->dynamic_uj + z->idle_uj == 0))
 		return;
 	label_zone(&l, z);

@@ -10,6 +10,7 @@
 #include "collector/expose/routes.h"
 #include "collector/power/estimates.h"
 #include "collector/power/power.h"
+#include "collector/power/tree.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/json/writer.h"
@@ -66,8 +67,10 @@ static void add_estimate(struct live *l, const struct tw_zone *metered)
 	tw_json_add_bool(&l->b, "extrapolating", s->told && s->outside);
 }
 
-static void add_zone(struct live *l, const struct tw_power_zone *z)
+static void add_zone(struct live *l, const struct tw_power_zone *zones, size_t i)
 {
+	const struct tw_power_zone *z = &zones[i];
+	const char *uncounted = tw_tree_uncounted(zones, i, l->kinds);
 	struct tw_buf *b = &l->b;
 	/* The zone's idle power may be more than what it has: all of it is idle then. */
 	const double idle_w = fmin(z->idle_w, z->power_w);
@@ -94,8 +97,10 @@ static void add_zone(struct live *l, const struct tw_power_zone *z)
 	} else {
 		tw_json_add_text(b, silent ? "silent" : "missing", tw_text(z->why));
 	}
-	if (tw_power_meter(l->c->power, z->zone->kind) != z->meter)
+	if (!z->counts)
 		tw_json_add_bool(b, "used", false);
+	if (uncounted != NULL)
+		tw_json_add_text(b, "uncounted", tw_text(uncounted));
 	tw_json_end_object(b);
 }
 
@@ -109,7 +114,7 @@ static void add_node(struct live *l)
 	tw_json_add_array(&l->b, "zones");
 	for (size_t i = 0; i < count; i++)
 		if (!z[i].superseded)
-			add_zone(l, &z[i]);
+			add_zone(l, z, i);
 	tw_json_end_array(&l->b);
 	tw_json_add_kinds(&l->b, "sum", l->kinds);
 	tw_json_end_object(&l->b);

@@ -61,10 +61,10 @@ static void add_workload(struct tw_text_out *o, const struct tw_exposure *x,
 	tw_json_end_object(b);
 }
 
-/* False for a zone whose kind has a more trusted meter: a sum must not have both. */
-static bool is_used(const struct tw_exposure *x, const struct tw_power_zone *z)
+/* False for a zone that another one repeats or contains: a sum must not have both. */
+static bool is_used(const struct tw_power_zone *z)
 {
-	return tw_exposure_believes(x, z) || z->superseded;
+	return tw_exposure_believes(z) || z->superseded;
 }
 
 static void add_node_zone(struct tw_buf *b, const struct tw_exposure *x,
@@ -78,7 +78,7 @@ static void add_node_zone(struct tw_buf *b, const struct tw_exposure *x,
 		   z->zone->kind == TW_ZONE_OTHER
 			   ? tw_exposure_estimates(x, TW_ZONE_OTHER)
 			   : z->zone->estimated);
-	tw_json_add_bool(b, "used", is_used(x, z));
+	tw_json_add_bool(b, "used", is_used(z));
 	if (z->zone->origin.source[0] != '\0') {
 		tw_json_add_text(b, "origin", z->zone->origin.source);
 		tw_json_add_text(b, "origin_model", z->zone->origin.model);

@@ -36,3 +36,12 @@ const struct tw_meter *tw_meter_find(const char *name)
 			return meters[i];
 	return NULL;
 }
+
+size_t tw_meter_rank(const struct tw_meter *meter)
+{
+	size_t i = 0;
+
+	while (i < TW_COUNT(meters) && meters[i] != meter)
+		i++;
+	return i;
+}

@@ -41,9 +41,20 @@ struct tw_zone_origin {
 	char model[TW_ZONE_NAME];  /* the model of an estimate, truncated */
 };
 
+/*
+ * What a zone of TW_ZONE_PLATFORM covers. If several are measured, the first of this
+ * order is the machine: it contains the others, or the same power passes them.
+ */
+enum tw_place {
+	TW_PLACE_BOARD,  /* the whole machine: its inlet, or its chassis */
+	TW_PLACE_SUPPLY, /* a power supply: their sum is the machine */
+	TW_PLACE_MODULE, /* a module of processors, GPUs and their memory */
+};
+
 /* A zone of a meter. Only its origin changes while the meter is open. */
 struct tw_zone {
 	enum tw_zone_kind kind;
+	enum tw_place place;     /* of TW_ZONE_PLATFORM */
 	bool reports_power;      /* true: readings are power in W; false: energy in uJ */
 	bool estimated;          /* calculated, not measured: 0 W and jumps are valid */
 	int package;             /* -1: unknown */
@@ -61,6 +72,7 @@ struct tw_zone {
 	char source[TW_ZONE_NAME]; /* its energy source; "": the meter's name */
 	struct tw_zone_gpu gpu;    /* of TW_ZONE_GPU */
 	struct tw_zone_origin origin;
+	double tdp_w;     /* of TW_ZONE_PACKAGE: its thermal design power; 0: unknown */
 	const char *note; /* a remark for the user; or NULL */
 };
 
@@ -92,8 +104,8 @@ struct tw_meter_config {
 	const struct tw_roots *roots;
 	const struct tw_node *node; /* for meters that calculate; outlives the meter */
 	struct tw_estimates *estimates; /* estimates by models; NULL: none */
-	unsigned skip_kinds; /* bits 1 << kind: kinds that a more trusted meter already
-				reads from the same counters */
+	unsigned skip_kinds; /* bits 1 << kind: kinds that more trusted meters already
+				read from the same counters */
 	unsigned measured;   /* bits 1 << kind: kinds that more trusted meters have */
 	const char *nvml;    /* path of NVIDIA's library; NULL: the system's */
 	uint32_t seed;       /* seed of the simulated noise */
@@ -111,8 +123,8 @@ struct tw_meter {
 				program and takes less than a millisecond */
 	bool wraps; /* its counters wrap around within minutes: they may be read between
 		       two ticks */
-	const char *same_counters_as; /* a more trusted meter that reads the same
-					 counters; or NULL */
+	const char *counters; /* whose counters it reads, if several meters read the
+				 same: "rapl"; or NULL */
 	/*
 	 * Fails, with the reason, if the machine has no such meter. *state is yours:
 	 * close().
@@ -120,6 +132,12 @@ struct tw_meter {
 	int (*open)(const struct tw_meter_config *c, void **state, struct tw_err *err);
 	/* The zones. They live as long as the state and keep their addresses. */
 	const struct tw_zone *(*zones)(const void *state, size_t *count);
+	/*
+	 * Readings of the machine that the meter found and does not read, because they
+	 * repeat a zone or are no consumption; `note` has the reason. NULL: none. They
+	 * live as long as the state.
+	 */
+	const struct tw_zone *(*left_out)(const void *state, size_t *count);
 	/*
 	 * True if the meter has found more zones since the last call: from now on zones()
 	 * and read() append them. NULL: the zones never change.
@@ -149,6 +167,9 @@ const struct tw_meter *tw_meter_at(size_t i);
 
 /* NULL if there is none. */
 const struct tw_meter *tw_meter_find(const char *name);
+
+/* The place of a meter in the registry: 0 is the most trusted. */
+size_t tw_meter_rank(const struct tw_meter *meter);
 
 extern const struct tw_meter tw_meter_acpi;
 extern const struct tw_meter tw_meter_amd_energy;

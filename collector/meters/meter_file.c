@@ -127,14 +127,29 @@ static void read_zone(const struct tw_zone *z, int fd, struct tw_reading *out)
 		out->energy_uj = value;
 }
 
-int tw_zone_list_add(struct tw_zone_list *l, const struct tw_zone *z, struct tw_err *err)
+static int append(struct tw_zone **at, size_t *count, const struct tw_zone *z,
+		  struct tw_err *err)
 {
-	if (l->count == TW_ZONES_MAX)
+	if (*count == TW_ZONES_MAX)
 		return tw_fail(err, TW_INVALID, "'%s': more than %d zones", z->path,
 			       TW_ZONES_MAX);
-	if (!tw_resize(&l->at, l->count + 1, sizeof(*l->at)))
+	if (!tw_resize(at, *count + 1, sizeof(**at)))
 		return tw_fail(err, TW_NOMEM, "zones");
-	l->at[l->count++] = *z;
+	(*at)[(*count)++] = *z;
+	return 0;
+}
+
+int tw_zone_list_add(struct tw_zone_list *l, const struct tw_zone *z, struct tw_err *err)
+{
+	return append(&l->at, &l->count, z, err);
+}
+
+int tw_zone_list_leave(struct tw_zone_list *l, const struct tw_zone *z, const char *why,
+		       struct tw_err *err)
+{
+	if (append(&l->left, &l->left_count, z, err) < 0)
+		return -1;
+	l->left[l->left_count - 1].note = why;
 	return 0;
 }
 
@@ -174,6 +189,14 @@ const struct tw_zone *tw_zone_list_zones(const void *state, size_t *count)
 	return l->at;
 }
 
+const struct tw_zone *tw_zone_list_left_out(const void *state, size_t *count)
+{
+	const struct tw_zone_list *l = state;
+
+	*count = l->left_count;
+	return l->left;
+}
+
 void tw_zone_list_read(void *state, struct tw_reading *out)
 {
 	const struct tw_zone_list *l = state;
@@ -193,5 +216,6 @@ void tw_zone_list_close(void *state)
 			close(l->fd[i]);
 	free(l->fd);
 	free(l->at);
+	free(l->left);
 	free(l);
 }

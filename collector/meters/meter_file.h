@@ -33,16 +33,23 @@ struct tw_zone_list {
 	 * collector drops root later. -1: not open.
 	 */
 	int *fd;
+	struct tw_zone *left; /* zones that are left out: struct tw_meter, `left_out` */
+	size_t left_count;
 };
 
 /* Append a copy of z. Fails beyond TW_ZONES_MAX. */
 int tw_zone_list_add(struct tw_zone_list *l, const struct tw_zone *z, struct tw_err *err);
+
+/* Append a copy of z to the zones that are left out, with the reason as its note. */
+int tw_zone_list_leave(struct tw_zone_list *l, const struct tw_zone *z, const char *why,
+		       struct tw_err *err);
 
 /* Open all files. Returns 0 if any of them is readable, else the error of the first. */
 int tw_zone_list_open(struct tw_zone_list *l, struct tw_err *err);
 
 /* Operations for meters whose whole state is a list. */
 const struct tw_zone *tw_zone_list_zones(const void *state, size_t *count);
+const struct tw_zone *tw_zone_list_left_out(const void *state, size_t *count);
 void tw_zone_list_read(void *state, struct tw_reading *out);
 void tw_zone_list_close(void *state);
 

@@ -37,6 +37,7 @@ struct chip {
 };
 
 #define ANY "hwmon-any"
+#define RAILS "ina3221" /* shows voltages and currents */
 #define MODULE "Module Power Socket"
 
 static const struct chip chips[] = {
@@ -56,23 +57,43 @@ static const struct chip chips[] = {
 	/* drivers/hwmon/xgene-hwmon.c */
 	{ "ampere-xgene-hwmon", "apm_xgene", "CPU power", TW_ZONE_PACKAGE, NULL },
 	{ "ampere-xgene-hwmon", "apm_xgene", "IO power", TW_ZONE_UNCORE, NULL },
+	/* Of a GPU's sensors the first one counts: a card contains its chip. */
 	{ "hwmon", "amdgpu", "", TW_ZONE_GPU, "amd" },
 	{ "hwmon", "corsairpsu", "power total", TW_ZONE_PLATFORM, NULL },
 	{ "hwmon", "fam15h_power", "", TW_ZONE_PACKAGE, NULL },
 	{ "hwmon", "i915", "", TW_ZONE_GPU, "intel" },
 	{ "hwmon", "ibmpowernv", "System", TW_ZONE_PLATFORM, NULL },
 	{ "hwmon", "nouveau", "", TW_ZONE_GPU, "nvidia" },
+	{ "hwmon", "xe", "card", TW_ZONE_GPU, "intel" },
 	{ "hwmon", "xe", "pkg", TW_ZONE_GPU, "intel" },
+	{ "hwmon", "xe", "", TW_ZONE_GPU, "intel" },
+	/*
+	 * NVIDIA's Jetson: Jetson Linux Developer Guide, "Power Consumption Monitoring".
+	 * Rails that stand beside these within the board are in "other".
+	 */
+	{ "hwmon", RAILS, "VDD_IN", TW_ZONE_PLATFORM, NULL },
+	{ "hwmon", RAILS, "VDD_CPU", TW_ZONE_PACKAGE, NULL },
+	{ "hwmon", RAILS, "VDD_SYS_CPU", TW_ZONE_PACKAGE, NULL },
+	{ "hwmon", RAILS, "CPU", TW_ZONE_PACKAGE, NULL },
+	{ "hwmon", RAILS, "VDD_GPU", TW_ZONE_GPU, "nvidia" },
+	{ "hwmon", RAILS, "VDD_SYS_GPU", TW_ZONE_GPU, "nvidia" },
+	{ "hwmon", RAILS, "GPU", TW_ZONE_GPU, "nvidia" },
+	{ "hwmon", RAILS, "VDDQ", TW_ZONE_DRAM, NULL },
+	{ "hwmon", RAILS, "VDD_SYS_DDR", TW_ZONE_DRAM, NULL },
+	{ "hwmon", RAILS, "VDDRQ", TW_ZONE_DRAM, NULL },
 };
 
-/* Best first: each sensor is read by the first form that it has. */
+/* A sensor has the best of its forms, which come first. */
 static const struct form {
 	const char *prefix, *suffix;
 	bool power;
+	const char *chip; /* only of this chip: a voltage in mV, to be multiplied by its
+			     current in mA */
 } forms[] = {
-	{ "energy", "_input", false },
-	{ "power", "_average", true },
-	{ "power", "_input", true },
+	{ "energy", "_input", false, NULL },
+	{ "power", "_average", true, NULL },
+	{ "power", "_input", true, NULL },
+	{ "in", "_input", true, RAILS },
 };
 
 /* True if the first line of dir/file is in `lines`, which ends with NULL. */
@@ -109,43 +130,42 @@ static bool is_supply(const char *dir)
 	return has_line(dir, "device/type", types) || has_line(dir, "type", types);
 }
 
-static bool is_known(const char *name)
-{
-	for (size_t i = 0; i < TW_COUNT(chips); i++)
-		if (strcmp(chips[i].name, name) == 0)
-			return true;
-	return false;
-}
+/* A sensor of a hwmon directory. */
+struct sensor {
+	const struct form *form;
+	unsigned n;
+	bool has_label; /* else `label` is its prefix and number */
+	char label[TW_ZONE_NAME];
+	const struct chip *chip; /* its row; NULL: none of the meter's */
+};
 
 /* The table entry of a sensor for a meter; NULL: the meter skips the sensor. */
 static const struct chip *find_chip(const char *meter, const char *dir, const char *name,
 				    const char *label)
 {
 	static const struct chip any = { ANY, "", "", TW_ZONE_SENSOR, NULL };
-	const bool inside = is_inside(dir, name);
+	const bool all = strcmp(meter, ANY) == 0, inside = is_inside(dir, name);
+	size_t i = 0;
 
-	if (strcmp(meter, ANY) == 0)
-		return is_known(name) && !inside ? NULL : &any;
-	for (size_t i = 0; !inside && i < TW_COUNT(chips); i++)
-		if (strcmp(chips[i].meter, meter) == 0 &&
-		    strcmp(chips[i].name, name) == 0 &&
-		    strncmp(chips[i].label, label, strlen(chips[i].label)) == 0)
-			return &chips[i];
-	return NULL;
+	while (i < TW_COUNT(chips) &&
+	       (strcmp(chips[i].name, name) != 0 ||
+		strncmp(chips[i].label, label, strlen(chips[i].label)) != 0))
+		i++;
+	if (i == TW_COUNT(chips) || inside)
+		return all ? &any : NULL;
+	return strcmp(chips[i].meter, meter) == 0 ? &chips[i] : NULL;
 }
 
-/* The form of sensor n; NULL if the sensor does not exist. */
-static const struct form *find_form(const char *dir, unsigned n)
+/* True if sensor n of a chip has the form. */
+static bool has_form(const char *dir, const char *name, const struct form *f, unsigned n)
 {
-	for (size_t i = 0; i < TW_COUNT(forms); i++) {
-		char path[TW_ZONE_PATH];
+	char path[TW_ZONE_PATH];
 
-		snprintf(path, sizeof(path), "%s/%s%u%s", dir, forms[i].prefix, n,
-			 forms[i].suffix);
-		if (access(path, F_OK) == 0)
-			return &forms[i];
-	}
-	return NULL;
+	snprintf(path, sizeof(path), "%s/%s%u%s", dir, f->prefix, n, f->suffix);
+	if ((f->chip != NULL && strcmp(f->chip, name) != 0) || access(path, F_OK) != 0)
+		return false;
+	snprintf(path, sizeof(path), "%s/curr%u_input", dir, n);
+	return f->chip == NULL || access(path, F_OK) == 0;
 }
 
 /* The text of a sensor's file; "" without the file. */
@@ -161,19 +181,54 @@ static void read_text(const char *dir, const struct form *f, unsigned n, const c
 }
 
 /* ACPI's power meters have OEM information instead of a label. */
-static void read_label(const char *dir, const struct form *f, unsigned n, char *out,
-		       size_t size)
+static void read_label(const char *dir, struct sensor *s)
 {
+	const size_t size = sizeof(s->label);
 	char device[TW_ZONE_PATH];
 
-	read_text(dir, f, n, "label", out, size);
-	if (out[0] == '\0')
-		read_text(dir, f, n, "oem_info", out, size);
-	if (out[0] == '\0' &&
+	read_text(dir, s->form, s->n, "label", s->label, size);
+	if (s->label[0] == '\0')
+		read_text(dir, s->form, s->n, "oem_info", s->label, size);
+	if (s->label[0] == '\0' &&
 	    (size_t)snprintf(device, sizeof(device), "%s/device", dir) < sizeof(device))
-		read_text(device, f, n, "oem_info", out, size);
-	if (out[0] == '\0')
-		snprintf(out, size, "%s%u", f->prefix, n);
+		read_text(device, s->form, s->n, "oem_info", s->label, size);
+	s->has_label = s->label[0] != '\0';
+	if (!s->has_label)
+		snprintf(s->label, size, "%s%u", s->form->prefix, s->n);
+}
+
+/*
+ * True if a better form shows the same: with the same label, or with the same number if
+ * one of them has no label. The numbers of energyN and powerN are independent.
+ */
+static bool is_repeated(const struct sensor *s, const struct sensor *known, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const bool named = s->has_label && known[i].has_label;
+
+		if (known[i].form != s->form &&
+		    (named ? strcmp(known[i].label, s->label) == 0 : known[i].n == s->n))
+			return true;
+	}
+	return false;
+}
+
+/* Find the sensors of a directory, each in its best form. */
+static size_t find_sensors(const char *dir, const char *name, struct sensor *out)
+{
+	size_t count = 0;
+
+	for (size_t f = 0; f < TW_COUNT(forms); f++)
+		for (unsigned n = 1; n <= SENSORS_MAX && count < SENSORS_MAX; n++) {
+			struct sensor *s = &out[count];
+
+			if (!has_form(dir, name, &forms[f], n))
+				continue;
+			*s = (struct sensor){ .form = &forms[f], .n = n };
+			read_label(dir, s);
+			count += !is_repeated(s, out, count);
+		}
+	return count;
 }
 
 /* The socket of "Grace Power Socket 1"; `other` if the label has none. */
@@ -205,34 +260,45 @@ static void set_name(struct tw_zone *z, const char *chip, const char *label)
 		snprintf(z->name, sizeof(z->name), "%s", label);
 }
 
-static int add_sensor(struct tw_zone_list *l, const char *meter, const char *name,
-		      const char *dir, unsigned n, int package, struct tw_err *err)
+/* Why a sensor is not read; NULL: it is. `best`: of the GPU. */
+static const char *left_out_of(const char *dir, const struct sensor *s,
+			       const struct chip *best)
 {
-	const struct form *f = find_form(dir, n);
-	struct tw_zone z = { .package = package };
-	struct tw_err ignored = { 0 };
-	const struct chip *chip;
-	char path[TW_ZONE_PATH], label[TW_ZONE_NAME];
+	if (is_battery(dir, s->form, s->n))
+		return "a battery: charging is not consumption";
+	if (s->chip->kind == TW_ZONE_GPU && best != NULL && s->chip != best)
+		return "a part of the GPU's card";
+	return NULL;
+}
 
-	if (f == NULL || is_battery(dir, f, n))
-		return 0;
-	read_label(dir, f, n, label, sizeof(label));
-	chip = find_chip(meter, dir, name, label);
-	if (chip == NULL)
-		return 0;
-	z.kind = chip->kind;
-	z.reports_power = f->power;
-	set_name(&z, name, label);
-	z.package = socket_of(label, chip, package);
+static int add_sensor(struct tw_zone_list *l, const struct sensor *s, const char *name,
+		      const char *dir, int package, const struct chip *best,
+		      struct tw_err *err)
+{
+	const struct chip *chip = s->chip;
+	struct tw_zone z = { .package = package,
+			     .kind = chip->kind,
+			     .place = strcmp(chip->label, MODULE) == 0 ? TW_PLACE_MODULE
+								       : TW_PLACE_BOARD,
+			     .reports_power = s->form->power };
+	struct tw_err ignored = { 0 };
+	const char *left_out = left_out_of(dir, s, best);
+	char path[TW_ZONE_PATH];
+
+	set_name(&z, name, s->label);
+	z.package = socket_of(s->label, chip, package);
 	if (chip->kind == TW_ZONE_SENSOR || chip->kind == TW_ZONE_GPU)
 		z.package = -1;
 	if (chip->kind == TW_ZONE_GPU)
 		snprintf(z.gpu.index, sizeof(z.gpu.index), "%d", package);
 	z.gpu.vendor = chip->vendor;
-	if ((size_t)snprintf(z.path, sizeof(z.path), "%s/%s%u%s", dir, f->prefix, n,
-			     f->suffix) >= sizeof(z.path))
+	if ((size_t)snprintf(z.path, sizeof(z.path), "%s/%s%u%s", dir, s->form->prefix,
+			     s->n, s->form->suffix) >= sizeof(z.path))
 		return tw_fail(err, TW_INVALID, "'%s' is too long", dir);
-	snprintf(path, sizeof(path), "%s/%s%u_average_interval", dir, f->prefix, n);
+	if (left_out != NULL)
+		return tw_zone_list_leave(l, &z, left_out, err);
+	snprintf(path, sizeof(path), "%s/%s%u_average_interval", dir, s->form->prefix,
+		 s->n);
 	if (tw_meter_number(path, &z.window_ms, &ignored) < 0)
 		z.window_ms = 0;
 	return tw_zone_list_add(l, &z, err);
@@ -247,44 +313,50 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 {
 	struct tw_err ignored = { 0 };
 	const size_t had = l->count;
+	const struct chip *best = NULL;
+	struct sensor sensor[SENSORS_MAX];
 	char name[TW_ZONE_NAME], path[TW_ZONE_PATH];
+	size_t count;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/name", dir) >= sizeof(path) ||
 	    tw_meter_line(path, name, sizeof(name), &ignored) < 0 || is_supply(dir))
 		return 0;
-	for (unsigned n = 1; n <= SENSORS_MAX; n++)
-		if (add_sensor(l, meter, name, dir, n, *package, err) < 0)
+	count = find_sensors(dir, name, sensor);
+	for (size_t i = 0; i < count; i++) {
+		struct sensor *s = &sensor[i];
+
+		s->chip = find_chip(meter, dir, name, s->label);
+		if (s->chip != NULL && s->chip->kind == TW_ZONE_GPU &&
+		    strcmp(name, RAILS) != 0 && (best == NULL || s->chip < best))
+			best = s->chip;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (sensor[i].chip != NULL &&
+		    add_sensor(l, &sensor[i], name, dir, *package, best, err) < 0)
 			return -1;
 	*package += l->count > had;
 	return 0;
 }
 
-static bool is_module(const struct tw_zone *z)
-{
-	return strncmp(z->name, MODULE, strlen(MODULE)) == 0;
-}
-
 /*
- * The meters of a machine may contain each other. The machine is its modules, or a meter
- * without a known name if it is the only one. Others are sensors: they are exported and
- * never summed. Without Grace's meters, a package is what its CPUs' show.
+ * ACPI's meters may contain each other. A meter without a known name is the machine if it
+ * is the only one, else a sensor, which is never summed. Without Grace's meters, a
+ * package is what its CPUs' show.
  */
 static void settle_acpi(struct tw_zone_list *l)
 {
-	size_t modules = 0, packages = 0, unnamed = 0;
+	size_t packages = 0;
 
-	for (size_t i = 0; i < l->count; i++) {
+	for (size_t i = 0; i < l->count; i++)
 		packages += l->at[i].kind == TW_ZONE_PACKAGE;
-		modules += is_module(&l->at[i]);
-		unnamed += l->at[i].kind == TW_ZONE_PLATFORM && !is_module(&l->at[i]);
-	}
 	for (size_t i = 0; i < l->count; i++) {
 		struct tw_zone *z = &l->at[i];
 		char label[TW_ZONE_NAME];
 
 		if (z->kind == TW_ZONE_CORE && packages == 0)
 			z->kind = TW_ZONE_PACKAGE;
-		if (z->kind != TW_ZONE_PLATFORM || is_module(z) || modules + unnamed == 1)
+		if (z->kind != TW_ZONE_PLATFORM || z->place == TW_PLACE_MODULE ||
+		    l->count == 1)
 			continue;
 		snprintf(label, sizeof(label), "%s", z->name);
 		z->kind = TW_ZONE_SENSOR;
@@ -416,6 +488,26 @@ out:
 	return rc;
 }
 
+/* Multiply a voltage, read as if it were uW, by its current. */
+static void multiply(const struct tw_zone *z, struct tw_reading *out)
+{
+	char dir[TW_ZONE_PATH], path[TW_ZONE_PATH + LONGEST];
+	const char *file = strrchr(z->path, '/') + 1;
+	struct tw_err err = { 0 };
+	uint64_t ma;
+
+	if (strncmp(file, "in", 2) != 0)
+		return;
+	snprintf(dir, sizeof(dir), "%.*s", (int)(file - z->path), z->path);
+	snprintf(path, sizeof(path), "%scurr%s", dir, file + 2);
+	if (tw_meter_number(path, &ma, &err) == 0) {
+		out->power_w *= (double)ma;
+		return;
+	}
+	*out = (struct tw_reading){ .there = false };
+	snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1, err.text);
+}
+
 /* Look at the device after its values: one that came in between is seen. */
 static void read_sensors(void *state, struct tw_reading *out)
 {
@@ -426,6 +518,7 @@ static void read_sensors(void *state, struct tw_reading *out)
 		if (!out[i].there)
 			continue;
 		read_load(&s->list.at[i], &out[i]);
+		multiply(&s->list.at[i], &out[i]);
 		if (device_of(&s->list.at[i]) == s->device[i])
 			continue;
 		out[i] = (struct tw_reading){ .there = false };
@@ -445,6 +538,7 @@ static void read_sensors(void *state, struct tw_reading *out)
 		.late = true,                                               \
 		.open = open_##id,                                          \
 		.zones = tw_zone_list_zones,                                \
+		.left_out = tw_zone_list_left_out,                          \
 		.read = read_sensors,                                       \
 		.close = close_sensors,                                     \
 	}

@@ -6,13 +6,8 @@
  * RAPL by powercap: Documentation/power/powercap. Each zone is a directory: intel-rapl:N
  * for a package (or a die, or psys) and intel-rapl:N:M for its subzones. AMD uses the
  * same names. They are side by side below /sys/class/powercap, or nested below
- * /sys/devices/virtual/powercap. intel-rapl-mmio repeats the same counters and is
- * skipped. "core" of AMD processors is skipped, too: there Linux reports the counter of a
- * single core (drivers/powercap/intel_rapl_msr.c, as of 6.12).
- *
- * Linux makes a zone for each die, but few processors count by die (rapl.h). The dies of
- * the others, such as the NUMA dies of Zen 1 and 2 and the CCDs of Zen 4 and 5 under
- * Linux 6.9 and 6.10, all show the counter of their package: only the first one is used.
+ * /sys/devices/virtual/powercap. intel-rapl-mmio:N has the same counters, by other
+ * registers. What is read twice is left out: see left_out_of().
  */
 #include "collector/meters/meter.h"
 #include "collector/meters/meter_file.h"
@@ -29,11 +24,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PREFIX "intel-rapl"
 #define DEPTH_MAX 3
+
+/* The best source of a counter first. */
+static const char *const prefixes[] = { "intel-rapl", "intel-rapl-mmio" };
 
 /* A zone's directory: intel-rapl:TOP or intel-rapl:TOP:PART. */
 struct place {
+	size_t prefix;
 	uint32_t top, part; /* part: UINT32_MAX for a top-level zone */
 	char path[TW_ZONE_PATH];
 	char name[TW_ZONE_NAME];
@@ -56,13 +54,29 @@ static bool parse_index(const char *s, size_t len, uint32_t *out)
 	return true;
 }
 
-/* "intel-rapl:1", "intel-rapl:1:0". */
+/* The prefix that a name begins with, followed by `end`; its length. */
+static size_t prefix_of(const char *name, char end, size_t *len)
+{
+	size_t i = 0;
+
+	for (; i < TW_COUNT(prefixes); i++) {
+		*len = strlen(prefixes[i]);
+		if (strncmp(name, prefixes[i], *len) == 0 && name[*len] == end)
+			break;
+	}
+	return i;
+}
+
+/* "intel-rapl:1", "intel-rapl-mmio:1:0". */
 static bool parse_place(const char *name, struct place *p)
 {
-	const char *top = name + strlen(PREFIX) + 1, *colon;
+	const char *top, *colon;
+	size_t len;
 
-	if (strncmp(name, PREFIX ":", strlen(PREFIX) + 1) != 0)
+	p->prefix = prefix_of(name, ':', &len);
+	if (p->prefix == TW_COUNT(prefixes))
 		return false;
+	top = name + len + 1;
 	p->part = UINT32_MAX;
 	colon = strchr(top, ':');
 	if (colon == NULL)
@@ -74,7 +88,8 @@ static bool parse_place(const char *name, struct place *p)
 static bool is_known(const struct places *l, const struct place *p)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (l->at[i].top == p->top && l->at[i].part == p->part)
+		if (l->at[i].prefix == p->prefix && l->at[i].top == p->top &&
+		    l->at[i].part == p->part)
 			return true;
 	return false;
 }
@@ -127,12 +142,13 @@ static int find_places(struct places *l, const char *dir, int depth, struct tw_e
 	if (open_dir == NULL)
 		return tw_fail_errno(err, errno, "cannot open '%s'", dir);
 	while ((d = readdir(open_dir)) != NULL) {
-		const bool zone = strncmp(d->d_name, PREFIX ":", strlen(PREFIX) + 1) == 0;
 		struct tw_err ignored = { 0 };
 		char path[TW_ZONE_PATH];
 		struct place p;
+		size_t len;
+		const bool zone = prefix_of(d->d_name, ':', &len) < TW_COUNT(prefixes);
 
-		if (!zone && strcmp(d->d_name, PREFIX) != 0)
+		if (!zone && prefix_of(d->d_name, '\0', &len) == TW_COUNT(prefixes))
 			continue;
 		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, d->d_name) >=
 		    sizeof(path)) {
@@ -159,6 +175,8 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
+	if (x->prefix != y->prefix)
+		return x->prefix < y->prefix ? -1 : 1;
 	if (x->top != y->top)
 		return x->top < y->top ? -1 : 1;
 	/* UINT32_MAX + 1 is 0: a top-level zone sorts before its subzones. */
@@ -235,60 +253,84 @@ static int find_quirks(const struct tw_roots *roots, struct quirks *out,
 	return why.code == TW_NOMEM ? tw_fail(err, TW_NOMEM, "%s", why.text) : 0;
 }
 
-/* True for a die whose package is in the list already, and for psys after the first. */
-static bool is_mirror(const struct tw_zone_list *l, const char *name, bool one_package)
+/*
+ * Linux makes a zone for each die, but few processors count by die (rapl.h). The dies of
+ * the others, such as the NUMA dies of Zen 1 and 2 and the CCDs of Zen 4 and 5 under
+ * Linux 6.9 and 6.10, show the counters of their package. "core" of AMD is the counter of
+ * a single core (drivers/powercap/intel_rapl_msr.c, as of 6.12). Returns NULL for a zone
+ * to read.
+ */
+static const char *left_out_of(const struct tw_zone_list *l, const struct tw_zone *z,
+			       const struct place *p, const struct quirks *q)
 {
-	const int package = package_of(name);
-	enum tw_zone_kind kind;
+	const bool shared = q->one_package || p->prefix > 0;
 
-	if (!kind_of(name, &kind) ||
-	    (kind != TW_ZONE_PSYS && (kind != TW_ZONE_PACKAGE || !one_package)))
-		return false;
-	for (size_t i = 0; i < l->count; i++)
-		if (l->at[i].kind == kind &&
-		    (kind == TW_ZONE_PSYS || l->at[i].package == package))
-			return true;
-	return false;
+	if (q->one_core && z->kind == TW_ZONE_CORE)
+		return "Linux shows the counter of a single core";
+	for (size_t i = 0; i < l->count; i++) {
+		if (l->at[i].kind != z->kind)
+			continue;
+		if (z->kind == TW_ZONE_PSYS)
+			return "it shows the machine's counter, which is read once";
+		if (shared && l->at[i].package == z->package)
+			return "it shows its package's counter, which is read once";
+	}
+	return NULL;
+}
+
+/* The first limit of a package is its thermal design power. 0: unknown. */
+static double tdp_of(const struct place *p)
+{
+	struct tw_err ignored = { 0 };
+	char file[TW_ZONE_PATH + 32];
+	uint64_t uw = 0;
+
+	snprintf(file, sizeof(file), "%s/constraint_0_max_power_uw", p->path);
+	return tw_meter_number(file, &uw, &ignored) == 0 ? (double)uw / 1e6 : 0;
 }
 
 /* Add the zone of a directory, as part of that package. */
 static int add_zone(struct tw_zone_list *l, const struct place *p, int package,
-		    bool one_core, struct tw_err *err)
+		    const struct quirks *q, struct tw_err *err)
 {
 	struct tw_zone z = { .package = package,
 			     .estimated = strcmp(p->origin.source, "model") == 0,
 			     .origin = p->origin };
 	struct tw_err ignored = { 0 };
 	char file[TW_ZONE_PATH + 24];
+	const char *left_out;
 
-	if (!kind_of(p->name, &z.kind) || (one_core && z.kind == TW_ZONE_CORE))
-		return 0;
 	snprintf(z.name, sizeof(z.name), "%s", p->name);
 	if ((size_t)snprintf(z.path, sizeof(z.path), "%s/energy_uj", p->path) >=
 	    sizeof(z.path))
 		return tw_fail(err, TW_INVALID, "'%s' is too long", p->path);
+	if (!kind_of(p->name, &z.kind)) {
+		z.kind = TW_ZONE_SENSOR;
+		return tw_zone_list_leave(l, &z, "no RAPL zone is known by its name",
+					  err);
+	}
+	left_out = left_out_of(l, &z, p, q);
+	if (left_out != NULL)
+		return tw_zone_list_leave(l, &z, left_out, err);
 	snprintf(file, sizeof(file), "%s/max_energy_range_uj", p->path);
 	if (tw_meter_number(file, &z.range_uj, &ignored) < 0)
 		z.range_uj = 0;
+	if (z.kind == TW_ZONE_PACKAGE)
+		z.tdp_w = tdp_of(p);
 	return tw_zone_list_add(l, &z, err);
 }
 
-/* A zone whose top-level zone is a mirror is one, too: a die's dram. */
 static int add_zones(struct tw_zone_list *l, struct places *p, const struct quirks *q,
 		     struct tw_err *err)
 {
-	bool mirror = false;
 	int package = -1;
 
 	if (p->count > 0)
 		qsort(p->at, p->count, sizeof(*p->at), compare_places);
 	for (size_t i = 0; i < p->count; i++) {
-		if (p->at[i].part == UINT32_MAX ||
-		    p->at[i].top != p->at[i - (i > 0)].top) {
+		if (p->at[i].part == UINT32_MAX || p->at[i].top != p->at[i - (i > 0)].top)
 			package = package_of(p->at[i].name);
-			mirror = is_mirror(l, p->at[i].name, q->one_package);
-		}
-		if (!mirror && add_zone(l, &p->at[i], package, q->one_core, err) < 0)
+		if (add_zone(l, &p->at[i], package, q, err) < 0)
 			return -1;
 	}
 	if (l->count == 0)
@@ -374,8 +416,10 @@ const struct tw_meter tw_meter_rapl_sysfs = {
 	.summary = "RAPL energy counters, by Linux' powercap",
 	.late = true,
 	.wraps = true,
+	.counters = "rapl",
 	.open = open_rapl,
 	.zones = tw_zone_list_zones,
+	.left_out = tw_zone_list_left_out,
 	.read = tw_zone_list_read,
 	.close = tw_zone_list_close,
 };

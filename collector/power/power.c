@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define METERS_MAX 16
+#define METERS_MAX 32
 
 /* An open meter; its zones start at index first. */
 struct open_meter {
@@ -68,6 +68,44 @@ static int make_room(struct tw_power *p, const struct open_meter *m, size_t more
 	return 0;
 }
 
+/* Find the meters of the kinds: the most trusted ones of the zones that count. */
+static void find_meters(struct tw_power *p)
+{
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
+		if (kind != TW_ZONE_OTHER)
+			p->meter_of[kind] = NULL;
+	for (size_t i = 0; i < p->zones; i++) {
+		const struct tw_power_zone *z = &p->zone[i];
+		const struct tw_meter **of = &p->meter_of[z->zone->kind];
+
+		if (z->counts && z->zone->kind != TW_ZONE_OTHER &&
+		    (*of == NULL || tw_meter_rank(z->meter) < tw_meter_rank(*of)))
+			*of = z->meter;
+	}
+}
+
+static bool is_same(const struct tw_power_zone *a, const struct tw_power_zone *b)
+{
+	return tw_tree_same(a->zone, a->meter, b->zone, b->meter);
+}
+
+/* A zone counts if no other one reads the same. After the first tick see take_over(). */
+static void place_zone(struct tw_power *p, struct tw_power_zone *z)
+{
+	z->counts = true;
+	for (size_t i = 0; i < p->zones; i++) {
+		struct tw_power_zone *q = &p->zone[i];
+
+		if (!q->counts || q == z || !is_same(q, z))
+			continue;
+		if (p->searched_ns == 0 &&
+		    tw_tree_precedes(z->zone, z->meter, q->zone, q->meter))
+			q->counts = false;
+		else
+			z->counts = false;
+	}
+}
+
 /* Add the zones of a meter that are new. */
 static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *err)
 {
@@ -83,21 +121,24 @@ static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *er
 		to->meter = m->meter;
 		to->source = z[i].source[0] != '\0' ? z[i].source : m->meter->name;
 		snprintf(to->why, sizeof(to->why), "not read yet");
-		if (p->meter_of[z[i].kind] == NULL)
-			p->meter_of[z[i].kind] = m->meter;
 	}
+	for (size_t i = m->count; i < count; i++)
+		place_zone(p, &p->zone[m->first + i]);
 	m->count = count;
+	find_meters(p);
 	return 0;
 }
 
-/* Bits of the kinds of zones that a meter measures; name: only the meter of this name. */
-static unsigned kinds_of(const struct tw_power *p, const char *name)
+/* Bits of the kinds of zones that meters measure; counters: only by these counters. */
+static unsigned kinds_of(const struct tw_power *p, const char *counters)
 {
 	unsigned kinds = 0;
 
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
 		if (p->meter_of[i] != NULL &&
-		    (name == NULL || strcmp(p->meter_of[i]->name, name) == 0))
+		    (counters == NULL ||
+		     (p->meter_of[i]->counters != NULL &&
+		      strcmp(p->meter_of[i]->counters, counters) == 0)))
 			kinds |= 1u << i;
 	return kinds;
 }
@@ -109,8 +150,8 @@ static int open_meter(struct tw_power *p, const struct tw_power_config *c,
 	struct tw_meter_config mc = c->meter;
 
 	*m = (struct open_meter){ .meter = meter, .first = p->zones };
-	if (meter->same_counters_as != NULL)
-		mc.skip_kinds = kinds_of(p, meter->same_counters_as);
+	if (meter->counters != NULL)
+		mc.skip_kinds = kinds_of(p, meter->counters);
 	mc.measured = kinds_of(p, NULL);
 	if (meter->open(&mc, &m->state, err) < 0)
 		return tw_err_wrap(err, "%s", meter->name);
@@ -184,7 +225,7 @@ static const char *source_of(const struct tw_power *p, const struct tw_meter *me
 static void note_taken_over(struct tw_power_zone *z, const char *by)
 {
 	z->superseded = true;
-	z->told = false;
+	z->counts = z->told = false;
 	snprintf(z->why, sizeof(z->why), "%s has taken over", by);
 }
 
@@ -199,7 +240,7 @@ static int begin_other(struct tw_power *p, const char *source, struct tw_err *er
 	if (!tw_resize(&p->zone, p->zones + 1, sizeof(*p->zone)))
 		return tw_fail(err, TW_NOMEM, "zones");
 	to = &p->zone[p->zones];
-	*to = (struct tw_power_zone){ .zone = &other_zone };
+	*to = (struct tw_power_zone){ .zone = &other_zone, .counts = true };
 	if (p->has_other) {
 		before = &p->zone[p->other];
 		to->told = before->told;
@@ -298,7 +339,7 @@ static void add_energy(struct tw_power *p, const struct open_meter *o, size_t i,
 	z->power_w = (double)s->energy_uj * 1e3 / (double)s->of_ns;
 	z->idle_uj += idle_uj;
 	z->dynamic_uj += s->energy_uj - idle_uj;
-	if (p->meter_of[kind] != z->meter || kind == TW_ZONE_SENSOR)
+	if (!z->counts || kind == TW_ZONE_SENSOR)
 		return;
 	p->ticked.idle_uj[kind] += idle_uj;
 	p->ticked.dynamic_uj[kind] += s->energy_uj - idle_uj;
@@ -352,7 +393,7 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 	snprintf(z->why, sizeof(z->why), "%s", s.told ? "" : s.why);
 	if (s.told)
 		add_energy(p, o, i, r, &s, load_of(z->zone, r, load));
-	if (p->meter_of[z->zone->kind] != z->meter)
+	if (!z->counts)
 		return;
 	p->lost = p->lost || (s.lost && (OTHER_OF >> z->zone->kind & 1U) != 0);
 	if (s.told)
@@ -361,12 +402,11 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 		p->complete[z->zone->kind] = false;
 }
 
-/* True if the meter of the kind has a zone that is not silent. */
+/* True if a zone of the kind counts and is not silent. */
 static bool has_zone(const struct tw_power *p, enum tw_zone_kind kind)
 {
 	for (size_t i = 0; i < p->zones; i++)
-		if (p->zone[i].zone->kind == kind && p->zone[i].meter != NULL &&
-		    p->zone[i].meter == p->meter_of[kind] && !p->zone[i].superseded &&
+		if (p->zone[i].zone->kind == kind && p->zone[i].counts &&
 		    !p->zone[i].silent)
 			return true;
 	return false;
@@ -484,72 +524,93 @@ static void search(struct tw_power *p, uint64_t now_ns)
 	}
 }
 
-/* Place of a meter in the registry: 0 is the most trusted. */
-static size_t rank(const struct tw_meter *meter)
+/*
+ * True if all zones of the meter that read the same as z are read in this tick, or are
+ * silent, and z is read.
+ */
+static bool has_read(const struct tw_power *p, const struct tw_power_zone *z)
 {
-	size_t i = 0;
+	for (size_t i = 0; i < p->zones; i++) {
+		const struct tw_power_zone *q = &p->zone[i];
 
-	while (i < tw_meter_count() && tw_meter_at(i) != meter)
-		i++;
-	return i;
+		if (q->meter == z->meter && q->zone->kind == z->zone->kind &&
+		    q->zone->place == z->zone->place && !q->told && !q->silent)
+			return false;
+	}
+	return z->told;
+}
+
+/* True if no zone that counts and reads the same as z was ever read. */
+static bool is_needed(const struct tw_power *p, const struct tw_power_zone *z)
+{
+	for (size_t i = 0; i < p->zones; i++)
+		if (p->zone[i].counts && is_same(&p->zone[i], z) &&
+		    (p->zone[i].seen || p->zone[i].tried < TW_POWER_WAIT_TICKS))
+			return false;
+	return true;
+}
+
+/* True if z may count from now on, rather than those that read the same. */
+static bool may_take_over(const struct tw_power *p, const struct tw_power_zone *z)
+{
+	bool precedes = true;
+
+	if (z->counts || z->superseded || z->rejected[0] != '\0' ||
+	    z->zone->kind == TW_ZONE_SENSOR || !z->told)
+		return false;
+	for (size_t i = 0; i < p->zones && precedes; i++) {
+		const struct tw_power_zone *q = &p->zone[i];
+
+		precedes = !q->counts || !is_same(q, z) ||
+			   tw_tree_precedes(z->zone, z->meter, q->zone, q->meter);
+	}
+	return (precedes || is_needed(p, z)) && has_read(p, z);
 }
 
 /*
- * True if the meter has zones of the kind that are not silent and has read all of them
- * in this tick.
+ * Zones that read the same as z stop, or wait if they were never read; z and its siblings
+ * begin at 0 J.
  */
-static bool has_read(const struct tw_power *p, const struct open_meter *o,
-		     enum tw_zone_kind kind)
-{
-	bool any = false;
-
-	for (size_t i = o->first; i < o->first + o->count; i++)
-		if (p->zone[i].zone->kind == kind) {
-			if (!p->zone[i].told && !p->zone[i].silent)
-				return false;
-			any = any || p->zone[i].told;
-		}
-	return any;
-}
-
-/* The zones of the meter of a kind stop, those of its successor begin at 0 J. */
-static void supersede(struct tw_power *p, enum tw_zone_kind kind,
-		      const struct tw_meter *next)
+static void supersede(struct tw_power *p, const struct tw_power_zone *z)
 {
 	for (size_t i = 0; i < p->zones; i++) {
-		struct tw_power_zone *z = &p->zone[i];
+		struct tw_power_zone *q = &p->zone[i];
 
-		if (z->zone->kind != kind)
+		if (!q->counts || !is_same(q, z))
 			continue;
-		if (z->meter == next)
-			z->dynamic_uj = z->idle_uj = 0;
-		if (z->meter != p->meter_of[kind])
-			continue;
-		note_taken_over(z, next->name);
+		q->counts = false;
+		if (q->seen)
+			note_taken_over(q, z->meter->name);
 	}
-	p->meter_of[kind] = next;
+	for (size_t i = 0; i < p->zones; i++) {
+		struct tw_power_zone *q = &p->zone[i];
+
+		if (q->meter != z->meter || q->superseded || q->counts ||
+		    q->zone->kind != z->zone->kind || q->zone->place != z->zone->place)
+			continue;
+		q->dynamic_uj = q->idle_uj = 0;
+		q->counts = true;
+	}
 }
 
-/* After a tick: from the next one on, late meters count that are trusted more. */
+/*
+ * After a tick: from the next one on, late zones count that precede others, and zones
+ * that read what no other one has read.
+ */
 static void take_over(struct tw_power *p)
 {
 	struct tw_err ignored = { 0 };
 	bool taken = false;
 
-	for (size_t m = 0; m < p->meters; m++)
-		for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
-			const struct open_meter *o = &p->meter[m];
-
-			if (kind == TW_ZONE_OTHER || kind == TW_ZONE_SENSOR ||
-			    p->meter_of[kind] == NULL ||
-			    rank(o->meter) >= rank(p->meter_of[kind]) ||
-			    !has_read(p, o, (enum tw_zone_kind)kind))
-				continue;
-			supersede(p, (enum tw_zone_kind)kind, o->meter);
+	for (size_t i = 0; i < p->zones; i++)
+		if (may_take_over(p, &p->zone[i])) {
+			supersede(p, &p->zone[i]);
 			taken = true;
 		}
-	if (taken)
-		(void)add_other(p, &ignored);
+	if (!taken)
+		return;
+	find_meters(p);
+	(void)add_other(p, &ignored);
 }
 
 /* Bits of the kinds of which another meter has read all zones in this tick. */
@@ -583,9 +644,7 @@ static void retire(struct tw_power *p, struct open_meter *o)
 	o->retired = true;
 	for (size_t i = o->first; i < o->first + o->count; i++)
 		note_taken_over(&p->zone[i], by);
-	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
-		if (p->meter_of[i] == o->meter && i != TW_ZONE_OTHER)
-			p->meter_of[i] = NULL;
+	find_meters(p);
 	end_other(p, by);
 }
 
@@ -642,6 +701,20 @@ void tw_power_watch(struct tw_power *p, uint64_t now_ns)
 	}
 }
 
+const struct tw_zone *tw_power_left_out(const struct tw_power *p, size_t meter,
+					const struct tw_meter **of, size_t *count)
+{
+	const struct open_meter *o = &p->meter[meter];
+
+	*count = 0;
+	if (meter >= p->meters)
+		return NULL;
+	*of = o->meter;
+	return o->meter->left_out != NULL && !o->retired
+		       ? o->meter->left_out(o->state, count)
+		       : &other_zone;
+}
+
 const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count)
 {
 	*count = p->zones;
@@ -682,22 +755,6 @@ const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kin
 	return p->meter_of[kind];
 }
 
-/* The kinds of `of`, bits 1 << kind, whose sum is the power of the machine. */
-static unsigned sum_of(unsigned of)
-{
-	static const unsigned package = 1u << TW_ZONE_PACKAGE,
-			      platform = 1u << TW_ZONE_PLATFORM,
-			      psys = 1u << TW_ZONE_PSYS,
-			      parts = 1u << TW_ZONE_DRAM | 1u << TW_ZONE_GPU |
-				      1u << TW_ZONE_OTHER;
-
-	if ((of & package) != 0)
-		return of & (parts | package);
-	if ((of & platform) != 0)
-		return platform;
-	return (of & psys) != 0 ? psys : of & parts;
-}
-
 unsigned tw_power_sum_kinds(const struct tw_power *p)
 {
 	unsigned kinds = 0;
@@ -705,7 +762,9 @@ unsigned tw_power_sum_kinds(const struct tw_power *p)
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
 		if (has_zone(p, (enum tw_zone_kind)i))
 			kinds |= 1u << i;
-	return sum_of(kinds) != 0 ? sum_of(kinds) : sum_of(kinds_of(p, NULL));
+	if (tw_tree_sum(kinds, false) == 0)
+		kinds = kinds_of(p, NULL);
+	return tw_tree_sum(kinds, false);
 }
 
 const char *tw_power_source(const struct tw_power *p, enum tw_zone_kind kind)

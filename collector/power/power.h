@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_POWER_H
 
 /*
- * The energy of the machine: all zones of all its meters at each tick. For each kind of
- * zone only the most trusted meter counts.
+ * The energy of the machine: all zones of all its meters at each tick. Of the zones that
+ * read the same thing, one counts: tree.h.
  *
  * If platform and package are both measured, the zone "other" is calculated: platform
  * minus package, dram and gpu, as far as these exist. Such a difference may be negative
@@ -26,7 +26,7 @@
 #include "collector/meters/meter.h"
 #include "collector/meters/zone.h"
 #include "collector/power/share.h"
-#include "collector/power/track.h"
+#include "collector/power/tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,23 +39,6 @@ struct tw_power; /* opaque */
 #define TW_POWER_SEARCH_NS UINT64_C(30000000000)
 #define TW_POWER_WATCH_NS UINT64_C(20000000000)
 #define TW_POWER_WAIT_TICKS 3
-
-struct tw_power_zone {
-	const struct tw_zone *zone;
-	const struct tw_meter *meter;
-	const char *source;           /* the energy source: mostly the meter's name */
-	bool superseded;              /* a more trusted meter has taken over */
-	bool told;                    /* read in the last tick */
-	bool seen;                    /* read in any tick */
-	bool silent;                  /* not read, and not waited for */
-	unsigned tried;               /* ticks without a reading, at most WAIT_TICKS */
-	char why[96];                 /* why it was not read; "" if it was */
-	double power_w;               /* power in the last tick, if told */
-	double idle_w;                /* its idle part; 0: not learned yet */
-	uint64_t dynamic_uj, idle_uj; /* energy since the start */
-	struct tw_track track;
-	struct tw_idle idle;
-};
 
 /* Lives as long as the meters, except `meter.ask`, which is for opening only. */
 struct tw_power_config {
@@ -95,6 +78,13 @@ const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count);
 /* All zones, most trusted meter first; zones of late meters are the last. */
 const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count);
 
+/*
+ * What the nth open meter has found and does not read: struct tw_meter, `left_out`. NULL:
+ * there is no such meter.
+ */
+const struct tw_zone *tw_power_left_out(const struct tw_power *p, size_t n,
+					const struct tw_meter **of, size_t *count);
+
 /* Energy of the last tick, by kind. */
 const struct tw_charge *tw_power_ticked(const struct tw_power *p);
 
@@ -110,7 +100,7 @@ bool tw_power_use_complete(const struct tw_power *p, enum tw_zone_kind kind);
 /* True if the meter is open. */
 bool tw_power_reads(const struct tw_power *p, const struct tw_meter *meter);
 
-/* The meter that counts for a kind; NULL: none. */
+/* The most trusted meter of the zones that count for a kind; NULL: none. */
 const struct tw_meter *tw_power_meter(const struct tw_power *p, enum tw_zone_kind kind);
 
 /*

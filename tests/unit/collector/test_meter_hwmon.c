@@ -268,15 +268,15 @@ static void known_chips_and_stores_of_energy_are_no_sensors(void **state)
 	tree_write(f->dir, "class/hwmon/hwmon0/device/type", "Battery\n");
 	write_sensor(f, 1, "ucsi_source_psy_1", "power1_input", "12000000");
 	tree_write(f->dir, "class/hwmon/hwmon1/device/type", "USB\n");
-	/* Another sensor of a chip of which one is known. */
+	/* The chip of a card, which contains it. */
 	write_sensor(f, 2, "xe", "energy1_label", "card");
 	write_sensor(f, 2, "xe", "energy1_input", "12000000");
 	write_sensor(f, 2, "xe", "energy2_label", "pkg");
 	write_sensor(f, 2, "xe", "energy2_input", "12000000");
 	meters_open(f);
 	assert_int_equal(meters_zones(f), 1);
-	assert_int_equal(meters_zone(f, "pkg", -1)->zone->kind, TW_ZONE_GPU);
-	assert_string_equal(meters_zone(f, "pkg", -1)->zone->gpu.vendor, "intel");
+	assert_int_equal(meters_zone(f, "card", -1)->zone->kind, TW_ZONE_GPU);
+	assert_string_equal(meters_zone(f, "card", -1)->zone->gpu.vendor, "intel");
 	assert_non_null(strstr(f->passed, "hwmon-any: no sensor of hwmon-any"));
 }
 

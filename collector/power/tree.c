@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/power/tree.h"
+
+#include "lib/core/array.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define BIT(kind) (1U << TW_ZONE_##kind)
+
+/* The kinds that contain a kind, nearest first, and what a zone of the kind is. */
+static const struct row {
+	enum tw_zone_kind inside[3]; /* ends with TW_ZONE_KIND_COUNT */
+	const char *uncounted;       /* where its kind is not in the sum */
+} rows[TW_ZONE_KIND_COUNT] = {
+	[TW_ZONE_PACKAGE] = { { TW_ZONE_PLATFORM, TW_ZONE_PSYS, TW_ZONE_KIND_COUNT },
+			      "a part of the platform" },
+	[TW_ZONE_CORE] = { { TW_ZONE_PACKAGE, TW_ZONE_KIND_COUNT },
+			   "a part of its package" },
+	[TW_ZONE_UNCORE] = { { TW_ZONE_PACKAGE, TW_ZONE_KIND_COUNT },
+			     "a part of its package" },
+	[TW_ZONE_DRAM] = { { TW_ZONE_PLATFORM, TW_ZONE_PSYS, TW_ZONE_KIND_COUNT },
+			   "a part of the platform" },
+	[TW_ZONE_PSYS] = { { TW_ZONE_PLATFORM, TW_ZONE_KIND_COUNT },
+			   "it contains zones that count" },
+	[TW_ZONE_PLATFORM] = { { TW_ZONE_KIND_COUNT },
+			       "it contains zones that count; the rest is 'other'" },
+	[TW_ZONE_GPU] = { { TW_ZONE_PLATFORM, TW_ZONE_KIND_COUNT },
+			  "a part of the platform" },
+	[TW_ZONE_OTHER] = { { TW_ZONE_PLATFORM, TW_ZONE_KIND_COUNT },
+			    "its parts have more power than the platform" },
+	[TW_ZONE_SENSOR] = { { TW_ZONE_KIND_COUNT }, "its coverage is unknown" },
+};
+
+bool tw_tree_same(const struct tw_zone *a, const struct tw_meter *of_a,
+		  const struct tw_zone *b, const struct tw_meter *of_b)
+{
+	if (a->kind != b->kind || a->kind == TW_ZONE_SENSOR || a->kind == TW_ZONE_OTHER)
+		return false;
+	if (a->kind == TW_ZONE_GPU && a->gpu.vendor != NULL && b->gpu.vendor != NULL &&
+	    strcmp(a->gpu.vendor, b->gpu.vendor) != 0)
+		return false;
+	return of_a != of_b || a->place != b->place;
+}
+
+bool tw_tree_precedes(const struct tw_zone *a, const struct tw_meter *of_a,
+		      const struct tw_zone *b, const struct tw_meter *of_b)
+{
+	return a->place != b->place ? a->place < b->place
+				    : tw_meter_rank(of_a) < tw_meter_rank(of_b);
+}
+
+unsigned tw_tree_sum(unsigned of, bool doubted)
+{
+	static const unsigned parts = BIT(DRAM) | BIT(GPU) | BIT(OTHER);
+
+	if ((of & BIT(PACKAGE)) != 0 && !(doubted && (of & BIT(PLATFORM)) != 0))
+		return of & (parts | BIT(PACKAGE));
+	if ((of & BIT(PLATFORM)) != 0)
+		return BIT(PLATFORM);
+	return (of & BIT(PSYS)) != 0 ? BIT(PSYS) : of & parts;
+}
+
+/* How near a container is: the same package, then a zone that counts. */
+static int nearness(const struct tw_power_zone *inner, const struct tw_power_zone *outer)
+{
+	const int package = inner->zone->package;
+
+	if (outer->zone->kind == TW_ZONE_PACKAGE && outer->zone->package != package)
+		return 0;
+	return 1 + outer->counts + 2 * (outer->meter == inner->meter) +
+	       4 * (package >= 0 && outer->zone->package == package);
+}
+
+/* The nearest zone of a kind that zone i can be in; SIZE_MAX: none. */
+static size_t nearest(const struct tw_power_zone *z, size_t count, size_t i,
+		      enum tw_zone_kind kind)
+{
+	size_t best = SIZE_MAX;
+	int best_near = 0;
+
+	for (size_t k = 0; k < count; k++) {
+		const int near = k == i || z[k].superseded || z[k].zone->kind != kind
+					 ? 0
+					 : nearness(&z[i], &z[k]);
+
+		if (near > best_near) {
+			best = k;
+			best_near = near;
+		}
+	}
+	return best;
+}
+
+size_t tw_tree_parent(const struct tw_power_zone *z, size_t count, size_t i)
+{
+	const enum tw_zone_kind kind = z[i].zone->kind;
+
+	/* A module is in the board; another reading of a thing stands below the first. */
+	for (size_t k = 0; !z[i].counts && k < count; k++)
+		if (z[k].counts &&
+		    tw_tree_same(z[i].zone, z[i].meter, z[k].zone, z[k].meter))
+			return k;
+	for (size_t k = 0; rows[kind].inside[k] != TW_ZONE_KIND_COUNT; k++) {
+		const size_t at = nearest(z, count, i, rows[kind].inside[k]);
+
+		if (at != SIZE_MAX)
+			return at;
+	}
+	return SIZE_MAX;
+}
+
+const char *tw_tree_uncounted(const struct tw_power_zone *z, size_t i, unsigned sum)
+{
+	const struct tw_zone *zone = z[i].zone;
+
+	if (z[i].rejected[0] != '\0')
+		return z[i].rejected;
+	if (z[i].superseded)
+		return z[i].why;
+	if (!z[i].counts && zone->kind != TW_ZONE_SENSOR)
+		return zone->place == TW_PLACE_MODULE
+			       ? "a part of the board"
+			       : "a reading of what counts already";
+	if (z[i].silent)
+		return z[i].why;
+	if ((sum >> zone->kind & 1U) != 0)
+		return NULL;
+	return rows[zone->kind].uncounted;
+}

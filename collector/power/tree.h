@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_TREE_H
+#define TW_COLLECTOR_TREE_H
+
+/*
+ * The tree of the machine's readings: which contains which, and which of them count.
+ *
+ *     machine
+ *       board, or its supplies     TW_ZONE_PLATFORM, by enum tw_place; psys
+ *         module                   TW_ZONE_PLATFORM with TW_PLACE_MODULE
+ *           package
+ *             core, uncore
+ *           dram
+ *           gpu
+ *
+ * Two readings of the same thing count once: the one of the higher place, then that of
+ * the more trusted meter. GPUs of another vendor are other things. A parent explains its
+ * children; siblings add up.
+ */
+
+#include "collector/meters/meter.h"
+#include "collector/power/track.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_power_zone {
+	const struct tw_zone *zone;
+	const struct tw_meter *meter;
+	const char *source;           /* the energy source: mostly the meter's name */
+	bool counts;                  /* its energy is that of its kind: see tree.h */
+	bool superseded;              /* a more trusted meter has taken over */
+	bool told;                    /* read in the last tick */
+	bool seen;                    /* read in any tick */
+	bool silent;                  /* not read, and not waited for */
+	unsigned tried;               /* ticks without a reading, at most WAIT_TICKS */
+	char why[96];                 /* why it was not read; "" if it was */
+	char rejected[96];            /* why it does not count, by guard.h; "": it may */
+	double power_w;               /* power in the last tick, if told */
+	double idle_w;                /* its idle part; 0: not learned yet */
+	uint64_t dynamic_uj, idle_uj; /* energy since the start */
+	struct tw_track track;
+	struct tw_idle idle;
+};
+
+/* True if both read the same thing, so that only one of them may count. */
+bool tw_tree_same(const struct tw_zone *a, const struct tw_meter *of_a,
+		  const struct tw_zone *b, const struct tw_meter *of_b);
+
+/* True if a counts rather than b, which reads the same thing. */
+bool tw_tree_precedes(const struct tw_zone *a, const struct tw_meter *of_a,
+		      const struct tw_zone *b, const struct tw_meter *of_b);
+
+/*
+ * The kinds of `of`, bits 1 << kind, whose sum is the power of the machine. `doubted`:
+ * the parts of the platform have more power than itself, so it counts without them.
+ */
+unsigned tw_tree_sum(unsigned of, bool doubted);
+
+/* The zone that contains zone i or that it repeats; SIZE_MAX: the machine. */
+size_t tw_tree_parent(const struct tw_power_zone *z, size_t count, size_t i);
+
+/*
+ * Why zone i is not in the sum of the kinds `sum`; NULL: it is. The text lives until the
+ * next tick.
+ */
+const char *tw_tree_uncounted(const struct tw_power_zone *z, size_t i, unsigned sum);
+
+#endif /* TW_COLLECTOR_TREE_H */
