@@ -19,7 +19,7 @@
 struct config {
 	char *proc, *sys, *dev, *powercap, *model, *nvml;
 	uint64_t watch_ms;
-	bool json;
+	bool json, explain;
 	struct tw_redfish_options redfish;
 	struct tw_own_meter_options own_meter;
 };
@@ -34,6 +34,9 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(DURATION_MS, "watch", watch_ms, "TIME",
 		 "watch the meters for this time, at most 10m"),
 	  .fallback = "2s" },
+	{ TW_ROW(BOOL, "explain", explain, NULL,
+		 "print the tree of readings: which of them count, and why others do "
+		 "not") },
 	{ TW_ROW(BOOL, "json", json, NULL, "print a JSON object instead of a table") },
 };
 
@@ -140,6 +143,55 @@ static void add_table(struct tw_buf *b, const json_t *doc)
 		tw_buf_addf(b, "  %s\n", json_string_value(line));
 }
 
+/* "  package-0   rapl-sysfs   68.0 W  counted". */
+static void add_reading(struct tw_buf *b, const json_t *z)
+{
+	const int depth = (int)json_integer_value(json_object_get(z, "depth"));
+	const bool counted = holds(z, "counted");
+	const char *why = text(z, "why");
+	const json_t *watts = json_object_get(z, "watts");
+
+	tw_buf_addf(b, "%*s%-*s %-8s %-12s ", 2 * depth, "", 30 - 2 * depth,
+		    text(z, "name"), text(z, "zone"), text(z, "meter"));
+	if (json_is_real(watts))
+		tw_buf_addf(b, "%8.1f W  ", json_real_value(watts));
+	else
+		tw_buf_addf(b, "%8s    ", "-");
+	tw_buf_addf(b, "%s%s%s\n", counted ? "counted" : "not counted",
+		    why[0] != '\0' ? ": " : "", why);
+}
+
+/* True for readings that differ in their name only. */
+static bool are_alike(const json_t *a, const json_t *b)
+{
+	return json_is_null(json_object_get(a, "watts")) &&
+	       json_equal(json_object_get(a, "depth"), json_object_get(b, "depth")) &&
+	       json_equal(json_object_get(a, "zone"), json_object_get(b, "zone")) &&
+	       json_equal(json_object_get(a, "why"), json_object_get(b, "why"));
+}
+
+static void add_tree(struct tw_buf *b, const json_t *tree)
+{
+	const json_t *zones = json_object_get(tree, "zones"), *e;
+	size_t i, alike = 0;
+
+	tw_buf_adds(b, "machine: ");
+	add_number(b, tree, "watts", "W");
+	json_array_foreach(json_object_get(tree, "sum"), i, e)
+		tw_buf_addf(b, "%s%s", i == 0 ? " = " : " + ", json_string_value(e));
+	tw_buf_adds(b, "\n");
+	json_array_foreach(zones, i, e) {
+		if (alike == 0)
+			add_reading(b, e);
+		alike = are_alike(e, json_array_get(zones, i + 1)) ? alike + 1 : 0;
+		if (alike == 0 && i > 0 && are_alike(json_array_get(zones, i - 1), e))
+			tw_buf_addf(
+				b, "%*s... and others like it\n",
+				2 * (int)json_integer_value(json_object_get(e, "depth")),
+				"");
+	}
+}
+
 static int check_use(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
@@ -161,7 +213,8 @@ static int probe(void *config, struct tw_err *err)
 					    .nvml = c->nvml,
 					    .redfish = &redfish,
 					    .own_meter = &c->own_meter,
-					    .watch_ms = (uint32_t)c->watch_ms };
+					    .watch_ms = (uint32_t)c->watch_ms,
+					    .explain = c->explain };
 	struct tw_buf b = { 0 };
 	json_t *doc = NULL;
 
@@ -170,6 +223,8 @@ static int probe(void *config, struct tw_err *err)
 		return -1;
 	if (c->json)
 		tw_buf_add_json_pretty(&b, doc);
+	else if (c->explain)
+		add_tree(&b, json_object_get(doc, "tree"));
 	else
 		add_table(&b, doc);
 	tw_command_print(&b);

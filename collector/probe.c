@@ -5,6 +5,7 @@
 #include "collector/power/estimates.h"
 #include "collector/power/node.h"
 #include "collector/power/track.h"
+#include "collector/probe_tree.h"
 #include "collector/system/privilege.h"
 #include "collector/system/roots.h"
 #include "collector/workloads/cgroup.h"
@@ -50,7 +51,7 @@ struct watch {
 };
 
 struct meters_found {
-	json_t *meters, *sums;
+	json_t *meters, *sums, *tree;
 	size_t told; /* zones that could be read */
 	bool denied; /* the collector lacks the rights for a meter */
 };
@@ -127,8 +128,9 @@ static void look(struct watch *w, uint64_t now_ns, uint64_t tick_ns)
 }
 
 /* Wait as the configuration says; by default 1 ms. Returns the time, as tw_now_ns(). */
-static uint64_t wait_a_little(const struct tw_probe_config *c)
+static uint64_t wait_a_little(const void *config)
 {
+	const struct tw_probe_config *c = config;
 	const struct timespec pause = { .tv_nsec = 1000000 };
 
 	if (c->wait != NULL)
@@ -292,13 +294,16 @@ static int probe_meters(const struct tw_probe_config *c, struct meters_found *ou
 	if (tw_node_open(&node, c->roots, err) < 0 ||
 	    open_estimates(c, &node, &mc.estimates, err) < 0)
 		goto out;
-	for (size_t i = 0; i < tw_meter_count(); i++) {
+	if (c->explain &&
+	    tw_probe_tree(&mc, c->watch_ms, wait_a_little, c, &found.tree, err) < 0)
+		goto out;
+	for (size_t i = 0; !c->explain && i < tw_meter_count(); i++) {
 		w[i].meter = tw_meter_at(i);
 		any = open_meter(&w[i], &mc) == 0 || any;
 	}
 	if (any)
 		look_at_all(w, c);
-	for (size_t i = 0; i < tw_meter_count(); i++)
+	for (size_t i = 0; !c->explain && i < tw_meter_count(); i++)
 		if (describe(&w[i], &found, err) < 0 ||
 		    compare_all(&w[i], found.sums, err) < 0)
 			goto out;
@@ -315,6 +320,7 @@ out:
 	tw_node_release(&node);
 	json_decref(found.meters);
 	json_decref(found.sums);
+	json_decref(found.tree);
 	return rc;
 }
 
@@ -480,8 +486,12 @@ static int find_all(const struct tw_probe_config *c, struct found *f, struct tw_
 	f->advice = json_array();
 	f->hidden = tw_proc_is_hidden(c->roots);
 	f->has_power = c->has_power;
-	if (probe_meters(c, &f->meters, err) < 0 || probe_tasks(c, f, err) < 0 ||
-	    probe_counters(f, err) < 0 || probe_rights(f, err) < 0)
+	if (probe_meters(c, &f->meters, err) < 0)
+		return -1;
+	if (c->explain)
+		return 0;
+	if (probe_tasks(c, f, err) < 0 || probe_counters(f, err) < 0 ||
+	    probe_rights(f, err) < 0)
 		return -1;
 	return advise(f, err);
 }
@@ -501,7 +511,9 @@ int tw_probe(const struct tw_probe_config *c, json_t **out, struct tw_err *err)
 #else
 	found = find_all(c, &f, err);
 #endif
-	if (found == 0)
+	if (found == 0 && c->explain)
+		doc = json_pack("{s:O}", "tree", f.meters.tree);
+	else if (found == 0)
 		doc = json_pack("{s:O,s:O,s:O,s:O,s:s,s:b,s:O,s:O}", "meters",
 				f.meters.meters, "sums", f.meters.sums, "tasks", f.tasks,
 				"counters", f.counters, "cgroups", f.cgroups,
@@ -509,6 +521,7 @@ int tw_probe(const struct tw_probe_config *c, json_t **out, struct tw_err *err)
 				f.advice);
 	json_decref(f.meters.meters);
 	json_decref(f.meters.sums);
+	json_decref(f.meters.tree);
 	json_decref(f.tasks);
 	json_decref(f.counters);
 	json_decref(f.rights);

@@ -26,6 +26,7 @@ struct tw_probe_config {
 	bool has_power; /* a collector measures power already: no advice to find a meter
 			 */
 	uint32_t watch_ms; /* how long to watch the meters */
+	bool explain;      /* only the tree of readings: {"tree":..} of probe_tree.h */
 	/* Wait for a moment and return the time in ns; NULL: 1 ms of the monotonic clock.
 	 */
 	uint64_t (*wait)(void *arg);

@@ -701,18 +701,18 @@ void tw_power_watch(struct tw_power *p, uint64_t now_ns)
 	}
 }
 
-const struct tw_zone *tw_power_left_out(const struct tw_power *p, size_t meter,
+const struct tw_zone *tw_power_left_out(const struct tw_power *p, size_t n,
 					const struct tw_meter **of, size_t *count)
 {
-	const struct open_meter *o = &p->meter[meter];
+	const struct tw_zone *z = NULL;
 
 	*count = 0;
-	if (meter >= p->meters)
+	if (n >= p->meters)
 		return NULL;
-	*of = o->meter;
-	return o->meter->left_out != NULL && !o->retired
-		       ? o->meter->left_out(o->state, count)
-		       : &other_zone;
+	*of = p->meter[n].meter;
+	if ((*of)->left_out != NULL && !p->meter[n].retired)
+		z = (*of)->left_out(p->meter[n].state, count);
+	return *count > 0 ? z : &other_zone;
 }
 
 const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count)

@@ -27,7 +27,7 @@ static const struct row {
 			       "it contains zones that count; the rest is 'other'" },
 	[TW_ZONE_GPU] = { { TW_ZONE_PLATFORM, TW_ZONE_KIND_COUNT },
 			  "a part of the platform" },
-	[TW_ZONE_OTHER] = { { TW_ZONE_PLATFORM, TW_ZONE_KIND_COUNT },
+	[TW_ZONE_OTHER] = { { TW_ZONE_KIND_COUNT },
 			    "its parts have more power than the platform" },
 	[TW_ZONE_SENSOR] = { { TW_ZONE_KIND_COUNT }, "its coverage is unknown" },
 };

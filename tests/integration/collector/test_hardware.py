@@ -3,9 +3,10 @@
 import json
 import math
 import os
+import subprocess
 import unittest
 
-from harness import ROOT, Case, call, sanitized, wait_until
+from harness import BIN, ROOT, Case, call, sanitized, wait_until
 from recorded_machine import Machine
 
 MACHINES = os.path.join(ROOT, "tests/hardware")
@@ -43,11 +44,32 @@ class Hardware(Case):
             if not any((z["zone"], z["name"]) == tuple(zone[:2]) and is_near(watts(z), zone[2])
                        for z in node["zones"]):
                 found.append(f"no zone {zone}")
-        for name, words in known["uncounted"].items():
-            if not any(z["name"] == name and words in z.get("uncounted", "")
-                       for z in node["zones"]):
-                found.append(f"{name} is not uncounted because of: {words}")
         return found
+
+    def check_tree(self, name, known, probe):
+        """tallywatt probe --explain has the same sum, and a reason for what it leaves out."""
+        out, err = probe.communicate()
+        self.assertEqual(probe.returncode, 0, err)
+        tree = json.loads(out)["tree"]
+        shown = f"{name}: {json.dumps(tree, indent=1)}"
+        if known["watts"] is None:
+            self.assertIsNone(tree["watts"], shown)
+        else:
+            self.assertTrue(is_near(tree["watts"], known["watts"], 0.1), shown)
+        for zone, words in known["uncounted"].items():
+            self.assertTrue(any(z["name"] == zone and not z["counted"] and words in z["why"]
+                                for z in tree["zones"]), f"{zone}: {words}: {shown}")
+        for inner, outer in known.get("inside", {}).items():
+            self.assertIn((inner, outer), list(self.edges(tree["zones"])), shown)
+
+    @staticmethod
+    def edges(zones):
+        """(name, name of the one that contains it)."""
+        path = []
+        for zone in zones:
+            del path[zone["depth"] - 1:]
+            yield zone["name"], path[-1] if path else "machine"
+            path.append(zone["name"])
 
     def check(self, name, machine, daemon):
         seen = {}
@@ -71,15 +93,21 @@ class Hardware(Case):
                                  "--counters", "off", "--user", "root", "--shipped-models=",
                                  *(["--filter=no"] if sanitized() else []), *machine.args(),
                                  *machine.known.get("args", []))
-        return machine, daemon
+        probe = subprocess.Popen([os.path.join(BIN, "tallywatt"), "probe", "--explain", "--json",
+                                  "--watch", "2s", *machine.args(),
+                                  *machine.known.get("args", [])],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(probe.wait)
+        return machine, daemon, probe
 
     def test_each_machine_is_as_it_is_known(self):
         names = sorted(n for n in os.listdir(MACHINES)
                        if os.path.isdir(os.path.join(MACHINES, n)))
         begun = [(name, *self.begin(name)) for name in names]
-        for name, machine, daemon in begun:
+        for name, machine, daemon, probe in begun:
             with self.subTest(name):
                 self.check(name, machine, daemon)
+                self.check_tree(name, machine.known, probe)
 
 
 if __name__ == "__main__":
