@@ -43,18 +43,15 @@ static int read_profile(const struct config *c, struct tw_profile *out,
 	const struct tw_energy_source *own = NULL;
 	struct tw_machines machines = { 0 };
 	struct tw_prom *p = NULL;
-	size_t count;
 	int rc = -1;
 
 	if (c->source != NULL && tw_names_source(c->source, &own, err) < 0)
 		goto out;
 	if (tw_prom_read(c->input, &p, err) < 0 ||
-	    tw_machines_find(p, &machines, err) < 0)
+	    tw_machines_find(p, c->machine, TW_PARTS_OF_SEVERAL, &machines, err) < 0)
 		goto out;
-	count = c->machine == NULL && machines.count > 1 ? machines.count : 1;
-	for (size_t i = 0; i < count; i++)
-		if (tw_profile_add_response(out, p, &machines,
-					    count > 1 ? machines.name[i] : c->machine,
+	for (size_t i = 0; i == 0 || i < machines.count; i++)
+		if (tw_profile_add_response(out, p, tw_machines_part(&machines, i, p),
 					    own, (uint32_t)i, err) < 0)
 			goto out;
 	rc = 0;

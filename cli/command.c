@@ -11,7 +11,7 @@
 #include "lib/program/kepler_key.h"
 #include "lib/program/opt.h"
 #include "lib/program/suggest.h"
-#include "trainer/response/machines.h"
+#include "trainer/response/prom_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -91,11 +91,9 @@ static const struct tw_feature_group *find_group(const struct tw_prom *idle,
 	return found;
 }
 
-/* The response of idle machines, and one machine of it. */
+/* The response of idle machines, and the part of one. */
 struct idle {
-	const struct tw_prom *all;
-	const struct tw_prom *one; /* has a single machine if apart */
-	bool apart;
+	const struct tw_prom *all, *one;
 };
 
 /*
@@ -109,7 +107,7 @@ static int add_source(struct tw_profile *p, const struct idle *idle,
 	struct tw_extract_args args = {
 		.source = source,
 		.group = find_group(idle->all, source),
-		.apart = idle->apart,
+		.apart = true,
 		/* An idle machine's rate hardly changes in one step. */
 		.resets = TW_RESETS_CARRY,
 	};
@@ -144,38 +142,26 @@ static int add_sources(struct tw_profile *p, const struct idle *idle,
 }
 
 int tw_profile_add_response(struct tw_profile *p, const struct tw_prom *idle,
-			    const struct tw_machines *machines, const char *name,
-			    const struct tw_energy_source *own, uint32_t node_type,
-			    struct tw_err *err)
+			    const struct tw_prom *one, const struct tw_energy_source *own,
+			    uint32_t node_type, struct tw_err *err)
 {
-	/* tw_extract() rejects several machines without a name. */
-	struct idle of = { idle, idle, name != NULL || machines->count <= 1 };
-	struct tw_prom *one = NULL;
-	int status;
-
-	if (name != NULL && tw_machines_select(machines, idle, name, &one, err) < 0)
-		return -1;
-	if (one != NULL)
-		of.one = one;
-	status = add_sources(p, &of, own, node_type, err);
-	tw_prom_free(one);
-	return status;
+	return add_sources(p, &(struct idle){ idle, one }, own, node_type, err);
 }
 
-/* Find the idle machine of a machine of the data: by its name, or the only one. */
-static int find_machine(const struct tw_machines *rest, const char *name, bool only,
-			const char **out, struct tw_err *err)
+/* Find the part of a machine of the data: by its name, or that of the only one. */
+static int find_part(const struct tw_machines *rest, const struct tw_prom *idle,
+		     const char *name, bool only, const struct tw_prom **out,
+		     struct tw_err *err)
 {
-	for (size_t i = 0; name != NULL && i < rest->count; i++)
-		if (strcmp(rest->name[i], name) == 0) {
-			*out = rest->name[i];
-			return 0;
-		}
-	if (!only || rest->count > 1)
+	size_t i = 0;
+
+	while (i < rest->count && (name == NULL || strcmp(rest->name[i], name) != 0))
+		i++;
+	if (i == rest->count && (!only || rest->count > 1))
 		return tw_fail(err, TW_INVALID,
 			       "the response at rest has no machine '%.60s'",
 			       name != NULL ? name : "");
-	*out = NULL;
+	*out = tw_machines_part(rest, i, idle);
 	return 0;
 }
 
@@ -186,15 +172,15 @@ static int add_machines(struct tw_isolation *s, const struct tw_isolation_config
 	struct tw_machines rest = { 0 };
 	int rc = -1;
 
-	if (tw_machines_find(config->idle, &rest, err) < 0)
+	if (tw_machines_find(config->idle, NULL, TW_PARTS_OF_SEVERAL, &rest, err) < 0)
 		goto out;
 	for (size_t i = 0; i < machines; i++) {
-		const char *name = NULL;
+		const struct tw_prom *one;
 
-		if (find_machine(&rest, machine[i].name, machines == 1, &name, err) < 0 ||
-		    tw_profile_add_response(&s->own, config->idle, &rest, name,
-					    config->source, machine[i].node_type,
-					    err) < 0)
+		if (find_part(&rest, config->idle, machine[i].name, machines == 1, &one,
+			      err) < 0 ||
+		    tw_profile_add_response(&s->own, config->idle, one, config->source,
+					    machine[i].node_type, err) < 0)
 			goto out;
 	}
 	rc = 0;

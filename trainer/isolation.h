@@ -12,7 +12,6 @@
 
 struct tw_energy_source;
 struct tw_err;
-struct tw_machines;
 struct tw_prom;
 
 /* All pointers are borrowed. All zero bytes: no inputs. */
@@ -56,13 +55,12 @@ void tw_isolation_release(struct tw_isolation *isolation);
 
 /*
  * Add the power and the workloads of one idle machine to a profile, as a node type: of
- * all known energy sources, and of own, a user's own one (may be NULL). machines are
- * those of the response (tw_machines_find()). name is one of them, or NULL if there is
- * one only. TW_NOTFOUND if the response has no energy source and feature group.
+ * all known energy sources, and of own, a user's own one (may be NULL). one is the
+ * machine's part of the response. TW_NOTFOUND if the response has no energy source and
+ * feature group.
  */
 int tw_profile_add_response(struct tw_profile *p, const struct tw_prom *idle,
-			    const struct tw_machines *machines, const char *name,
-			    const struct tw_energy_source *own, uint32_t node_type,
-			    struct tw_err *err);
+			    const struct tw_prom *one, const struct tw_energy_source *own,
+			    uint32_t node_type, struct tw_err *err);
 
 #endif /* TW_TRAINER_ISOLATION_H */

@@ -47,9 +47,8 @@ static int add_machine(struct tw_train_machines *m, const char *name,
 	*out = find_machine(m, name);
 	if (*out != NULL)
 		return 0;
-	if (m->count == TW_TRAIN_MACHINES_MAX)
-		return tw_fail(err, TW_INVALID, "more than %d machines",
-			       TW_TRAIN_MACHINES_MAX);
+	if (m->count == TW_MACHINES_MAX)
+		return tw_fail(err, TW_INVALID, "more than %d machines", TW_MACHINES_MAX);
 	if (!tw_resize(&m->at, m->count + 1, sizeof(*m->at)))
 		return tw_fail(err, TW_NOMEM, "%zu machines", m->count + 1);
 	*out = &m->at[m->count++];
@@ -72,80 +71,45 @@ static int add_recording(struct tw_train_machines *m, const char *name,
 
 /* ---- responses ---- */
 
-/* Make room for `count` more responses of m->own, all NULL. Returns the first. */
-static struct tw_prom **more_own(struct tw_train_machines *m, size_t count,
-				 struct tw_err *err)
-{
-	struct tw_prom **more = realloc(m->own, (m->owned + count) * sizeof(*more));
-
-	if (more == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu machines", count);
-		return NULL;
-	}
-	m->own = more;
-	memset(more + m->owned, 0, count * sizeof(*more));
-	m->owned += count;
-	return more + m->owned - count;
-}
-
-static int split_response(struct tw_train_machines *m, size_t input,
-			  const struct tw_prom *response, struct tw_err *err)
-{
-	const struct tw_machines *of = &m->of[input];
-	struct tw_prom **own;
-
-	if (of->count > TW_TRAIN_MACHINES_MAX)
-		return tw_fail(err, TW_INVALID, "response holds %zu machines, at most %d",
-			       of->count, TW_TRAIN_MACHINES_MAX);
-	own = more_own(m, of->count, err);
-	if (own == NULL || tw_machines_split(of, response, own, err) < 0)
-		return -1;
-	for (size_t i = 0; i < of->count; i++)
-		if (add_recording(m, of->name[i],
-				  (struct tw_train_recording){ own[i], input, true },
-				  err) < 0)
-			return -1;
-	return 0;
-}
-
-static int select_machine(struct tw_train_machines *m, size_t input,
-			  const struct tw_prom *response, const char *name,
-			  struct tw_err *err)
-{
-	struct tw_prom **own = more_own(m, 1, err);
-
-	if (own == NULL ||
-	    tw_machines_select(&m->of[input], response, name, own, err) < 0)
-		return -1;
-	return add_recording(m, name, (struct tw_train_recording){ *own, input, true },
-			     err);
-}
-
 static int add_response(struct tw_train_machines *m, const struct tw_train_job *job,
 			size_t input, struct tw_err *err)
 {
 	const struct tw_train_response *r = &job->responses[input];
-	const struct tw_machines *of = &m->of[input];
-	struct tw_train_recording rec = { .response = r->prom, .input = input };
+	const char *wanted = tw_train_machine_compare(job->machine, r->machine) != 0
+				     ? job->machine
+				     : NULL;
+	struct tw_machines *of = &m->of[input];
+	const char *name;
 
-	if (tw_machines_find(r->prom, &m->of[input], err) < 0)
+	/* Guests have no host: with vm_metrics, extraction rejects several machines. */
+	if (tw_machines_find(r->prom, r->machine == NULL ? wanted : NULL,
+			     job->vm_metrics ? TW_PARTS_NONE : TW_PARTS_OF_SEVERAL, of,
+			     err) < 0)
 		return -1;
 	m->responses = input + 1;
-	rec.one_machine = of->count <= 1;
-	if (r->machine != NULL && of->count > 1)
+	if (r->machine != NULL && of->several)
 		return tw_fail(
 			err, TW_INVALID,
 			"response is said to be of '%.60s', and holds %zu machines",
 			r->machine, of->count);
-	if (job->machine != NULL &&
-	    tw_train_machine_compare(job->machine, r->machine) != 0)
-		return select_machine(m, input, r->prom, job->machine, err);
-	/* Guests have no host: with vm_metrics, extraction rejects several machines. */
-	if (of->count > 1 && !job->vm_metrics)
-		return split_response(m, input, r->prom, err);
-	if (r->machine != NULL || of->count != 1)
-		return add_recording(m, r->machine, rec, err);
-	return add_recording(m, of->name[0], rec, err);
+	if (r->machine != NULL && wanted != NULL &&
+	    (of->count == 0 || strcmp(of->name[0], wanted) != 0))
+		return tw_fail(err, TW_NOTFOUND,
+			       "response has no machine '%s': it is of '%s'", wanted,
+			       r->machine);
+	for (size_t i = 0; of->part != NULL && i < of->count; i++)
+		if (add_recording(m, of->name[i],
+				  (struct tw_train_recording){ of->part[i], input, true },
+				  err) < 0)
+			return -1;
+	if (of->part != NULL)
+		return 0;
+	name = wanted != NULL ? wanted : r->machine;
+	if (name == NULL && of->count == 1)
+		name = of->name[0];
+	return add_recording(m, name,
+			     (struct tw_train_recording){ r->prom, input, !of->several },
+			     err);
 }
 
 /* A response without the job's machine is skipped; at least one must have it. */
@@ -179,7 +143,7 @@ static const struct tw_series *find_latest(const struct tw_series *s, size_t cou
 	const struct tw_series *latest = NULL;
 
 	for (size_t i = 0; i < count; i++)
-		if (!tw_series_is_guest(&s[i]) &&
+		if (!s[i].guest &&
 		    (latest == NULL ||
 		     tw_packed_last(&s[i].time_ms) >= tw_packed_last(&latest->time_ms)))
 			latest = &s[i];
@@ -213,7 +177,7 @@ static uint32_t count_by(const struct tw_series *s, size_t count, const char *la
 	for (size_t i = 0; i < count; i++) {
 		const char *text = tw_series_label(&s[i], label);
 
-		if (tw_series_is_guest(&s[i]))
+		if (s[i].guest)
 			continue;
 		if (text == NULL || !tw_parse_u64(text, strlen(text), &number) ||
 		    number >= limit)
@@ -430,11 +394,8 @@ void tw_train_machines_release(struct tw_train_machines *m)
 {
 	for (size_t i = 0; i < m->count; i++)
 		free(m->at[i].recording);
-	for (size_t i = 0; i < m->owned; i++)
-		tw_prom_free(m->own[i]);
 	for (size_t i = 0; i < m->responses; i++)
 		tw_machines_release(&m->of[i]);
-	free(m->own);
 	free(m->of);
 	free(m->at);
 	*m = (struct tw_train_machines){ 0 };

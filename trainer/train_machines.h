@@ -20,9 +20,6 @@ struct tw_feature_group;
 struct tw_prom;
 struct tw_train_job;
 
-/* Limit of machines in one training. */
-#define TW_TRAIN_MACHINES_MAX 1024
-
 /* The series of one machine in one response. */
 struct tw_train_recording {
 	const struct tw_prom *response;
@@ -44,8 +41,6 @@ struct tw_train_machines {
 	size_t count;
 	struct tw_machines *of; /* machines of each response */
 	size_t responses;
-	struct tw_prom **own; /* responses split by machine */
-	size_t owned;
 };
 
 /* Text of an error; %s is "the response" or "the machine". */

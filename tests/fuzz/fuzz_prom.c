@@ -79,7 +79,7 @@ static void check_machines(const struct tw_prom *p)
 	struct tw_machines m = { 0 };
 	struct tw_err err = { 0 };
 
-	if (tw_machines_find(p, &m, &err) < 0) {
+	if (tw_machines_find(p, NULL, TW_PARTS_OF_SEVERAL, &m, &err) < 0) {
 		if (err.code == TW_OK || m.name != NULL)
 			abort();
 		return;

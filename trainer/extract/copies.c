@@ -200,8 +200,7 @@ static int refuse(const char *metric, const struct tw_series *a,
 static bool are_copies(const struct item *a, const struct item *b)
 {
 	return hash_labels(a->series, true) != hash_labels(b->series, true) &&
-	       tw_series_is_guest(a->series) == tw_series_is_guest(b->series) &&
-	       grow_alike(a, b);
+	       a->series->guest == b->series->guest && grow_alike(a, b);
 }
 
 /* Compare each series with its neighbours of the same labels. */

@@ -527,7 +527,7 @@ int tw_extract_input_find(const struct tw_prom *p, const struct tw_extract_args 
 
 bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args *a)
 {
-	return tw_series_is_guest(s) == a->vm_metrics;
+	return s->guest == a->vm_metrics;
 }
 
 int tw_series_check_resets(const struct tw_series *s, const char *metric,

@@ -28,7 +28,7 @@ static int add_apart(size_t column, const struct tw_series *s, struct tw_counter
 	int status;
 
 	if (name == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu labels of a series", s->labels);
+		return tw_fail(err, TW_NOMEM, "%u labels of a series", s->labels);
 	for (size_t i = 0; i < s->labels; i++)
 		name[i] = s->label[i].name;
 	status = tw_counter_set_add(out, name, column, s, err);

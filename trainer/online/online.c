@@ -87,16 +87,12 @@ static int open_nodes(struct tw_online *o, struct tw_err *err)
 /* The samples of an interval, by machine. All zero bytes is empty. */
 struct polled {
 	struct tw_prom *response;
-	struct tw_machines machines; /* with the name of each */
-	struct tw_prom **of;         /* the samples of each machine */
+	struct tw_machines machines; /* with the samples of each */
 	uint64_t samples;
 };
 
 static void release_polled(struct polled *p)
 {
-	for (size_t i = 0; p->of != NULL && i < p->machines.count; i++)
-		tw_prom_free(p->of[i]);
-	free(p->of);
 	tw_machines_release(&p->machines);
 	tw_prom_free(p->response);
 	*p = (struct polled){ 0 };
@@ -128,17 +124,6 @@ out:
 	return rc;
 }
 
-static int split(struct tw_online *o, struct polled *out, struct tw_err *err)
-{
-	if (tw_prom_read(o->path, &out->response, err) < 0 ||
-	    tw_machines_find(out->response, &out->machines, err) < 0)
-		return -1;
-	out->of = calloc(out->machines.count + 1, sizeof(struct tw_prom *));
-	if (out->of == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu machines", out->machines.count);
-	return tw_machines_split(&out->machines, out->response, out->of, err);
-}
-
 /* Read the samples of (from_ms, to_ms]. There may be none. *out must be empty. */
 static int read_polled(struct tw_online *o, int64_t from_ms, int64_t to_ms,
 		       struct polled *out, struct tw_err *err)
@@ -150,8 +135,10 @@ static int read_polled(struct tw_online *o, int64_t from_ms, int64_t to_ms,
 	    read_samples(o, from_ms, to_ms, spool, err) < 0)
 		goto out;
 	out->samples = tw_spool_size(spool).samples;
-	if (out->samples > 0 &&
-	    (tw_spool_write(spool, o->path, err) < 0 || split(o, out, err) < 0))
+	if (out->samples > 0 && (tw_spool_write(spool, o->path, err) < 0 ||
+				 tw_prom_read(o->path, &out->response, err) < 0 ||
+				 tw_machines_find(out->response, NULL, TW_PARTS_OF_EACH,
+						  &out->machines, err) < 0))
 		goto out;
 	rc = 0;
 out:
@@ -170,8 +157,8 @@ static int take_machines(struct tw_online *o, const struct polled *polled,
 
 		if (n == NULL && err->code != TW_OK)
 			return -1;
-		if (n != NULL &&
-		    tw_online_node_take(n, polled->of[i], from_ms, to_ms, err) < 0)
+		if (n != NULL && tw_online_node_take(n, polled->machines.part[i], from_ms,
+						     to_ms, err) < 0)
 			return tw_err_wrap(err, "machine '%.60s'",
 					   polled->machines.name[i]);
 	}

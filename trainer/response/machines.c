@@ -195,7 +195,7 @@ static bool extend_span(const struct tw_series *s, const char *const *labels,
 
 	while (labels[l] != NULL && (text = tw_series_label(s, labels[l])) == NULL)
 		l++;
-	if (text == NULL || tw_series_is_guest(s))
+	if (text == NULL || s->guest)
 		return true;
 	i = find_name(name, count, text);
 	if (i == count || s->time_ms.count == 0)
@@ -252,7 +252,7 @@ static int add_aliases(struct tw_machines *m, const struct tw_series *s,
 	const struct tag first = next_tag(s, labels, &i);
 	struct tag other;
 
-	if (tw_series_is_guest(s) || first.text == NULL)
+	if (s->guest || first.text == NULL)
 		return 0;
 	while (other = next_tag(s, labels, &i), other.text != NULL)
 		if (add_alias(&m->aliases, other, first, err) < 0)
@@ -270,7 +270,7 @@ static int name_series(const struct tw_machines *m, const struct tw_prom_metric 
 	struct tag tag = next_tag(s, labels, &i);
 
 	*name = NULL;
-	if (tw_series_is_guest(s) || tag.text == NULL)
+	if (s->guest || tag.text == NULL)
 		return 0;
 	*name = resolve_tag(&m->aliases, tag, other);
 	if (*name != NULL)
@@ -323,7 +323,7 @@ static int list_names(struct tw_machines *m, const struct tw_prom *p,
 
 			if (name_series(m, metric, &metric->series[k], name, err) < 0)
 				return -1;
-			if (*name == NULL && !tw_series_is_guest(&metric->series[k]))
+			if (*name == NULL && !metric->series[k].guest)
 				*nameless = metric->name;
 			/* Consecutive series are often of one machine. */
 			if (*name != NULL && (m->count == 0 || name[-1] != *name))
@@ -360,40 +360,32 @@ static int join_ports(struct tw_machines *m, const struct tw_prom *p, struct tw_
 	return 0;
 }
 
-int tw_machines_find(const struct tw_prom *p, struct tw_machines *out, struct tw_err *err)
+/* *m is released by the caller, also after a failure. */
+static int find_names(struct tw_machines *m, const struct tw_prom *p, struct tw_err *err)
 {
-	struct tw_machines m = { 0 };
 	const char *nameless = NULL;
-	int rc = -1;
 
 	for (size_t i = 0; i < p->count; i++) {
 		const struct tw_prom_metric *metric = &p->metric[i];
 		const char *const *labels = tw_schema_machine_labels(metric->name);
 
 		for (size_t k = 0; k < metric->count; k++)
-			if (add_aliases(&m, &metric->series[k], labels, err) < 0)
-				goto out;
+			if (add_aliases(m, &metric->series[k], labels, err) < 0)
+				return -1;
 	}
-	follow_aliases(&m.aliases);
-	if (list_names(&m, p, &nameless, err) < 0 || join_ports(&m, p, err) < 0)
-		goto out;
-	if (m.count > 1 && nameless != NULL) {
-		tw_fail(err, TW_INVALID,
-			"response holds machines '%.60s' and '%.60s', and a series of %s "
-			"without a machine label",
-			m.name[0], m.name[1], nameless);
-		goto out;
-	}
-
-	*out = m;
-	m = (struct tw_machines){ 0 };
-	rc = 0;
-out:
-	tw_machines_release(&m);
-	return rc;
+	follow_aliases(&m->aliases);
+	if (list_names(m, p, &nameless, err) < 0 || join_ports(m, p, err) < 0)
+		return -1;
+	m->several = m->count > 1;
+	if (m->several && nameless != NULL)
+		return tw_fail(err, TW_INVALID,
+			       "response holds machines '%.60s' and '%.60s', and a "
+			       "series of %s without a machine label",
+			       m->name[0], m->name[1], nameless);
+	return 0;
 }
 
-/* ---- the response of one machine ---- */
+/* ---- the parts of a response ---- */
 
 static int fail_unknown(const struct tw_machines *m, const char *name, struct tw_err *err)
 {
@@ -438,39 +430,47 @@ static int append(struct tw_prom_metric *to, const struct tw_series *s,
 	return 0;
 }
 
-int tw_machines_select(const struct tw_machines *m, const struct tw_prom *p,
-		       const char *name, struct tw_prom **out, struct tw_err *err)
+/* The response with the series of one machine and of VMs; the caller frees it. */
+static int select_one(const struct tw_machines *m, const struct tw_prom *p,
+		      const char *name, struct tw_prom **out, struct tw_err *err)
 {
-	struct tw_prom *one = NULL;
-	int rc = -1;
+	struct tw_prom *one = make_empty(p, err);
 
-	if (bsearch(&name, m->name, m->count, sizeof(*m->name), compare_names) == NULL) {
-		fail_unknown(m, name, err);
-		goto out;
-	}
-	one = make_empty(p, err);
-	if (one == NULL)
-		goto out;
-	for (size_t i = 0; i < p->count; i++) {
+	for (size_t i = 0; one != NULL && i < p->count; i++) {
 		for (size_t k = 0; k < p->metric[i].count; k++) {
 			const struct tw_series *s = &p->metric[i].series[k];
 			const char *machine;
 
 			if (name_series(m, &p->metric[i], s, &machine, err) < 0)
-				goto out;
+				goto fail;
 			if (machine != NULL && strcmp(machine, name) != 0)
 				continue;
 			if (append(&one->metric[i], s, err) < 0)
-				goto out;
+				goto fail;
 		}
 	}
-
 	*out = one;
-	one = NULL;
-	rc = 0;
-out:
+	return one != NULL ? 0 : -1;
+fail:
 	tw_prom_free(one);
-	return rc;
+	return -1;
+}
+
+/* Reduce m to the machine of that name, with its part. */
+static int keep_one(struct tw_machines *m, const struct tw_prom *p, const char *name,
+		    struct tw_err *err)
+{
+	const char **found =
+		bsearch(&name, m->name, m->count, sizeof(*m->name), compare_names);
+
+	if (found == NULL)
+		return fail_unknown(m, name, err);
+	m->part = calloc(1, sizeof(*m->part));
+	if (m->part == NULL)
+		return tw_fail(err, TW_NOMEM, "a machine");
+	m->name[0] = *found;
+	m->count = 1;
+	return select_one(m, p, name, &m->part[0], err);
 }
 
 /* Append a series to the response of its machine. */
@@ -488,60 +488,88 @@ static int assign_series(const struct tw_machines *m, const struct tw_prom_metri
 	return append(&to[found - m->name]->metric[place], s, err);
 }
 
-int tw_machines_single(const struct tw_prom *p, const char *name, struct tw_prom **out,
-		       struct tw_err *err)
+/* Make the part of each machine in one pass. */
+static int split(struct tw_machines *m, const struct tw_prom *p, struct tw_err *err)
 {
-	struct tw_machines m = { 0 };
-	int rc = tw_machines_find(p, &m, err);
-
-	if (rc == 0 && name != NULL)
-		rc = tw_machines_select(&m, p, name, out, err);
-	else if (rc == 0 && m.count > 1)
-		rc = tw_fail(err, TW_INVALID,
-			     "the response has several machines ('%.60s' and '%.60s'): "
-			     "name one with --machine",
-			     m.name[0], m.name[1]);
-	tw_machines_release(&m);
-	return rc;
-}
-
-int tw_machines_split(const struct tw_machines *m, const struct tw_prom *p,
-		      struct tw_prom **out, struct tw_err *err)
-{
+	m->part = calloc(m->count + 1, sizeof(*m->part));
+	if (m->part == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu machines", m->count);
 	for (size_t i = 0; i < m->count; i++) {
-		out[i] = make_empty(p, err);
-		if (out[i] == NULL)
+		m->part[i] = make_empty(p, err);
+		if (m->part[i] == NULL)
 			return -1;
 	}
 	for (size_t i = 0; i < p->count; i++)
 		for (size_t k = 0; k < p->metric[i].count; k++)
 			if (assign_series(m, &p->metric[i], i, &p->metric[i].series[k],
-					  out, err) < 0)
+					  m->part, err) < 0)
 				return -1;
 	return 0;
 }
 
+static int make_parts(struct tw_machines *m, const struct tw_prom *p, const char *only,
+		      enum tw_machine_parts parts, struct tw_err *err)
+{
+	if (only != NULL)
+		return keep_one(m, p, only, err);
+	if (parts == TW_PARTS_NONE || (parts == TW_PARTS_OF_SEVERAL && m->count <= 1))
+		return 0;
+	if (parts == TW_PARTS_OF_SEVERAL && m->count > TW_MACHINES_MAX)
+		return tw_fail(err, TW_INVALID, "response holds %zu machines, at most %d",
+			       m->count, TW_MACHINES_MAX);
+	return split(m, p, err);
+}
+
+int tw_machines_find(const struct tw_prom *p, const char *only,
+		     enum tw_machine_parts parts, struct tw_machines *out,
+		     struct tw_err *err)
+{
+	struct tw_machines m = { 0 };
+
+	if (find_names(&m, p, err) < 0 || make_parts(&m, p, only, parts, err) < 0) {
+		tw_machines_release(&m);
+		return -1;
+	}
+	*out = m;
+	return 0;
+}
+
+const struct tw_prom *tw_machines_part(const struct tw_machines *m, size_t i,
+				       const struct tw_prom *p)
+{
+	return m->part != NULL ? m->part[i] : p;
+}
+
+int tw_machines_single(const struct tw_prom *p, const char *name, struct tw_prom **out,
+		       struct tw_err *err)
+{
+	struct tw_machines m = { 0 };
+	int rc = tw_machines_find(p, name, TW_PARTS_NONE, &m, err);
+
+	if (rc == 0 && name != NULL) {
+		*out = m.part[0];
+		m.part[0] = NULL;
+	} else if (rc == 0 && m.several) {
+		rc = tw_fail(err, TW_INVALID,
+			     "the response has several machines ('%.60s' and '%.60s'): "
+			     "name one with --machine",
+			     m.name[0], m.name[1]);
+	}
+	tw_machines_release(&m);
+	return rc;
+}
+
 void tw_machines_release(struct tw_machines *m)
 {
+	for (size_t i = 0; m->part != NULL && i < m->count; i++)
+		tw_prom_free(m->part[i]);
+	free(m->part);
 	free(m->name);
 	free(m->aliases.at);
 	*m = (struct tw_machines){ 0 };
 }
 
 /* ---- virtual machines ---- */
-
-#define KEY "VM_JOB_NAME"
-
-const char *const tw_guest_keys[] = { KEY, NULL };
-
-bool tw_series_is_guest(const struct tw_series *s)
-{
-	const char *job = tw_series_label(s, "job");
-	const char *name = getenv(KEY);
-
-	return job != NULL &&
-	       strcmp(job, name != NULL && *name != '\0' ? name : "vm") == 0;
-}
 
 int tw_guest_check(struct tw_guest *guest, const struct tw_schema *schema,
 		   const struct tw_series *s, struct tw_err *err)

@@ -35,52 +35,52 @@ struct tw_machine_aliases {
 	size_t count, size;
 };
 
-/* All zero bytes is empty. Texts are the response's. */
+/* What to make of the series of each machine. */
+enum tw_machine_parts {
+	TW_PARTS_NONE,
+	TW_PARTS_OF_SEVERAL, /* a part for each machine, unless there is one only */
+	TW_PARTS_OF_EACH,
+};
+
+/* Limit of machines with TW_PARTS_OF_SEVERAL. */
+#define TW_MACHINES_MAX 1024
+
+/* All zero bytes is empty. Texts and series are the response's. */
 struct tw_machines {
 	const char **name; /* sorted */
 	size_t count;
+	/* The response of each machine, without VMs, or NULL: see tw_machines_find(). */
+	struct tw_prom **part;
+	bool several; /* the response is of several machines, even if one was selected */
 	struct tw_machine_aliases aliases;
 };
 
 /*
- * *out must be all zero; the caller releases it before the response. TW_INVALID if the
- * response has several machines and a series could be of more than one.
+ * Find the machines of a response and make their parts. only (or NULL) selects one
+ * machine: *out has it alone, and its part, which has the series of VMs, too; TW_NOTFOUND
+ * if there is no such machine. *out must be all zero; the caller releases it before the
+ * response. TW_INVALID if the response has several machines and a series could be of more
+ * than one.
  */
-int tw_machines_find(const struct tw_prom *p, struct tw_machines *out,
+int tw_machines_find(const struct tw_prom *p, const char *only,
+		     enum tw_machine_parts parts, struct tw_machines *out,
 		     struct tw_err *err);
 
-/*
- * The response with the series of one machine and of VMs. *out is the caller's:
- * tw_prom_free(); it borrows p's series and must be freed before p. TW_NOTFOUND if there
- * is no such machine.
- */
-int tw_machines_select(const struct tw_machines *m, const struct tw_prom *p,
-		       const char *name, struct tw_prom **out, struct tw_err *err);
+/* The part of machine i; the response p if there are no parts. */
+const struct tw_prom *tw_machines_part(const struct tw_machines *m, size_t i,
+				       const struct tw_prom *p);
 
 /*
- * The response of the machine of that name, as tw_machines_select(). With name NULL the
- * response must be of one machine, and *out stays NULL.
+ * The response of the machine of that name, as tw_machines_find() selects it, which the
+ * caller frees before p. With name NULL the response must be of one machine, and *out
+ * stays NULL.
  */
 int tw_machines_single(const struct tw_prom *p, const char *name, struct tw_prom **out,
 		       struct tw_err *err);
 
-/*
- * The response of each machine, without VMs, in one pass. out has room for m->count and
- * is all NULL. The caller frees each entry that is not NULL, after a failure as well.
- */
-int tw_machines_split(const struct tw_machines *m, const struct tw_prom *p,
-		      struct tw_prom **out, struct tw_err *err);
-
 void tw_machines_release(struct tw_machines *m);
 
 /* ---- virtual machines ---- */
-
-/* Environment variables of the Kepler programs that this module reads, for
- * tw_kepler_keys_load(); ends with NULL. */
-extern const char *const tw_guest_keys[];
-
-/* Whether the series is of a VM: its job is "vm", or VM_JOB_NAME of the environment. */
-bool tw_series_is_guest(const struct tw_series *s);
 
 #define TW_GUEST_LABELS_MAX 4
 

@@ -64,15 +64,29 @@ int tw_prom_add_metric(struct tw_prom *p, const char *name, size_t len, size_t *
 	return 0;
 }
 
+#define KEY "VM_JOB_NAME"
+
+const char *const tw_guest_keys[] = { KEY, NULL };
+
+static bool is_guest(const struct tw_series *s)
+{
+	const char *job = tw_series_label(s, "job");
+	const char *name = getenv(KEY);
+
+	return job != NULL &&
+	       strcmp(job, name != NULL && *name != '\0' ? name : "vm") == 0;
+}
+
 int tw_prom_add_series(struct tw_prom *p, size_t metric, const struct tw_label *label,
 		       size_t labels, const double *time_ms, const double *value,
 		       size_t samples, struct tw_err *err)
 {
 	struct tw_prom_metric *m = &p->metric[metric];
-	struct tw_series packed = { .labels = labels };
+	struct tw_series packed = { .label = label, .labels = (uint32_t)labels };
 
 	if (!tw_grow(&m->series, &m->size, m->count, sizeof(*m->series)))
 		return tw_fail(err, TW_NOMEM, "%zu series of '%s'", m->count, m->name);
+	packed.guest = is_guest(&packed);
 	/* All metrics of a workload share one list of labels. */
 	packed.label = tw_intern(&p->shared, label, labels * sizeof(*label), err);
 	if (packed.label == NULL)

@@ -82,9 +82,14 @@ struct tw_label {
  */
 struct tw_series {
 	const struct tw_label *label;
-	size_t labels;
+	uint32_t labels;
+	bool guest; /* of a VM: its job is "vm", or VM_JOB_NAME of the environment */
 	struct tw_packed time_ms, value; /* of equal length */
 };
+
+/* Environment variables of the Kepler programs that are read here, for
+ * tw_kepler_keys_load(); ends with NULL. */
+extern const char *const tw_guest_keys[];
 
 struct tw_prom_metric {
 	const char *name;

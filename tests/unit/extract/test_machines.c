@@ -43,7 +43,7 @@ static void expect_names(struct tw_prom *p, const char *names)
 	struct tw_buf b = { 0 };
 	struct tw_err err = { 0 };
 
-	if (tw_machines_find(p, &m, &err) < 0)
+	if (tw_machines_find(p, NULL, TW_PARTS_OF_SEVERAL, &m, &err) < 0)
 		fail_msg("%s", err.text);
 	for (size_t i = 0; i < m.count; i++)
 		tw_buf_addf(&b, "%s%s", i > 0 ? " " : "", m.name[i]);
@@ -58,7 +58,7 @@ static void expect_failure(struct tw_prom *p, const char *text)
 	struct tw_machines m = { 0 };
 	struct tw_err err = { 0 };
 
-	assert_int_equal(tw_machines_find(p, &m, &err), -1);
+	assert_int_equal(tw_machines_find(p, NULL, TW_PARTS_OF_SEVERAL, &m, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
 	assert_string_equal(err.text, text);
 	assert_int_equal(m.count, 0);
@@ -138,42 +138,73 @@ static struct tw_prom *two_machines(void)
 
 static void one_machine_is_selected_with_the_series_of_guests(void **state)
 {
-	struct tw_prom *p = two_machines(), *one = NULL;
+	struct tw_prom *p = two_machines();
 	struct tw_machines m = { 0 };
 	const struct tw_series *s;
 	struct tw_err err = { 0 };
 	size_t count;
 
 	(void)state;
-	assert_int_equal(tw_machines_find(p, &m, &err), 0);
-	assert_int_equal(tw_machines_select(&m, p, "b", &one, &err), 0);
-	s = tw_prom_series(one, CYCLES, &count);
+	assert_int_equal(tw_machines_find(p, "b", TW_PARTS_NONE, &m, &err), 0);
+	assert_int_equal(m.count, 1);
+	assert_true(m.several);
+	assert_string_equal(m.name[0], "b");
+	s = tw_prom_series(m.part[0], CYCLES, &count);
 	assert_int_equal(count, 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_true(tw_packed_first(&s[i].value) == (double)(i + 1));
-	tw_prom_free(one);
+	tw_machines_release(&m);
 
-	one = NULL;
-	assert_int_equal(tw_machines_select(&m, p, "c", &one, &err), -1);
+	assert_int_equal(tw_machines_find(p, "c", TW_PARTS_NONE, &m, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
 	assert_string_equal(err.text, "response has no machine 'c': it has 'a', 'b'");
-	assert_null(one);
+	assert_null(m.part);
+	tw_prom_free(p);
+}
+
+static void each_machine_of_several_has_a_part_without_guests(void **state)
+{
+	static const size_t series[] = { 1, 2 };
+	struct tw_prom *p = two_machines();
+	struct tw_machines m = { 0 };
+	struct tw_err err = { 0 };
+	size_t count;
+
+	(void)state;
+	assert_int_equal(tw_machines_find(p, NULL, TW_PARTS_OF_SEVERAL, &m, &err), 0);
+	assert_int_equal(m.count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		tw_prom_series(tw_machines_part(&m, i, p), CYCLES, &count);
+		assert_int_equal(count, series[i]);
+	}
+	tw_machines_release(&m);
+	assert_int_equal(tw_machines_find(p, NULL, TW_PARTS_NONE, &m, &err), 0);
+	assert_ptr_equal(tw_machines_part(&m, 1, p), p);
+	tw_machines_release(&m);
+	tw_prom_free(p);
+
+	/* The one machine's part is the response; with TW_PARTS_OF_EACH without guests.
+	 */
+	p = MAKE("\"instance\":\"a\"", "\"instance\":\"v\",\"job\":\"vm\"");
+	assert_int_equal(tw_machines_find(p, NULL, TW_PARTS_OF_SEVERAL, &m, &err), 0);
+	assert_ptr_equal(tw_machines_part(&m, 0, p), p);
+	tw_machines_release(&m);
+	assert_int_equal(tw_machines_find(p, NULL, TW_PARTS_OF_EACH, &m, &err), 0);
+	tw_prom_series(tw_machines_part(&m, 0, p), CYCLES, &count);
+	assert_int_equal(count, 1);
 	tw_machines_release(&m);
 	tw_prom_free(p);
 }
 
-static int find_and_select(const struct tw_prom *p, struct tw_err *err)
+static int find_both(const struct tw_prom *p, struct tw_err *err)
 {
 	struct tw_machines m = { 0 };
-	struct tw_prom *one = NULL;
-	int rc = -1;
+	int rc = tw_machines_find(p, "a", TW_PARTS_NONE, &m, err);
 
-	if (tw_machines_find(p, &m, err) < 0 ||
-	    tw_machines_select(&m, p, "a", &one, err) < 0)
-		goto out;
-	rc = 0;
-out:
-	tw_prom_free(one);
+	tw_machines_release(&m);
+	if (rc < 0)
+		return -1;
+	rc = tw_machines_find(p, NULL, TW_PARTS_OF_SEVERAL, &m, err);
 	tw_machines_release(&m);
 	return rc;
 }
@@ -189,7 +220,7 @@ static void every_failed_allocation_is_reported(void **state)
 		int rc;
 
 		fail_alloc_at(n);
-		rc = find_and_select(p, &err);
+		rc = find_both(p, &err);
 		if (!fail_alloc_told(rc, &err)) {
 			assert_true(n > 4);
 			break;
@@ -243,7 +274,8 @@ static void ports_of_a_host_are_one_machine_unless_their_samples_overlap(void **
 		struct tw_machines m = { 0 };
 		struct tw_err err = { 0 };
 
-		assert_int_equal(tw_machines_find(p, &m, &err), 0);
+		assert_int_equal(tw_machines_find(p, NULL, TW_PARTS_OF_SEVERAL, &m, &err),
+				 0);
 		if (m.count != cases[i].count)
 			fail_msg("'%s' and '%s' from %d are %zu machines", cases[i].first,
 				 cases[i].second, cases[i].from, m.count);
@@ -285,6 +317,7 @@ int main(void)
 		cmocka_unit_test(a_series_of_two_machines_or_without_one_is_rejected),
 		cmocka_unit_test(series_of_guests_belong_to_no_machine),
 		cmocka_unit_test(one_machine_is_selected_with_the_series_of_guests),
+		cmocka_unit_test(each_machine_of_several_has_a_part_without_guests),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 

@@ -132,7 +132,7 @@ static void there_is_a_limit_on_machines(void **state)
 
 	(void)state;
 	tw_buf_adds(&b, "{\"kepler_platform_watts\":[");
-	for (int i = 0; i <= TW_TRAIN_MACHINES_MAX; i++)
+	for (int i = 0; i <= TW_MACHINES_MAX; i++)
 		tw_buf_addf(
 			&b,
 			"%s{\"metric\":{\"node_name\":\"%d\"},\"values\":[[1,\"1\"]]}",
