@@ -395,12 +395,15 @@ static void begin_batch(struct training *t)
 	while (t->to < t->datas && cells + count_cells(&t->data[t->to]) <= most);
 }
 
+/* Take the next data through all stages but the last: rows, isolation, fits, scores. */
 static int train_batch(struct training *t, struct tw_train_result *r, struct tw_err *err)
 {
 	const struct tw_train_job *job = t->job;
-	const size_t datas = t->to - t->from;
 	uint64_t lap = tw_now_ns();
+	size_t datas;
 
+	begin_batch(t);
+	datas = t->to - t->from;
 	tell(t, "extract", 0, 0);
 	tw_pool_run(datas, job->threads, extract_one, t);
 	r->extract_ns += lap_ns(&lap);
@@ -429,23 +432,6 @@ static int train_batch(struct training *t, struct tw_train_result *r, struct tw_
 	return 0;
 }
 
-/* Hand the units of the batch to the share's receiver. */
-static int hand_over(struct training *t, struct tw_err *err)
-{
-	for (size_t i = t->unit_from; i < t->units; i++) {
-		struct tw_train_unit *u = &t->unit[i];
-
-		/* A model must not depend on how much memory there was. */
-		if (u->err.code == TW_NOMEM)
-			return tw_fail(err, TW_NOMEM, "%s: %s", u->trainer->name,
-				       u->err.text);
-		if (t->share->take(t->share->arg, u, err) < 0)
-			return -1;
-		tw_train_unit_release(u);
-	}
-	return 0;
-}
-
 static int begin(struct training *t, struct tw_err *err)
 {
 	const struct tw_train_job *job = t->job;
@@ -460,32 +446,6 @@ static int begin(struct training *t, struct tw_err *err)
 	return make_units(t, err);
 }
 
-/* All stages but the last. */
-static int train_batches(struct training *t, struct tw_train_result *r,
-			 struct tw_err *err)
-{
-	if (begin(t, err) < 0)
-		return -1;
-	while (t->to < t->datas) {
-		begin_batch(t);
-		if (train_batch(t, r, err) < 0 ||
-		    (t->share != NULL && hand_over(t, err) < 0))
-			return -1;
-	}
-	return 0;
-}
-
-int tw_train_units(const struct tw_train_job *job, const struct tw_train_share *share,
-		   struct tw_err *err)
-{
-	struct training t = { .job = job, .share = share };
-	struct tw_train_result times = { 0 };
-	const int rc = train_batches(&t, &times, err);
-
-	release(&t);
-	return rc;
-}
-
 int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 	     struct tw_err *err)
 {
@@ -494,8 +454,11 @@ int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 	uint64_t lap;
 	int rc = -1;
 
-	if (train_batches(&t, &r, err) < 0)
+	if (begin(&t, err) < 0)
 		goto out;
+	while (t.to < t.datas)
+		if (train_batch(&t, &r, err) < 0)
+			goto out;
 	lap = tw_now_ns();
 	tell(&t, "pack", t.steps, t.steps);
 	if (tw_train_pack(&(struct tw_train_outcome){ .job = job,
@@ -517,3 +480,37 @@ out:
 	release(&t);
 	return rc;
 }
+
+#if TW_FLEET
+/* ---- a share of a training ---- */
+
+/* Hand the units of the batch to the share's receiver. */
+static int hand_over(struct training *t, struct tw_err *err)
+{
+	for (size_t i = t->unit_from; i < t->units; i++) {
+		struct tw_train_unit *u = &t->unit[i];
+
+		/* A model must not depend on how much memory there was. */
+		if (u->err.code == TW_NOMEM)
+			return tw_fail(err, TW_NOMEM, "%s: %s", u->trainer->name,
+				       u->err.text);
+		if (t->share->take(t->share->arg, u, err) < 0)
+			return -1;
+		tw_train_unit_release(u);
+	}
+	return 0;
+}
+
+int tw_train_units(const struct tw_train_job *job, const struct tw_train_share *share,
+		   struct tw_err *err)
+{
+	struct training t = { .job = job, .share = share };
+	struct tw_train_result times = { 0 };
+	int rc = begin(&t, err);
+
+	while (rc == 0 && t.to < t.datas)
+		rc = train_batch(&t, &times, err) < 0 ? -1 : hand_over(&t, err);
+	release(&t);
+	return rc;
+}
+#endif

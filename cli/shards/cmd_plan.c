@@ -7,7 +7,7 @@
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
-#include "lib/program/opt_texts.h"
+#include "cli/shards/opt_texts.h"
 #include "trainer/shards/plan.h"
 #include "trainer/shards/plan_make.h"
 

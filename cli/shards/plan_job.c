@@ -6,7 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/sha256.h"
-#include "lib/program/opt_texts.h"
+#include "cli/shards/opt_texts.h"
 #include "lib/zip/zip.h"
 
 #include <stdlib.h>

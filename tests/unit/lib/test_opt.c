@@ -4,7 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
-#include "lib/program/opt_texts.h"
+#include "cli/shards/opt_texts.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/opt_program.h"
 #include "tests/unit/scratch.h"
@@ -63,6 +63,7 @@ static void a_flag_overrides_the_environment_which_overrides_the_file(void **sta
 	free(path);
 }
 
+#if TW_FLEET
 /* A list of texts that differ from the defaults, and the same options read back. */
 static void options_can_be_written_and_read_without_the_environment(void **state)
 {
@@ -101,6 +102,7 @@ static void options_can_be_written_and_read_without_the_environment(void **state
 	tw_strs_clear(&texts);
 	tw_strs_clear(&again);
 }
+#endif
 
 static void a_boolean_flag_needs_no_value(void **state)
 {
@@ -413,9 +415,11 @@ int main(void)
 						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(check_config_rejects_bad_values,
 						opt_set_up, scratch_tear_down),
+#if TW_FLEET
 		cmocka_unit_test_setup_teardown(
 			options_can_be_written_and_read_without_the_environment,
 			opt_set_up, scratch_tear_down),
+#endif
 		cmocka_unit_test(missing_required_options_are_named),
 		cmocka_unit_test_setup_teardown(every_failed_allocation_is_reported,
 						opt_set_up, scratch_tear_down),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/program/opt_texts.h"
+#include "cli/shards/opt_texts.h"
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_OPT_TEXTS_H
-#define TW_OPT_TEXTS_H
+#ifndef TW_CLI_OPT_TEXTS_H
+#define TW_CLI_OPT_TEXTS_H
 
 /* The values of options as texts. */
 
@@ -18,4 +18,4 @@ int tw_opts_write(const struct tw_opts *o, const void *config, struct tw_strs *o
 int tw_opts_read(const struct tw_opts *o, const struct tw_strs *texts, void *config,
 		 struct tw_err *err);
 
-#endif /* TW_OPT_TEXTS_H */
+#endif /* TW_CLI_OPT_TEXTS_H */
