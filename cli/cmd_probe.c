@@ -68,7 +68,7 @@ static void add_number(struct tw_buf *b, const json_t *o, const char *key,
 	if (json_is_null(v))
 		tw_buf_adds(b, "-");
 	else
-		tw_buf_addf(b, "%.1f %s", json_real_value(v), unit);
+		tw_buf_addf(b, "%.1f %s", json_number_value(v), unit);
 }
 
 static void add_zones(struct tw_buf *b, const json_t *zones)

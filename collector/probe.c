@@ -13,10 +13,15 @@
 #include "collector/workloads/tasks.h"
 #include "lib/ask/ask.h"
 #include "lib/core/array.h"
+#include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
+#include "lib/json/json.h"
+#include "lib/json/writer.h"
 
 #include <linux/capability.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -50,12 +55,6 @@ struct watch {
 	struct watched *watched;
 };
 
-struct meters_found {
-	json_t *meters, *sums, *tree;
-	size_t told; /* zones that could be read */
-	bool denied; /* the collector lacks the rights for a meter */
-};
-
 static const char *const covers[TW_ZONE_KIND_COUNT] = {
 	[TW_ZONE_PACKAGE] = "a processor: cores, caches, memory controller",
 	[TW_ZONE_CORE] = "the cores, a part of package",
@@ -66,6 +65,15 @@ static const char *const covers[TW_ZONE_KIND_COUNT] = {
 	[TW_ZONE_GPU] = "a GPU",
 	[TW_ZONE_OTHER] = "the machine without package, dram and gpu",
 	[TW_ZONE_SENSOR] = "unknown: see its name",
+};
+
+/* The report, and findings from which the advice follows. */
+struct found {
+	struct tw_buf doc, sums;
+	size_t told; /* zones that could be read */
+	bool denied; /* the collector lacks the rights for a meter */
+	bool ends, counted, has_power;
+	char cgroups[32];
 };
 
 /* ---- watching ---- */
@@ -158,51 +166,59 @@ static void look_at_all(struct watch *w, const struct tw_probe_config *c)
 
 /* ---- reporting ---- */
 
-static json_t *number_or_null(bool known, double value)
-{
-	return known ? json_real(value) : json_null();
-}
-
 static double watts(const struct tw_span *s)
 {
 	return s->over_ns > 0 ? (double)s->energy_uj * 1e3 / (double)s->over_ns : 0;
 }
 
-static json_t *describe_zone(const struct tw_zone *z, const struct watched *w)
+/* Begin an entry of a list: its name, whether it exists, and else why not. */
+static void begin(struct tw_buf *b, const char *name, const char *summary, bool there,
+		  const char *why)
 {
-	const bool known = w->changes >= 2;
-	const double ms = known ? (double)(w->last_ns - w->first_ns) / 1e6 /
-					  (double)(w->changes - 1)
-				: 0;
-
-	return json_pack("{s:s,s:s,s:s,s:s,s:i,s:s,s:b,s:s,s:o,s:o,s:o,s:s}", "zone",
-			 tw_zone_kind_name(z->kind), "covers", covers[z->kind], "name",
-			 z->name, "path", z->path, "package", z->package, "reports",
-			 z->reports_power ? "power" : "energy", "there", w->span.told,
-			 "why", w->span.told ? "" : w->span.why, "watts",
-			 number_or_null(w->span.told, watts(&w->span)), "update_ms",
-			 number_or_null(known, ms), "window_ms",
-			 number_or_null(z->window_ms != 0, (double)z->window_ms), "note",
-			 z->note != NULL ? z->note : "");
+	tw_json_add_object(b, NULL);
+	tw_json_add_text(b, "name", name);
+	if (summary != NULL)
+		tw_json_add_text(b, "summary", summary);
+	tw_json_add_bool(b, "there", there);
+	if (why != NULL)
+		tw_json_add_text(b, "why", there ? "" : why);
 }
 
-static int describe(const struct watch *w, struct meters_found *out, struct tw_err *err)
+static void describe_zone(const struct tw_zone *z, const struct watched *w,
+			  struct tw_buf *b)
 {
-	const bool there = w->zone != NULL && w->why.code == TW_OK;
-	json_t *meter = json_pack("{s:s,s:s,s:b,s:s,s:[]}", "name", w->meter->name,
-				  "summary", w->meter->summary, "there", there, "why",
-				  there ? "" : w->why.text, "zones");
+	const double changes = w->changes >= 2 ? (double)(w->changes - 1) : NAN;
 
-	if (json_array_append_new(out->meters, meter) < 0)
-		return tw_fail(err, TW_NOMEM, "meters");
-	out->denied = out->denied || w->why.code == TW_DENIED;
+	tw_json_add_object(b, NULL);
+	tw_json_add_text(b, "zone", tw_zone_kind_name(z->kind));
+	tw_json_add_text(b, "covers", covers[z->kind]);
+	tw_json_add_text(b, "name", z->name);
+	tw_json_add_text(b, "path", z->path);
+	tw_json_add_int(b, "package", z->package);
+	tw_json_add_text(b, "reports", z->reports_power ? "power" : "energy");
+	tw_json_add_bool(b, "there", w->span.told);
+	tw_json_add_text(b, "why", w->span.told ? "" : w->span.why);
+	tw_json_add_number(b, "watts", w->span.told ? watts(&w->span) : NAN);
+	tw_json_add_number(b, "update_ms",
+			   (double)(w->last_ns - w->first_ns) / 1e6 / changes);
+	tw_json_add_number(b, "window_ms",
+			   z->window_ms != 0 ? (double)z->window_ms : NAN);
+	tw_json_add_text(b, "note", z->note != NULL ? z->note : "");
+	tw_json_end_object(b);
+}
+
+static void describe(const struct watch *w, struct found *f)
+{
+	begin(&f->doc, w->meter->name, w->meter->summary,
+	      w->zone != NULL && w->why.code == TW_OK, w->why.text);
+	f->denied = f->denied || w->why.code == TW_DENIED;
+	tw_json_add_array(&f->doc, "zones");
 	for (size_t i = 0; i < w->count; i++) {
-		out->told += w->watched[i].span.told;
-		if (json_array_append_new(json_object_get(meter, "zones"),
-					  describe_zone(&w->zone[i], &w->watched[i])) < 0)
-			return tw_fail(err, TW_NOMEM, "zones");
+		f->told += w->watched[i].span.told;
+		describe_zone(&w->zone[i], &w->watched[i], &f->doc);
 	}
-	return 0;
+	tw_json_end_array(&f->doc);
+	tw_json_end_object(&f->doc);
 }
 
 /* Watts of a kind in a package (-1: any); *told is set if a zone has a reading. */
@@ -221,8 +237,8 @@ static double sum_of(const struct watch *w, enum tw_zone_kind kind, int package,
 }
 
 /* Check that the zones inside `whole` do not exceed it. */
-static int compare(const struct watch *w, enum tw_zone_kind whole, int package,
-		   const enum tw_zone_kind inside[2], json_t *sums, struct tw_err *err)
+static void compare(const struct watch *w, enum tw_zone_kind whole, int package,
+		    const enum tw_zone_kind inside[2], struct tw_buf *sums)
 {
 	bool told = false, parts = false;
 	const double whole_w = sum_of(w, whole, package, &told);
@@ -230,18 +246,18 @@ static int compare(const struct watch *w, enum tw_zone_kind whole, int package,
 			       sum_of(w, inside[1], package, &parts);
 
 	if (!told || !parts)
-		return 0;
-	if (json_array_append_new(
-		    sums, json_pack("{s:s,s:s,s:i,s:f,s:f,s:b}", "meter", w->meter->name,
-				    "whole", tw_zone_kind_name(whole), "package", package,
-				    "whole_watts", whole_w, "parts_watts", parts_w,
-				    "fits", parts_w <= whole_w * (1 + SUM_TOLERANCE))) <
-	    0)
-		return tw_fail(err, TW_NOMEM, "sums");
-	return 0;
+		return;
+	tw_json_add_object(sums, NULL);
+	tw_json_add_text(sums, "meter", w->meter->name);
+	tw_json_add_text(sums, "whole", tw_zone_kind_name(whole));
+	tw_json_add_int(sums, "package", package);
+	tw_json_add_number(sums, "whole_watts", whole_w);
+	tw_json_add_number(sums, "parts_watts", parts_w);
+	tw_json_add_bool(sums, "fits", parts_w <= whole_w * (1 + SUM_TOLERANCE));
+	tw_json_end_object(sums);
 }
 
-static int compare_all(const struct watch *w, json_t *sums, struct tw_err *err)
+static void compare_all(const struct watch *w, struct tw_buf *sums)
 {
 	static const enum tw_zone_kind cpu[] = { TW_ZONE_CORE, TW_ZONE_UNCORE },
 				       board[] = { TW_ZONE_PACKAGE, TW_ZONE_DRAM };
@@ -251,9 +267,8 @@ static int compare_all(const struct watch *w, json_t *sums, struct tw_err *err)
 		if (w->zone[i].package >= packages)
 			packages = w->zone[i].package + 1;
 	for (int p = 0; p < packages && p < TW_ZONES_MAX; p++)
-		if (compare(w, TW_ZONE_PACKAGE, p, cpu, sums, err) < 0)
-			return -1;
-	return compare(w, TW_ZONE_PSYS, -1, board, sums, err);
+		compare(w, TW_ZONE_PACKAGE, p, cpu, sums);
+	compare(w, TW_ZONE_PSYS, -1, board, sums);
 }
 
 /* Open the estimates of the given model, if there is one. */
@@ -270,10 +285,9 @@ static int open_estimates(const struct tw_probe_config *c, const struct tw_node 
 	return c->model == NULL ? 0 : tw_estimates_open(&ec, node, NULL, out, err);
 }
 
-static int probe_meters(const struct tw_probe_config *c, struct meters_found *out,
+static int probe_meters(const struct tw_probe_config *c, struct found *f,
 			struct tw_err *err)
 {
-	struct meters_found found = { .meters = json_array(), .sums = json_array() };
 	struct watch *w = calloc(tw_meter_count(), sizeof(*w));
 	struct tw_node node = { 0 };
 	const struct tw_ask_config ask = { .user = NULL };
@@ -284,69 +298,44 @@ static int probe_meters(const struct tw_probe_config *c, struct meters_found *ou
 				      .redfish = c->redfish,
 				      .own_meter = c->own_meter,
 				      .ipmi_interval_ms = ASK_MS };
+	json_t *tree = NULL;
 	bool any = false;
 	int rc = -1;
 
-	if (w == NULL || found.meters == NULL || found.sums == NULL) {
-		tw_fail(err, TW_NOMEM, "meters");
-		goto out;
-	}
+	if (w == NULL)
+		return tw_fail(err, TW_NOMEM, "meters");
 	if (tw_node_open(&node, c->roots, err) < 0 ||
 	    open_estimates(c, &node, &mc.estimates, err) < 0)
 		goto out;
-	if (c->explain &&
-	    tw_probe_tree(&mc, c->watch_ms, wait_a_little, c, &found.tree, err) < 0)
+	if (c->explain) {
+		rc = tw_probe_tree(&mc, c->watch_ms, wait_a_little, c, &tree, err);
+		tw_json_add_value_take(&f->doc, "tree", tree);
 		goto out;
-	for (size_t i = 0; !c->explain && i < tw_meter_count(); i++) {
+	}
+	for (size_t i = 0; i < tw_meter_count(); i++) {
 		w[i].meter = tw_meter_at(i);
 		any = open_meter(&w[i], &mc) == 0 || any;
 	}
 	if (any)
 		look_at_all(w, c);
-	for (size_t i = 0; !c->explain && i < tw_meter_count(); i++)
-		if (describe(&w[i], &found, err) < 0 ||
-		    compare_all(&w[i], found.sums, err) < 0)
-			goto out;
-
-	*out = found;
-	found = (struct meters_found){ .told = 0 };
+	tw_json_add_array(&f->doc, "meters");
+	for (size_t i = 0; i < tw_meter_count(); i++) {
+		describe(&w[i], f);
+		compare_all(&w[i], &f->sums);
+	}
+	tw_json_end_array(&f->doc);
 	rc = 0;
 out:
-	for (size_t i = 0; w != NULL && i < tw_meter_count(); i++)
+	for (size_t i = 0; i < tw_meter_count(); i++)
 		if (w[i].meter != NULL)
 			close_meter(&w[i]);
 	free(w);
 	tw_estimates_close(mc.estimates);
 	tw_node_release(&node);
-	json_decref(found.meters);
-	json_decref(found.sums);
-	json_decref(found.tree);
 	return rc;
 }
 
 /* ---- all of it ---- */
-
-/* Findings, from which the advice follows. */
-struct found {
-	struct meters_found meters;
-	json_t *tasks, *counters, *rights, *advice;
-	char cgroups[32], source[32];
-	bool ends, counted, hidden, has_power;
-};
-
-static int add(json_t *list, json_t *value, struct tw_err *err)
-{
-	return json_array_append_new(list, value) < 0 ? tw_fail(err, TW_NOMEM, "probe")
-						      : 0;
-}
-
-static void copy(char *to, size_t size, const char *from)
-{
-	const size_t len = strnlen(from, size - 1);
-
-	memcpy(to, from, len);
-	to[len] = '\0';
-}
 
 /* Try the sources after the first working one, too: the user may prefer another. */
 static int probe_tasks(const struct tw_probe_config *c, struct found *f,
@@ -354,13 +343,15 @@ static int probe_tasks(const struct tw_probe_config *c, struct found *f,
 {
 	struct tw_task_config tc = { .roots = c->roots };
 	struct tw_cgroup_tree *tree = NULL;
+	bool used = false;
 
 	if (tw_cgroup_tree_open(c->roots, TW_CGROUPS_AUTO, &tree, err) < 0)
 		return -1;
-	copy(f->cgroups, sizeof(f->cgroups), tw_cgroup_tree_name(tree));
+	snprintf(f->cgroups, sizeof(f->cgroups), "%s", tw_cgroup_tree_name(tree));
 	tc.cgroup_v1 = tw_cgroup_tree_is_v1(tree);
 	tc.cgroup_hierarchy = tw_cgroup_tree_hierarchy(tree);
 	tw_cgroup_tree_close(tree);
+	tw_json_add_array(&f->doc, "tasks");
 	for (size_t i = 0; i < tw_task_source_count(); i++) {
 		const struct tw_task_source *s = tw_task_source_at(i);
 		struct tw_err why = { 0 };
@@ -371,45 +362,33 @@ static int probe_tasks(const struct tw_probe_config *c, struct found *f,
 			s->close(state);
 			f->ends = f->ends || s->reports_exits;
 		}
-		if (there && f->source[0] == '\0')
-			copy(f->source, sizeof(f->source), s->name);
-		if (add(f->tasks,
-			json_pack("{s:s,s:s,s:b,s:b,s:s}", "name", s->name, "summary",
-				  s->summary, "there", there, "used",
-				  there && strcmp(f->source, s->name) == 0, "why",
-				  there ? "" : why.text),
-			err) < 0)
-			return -1;
+		begin(&f->doc, s->name, s->summary, there, NULL);
+		tw_json_add_bool(&f->doc, "used", there && !used);
+		tw_json_add_text(&f->doc, "why", there ? "" : why.text);
+		tw_json_end_object(&f->doc);
+		used = used || there;
 	}
+	tw_json_end_array(&f->doc);
 	return 0;
 }
 
-static int probe_counters(struct found *f, struct tw_err *err)
+static void probe_counters(struct found *f)
 {
 	struct tw_counters *counters = NULL;
 	struct tw_err why = { 0 };
-	int rc = -1;
 
 	f->counted = tw_counters_open(false, &counters, &why) == 0;
+	tw_json_add_array(&f->doc, "counters");
 	for (int i = 0; i <= TW_COUNTER_CACHE_MISSES; i++) {
 		const bool there =
 			f->counted && tw_counters_have(counters, (enum tw_counter)i);
 
-		if (add(f->counters,
-			json_pack("{s:s,s:b,s:s}", "name",
-				  tw_counter_name((enum tw_counter)i), "there", there,
-				  "why",
-				  there        ? ""
-				  : f->counted ? "the processor does not count it"
-					       : why.text),
-			err) < 0)
-			goto out;
+		begin(&f->doc, tw_counter_name((enum tw_counter)i), NULL, there,
+		      f->counted ? "the processor does not count it" : why.text);
+		tw_json_end_object(&f->doc);
 	}
-
-	rc = 0;
-out:
+	tw_json_end_array(&f->doc);
 	tw_counters_close(counters);
-	return rc;
 }
 
 static const struct {
@@ -425,19 +404,18 @@ static const struct {
 	  "other users' processes if /proc has hidepid" },
 };
 
-static int probe_rights(struct found *f, struct tw_err *err)
+static void probe_rights(struct tw_buf *b)
 {
-	for (size_t i = 0; i < TW_COUNT(rights); i++)
-		if (add(f->rights,
-			json_pack("{s:s,s:b,s:s}", "name", rights[i].name, "there",
-				  tw_has_capability(rights[i].cap), "for",
-				  rights[i].for_what),
-			err) < 0)
-			return -1;
-	return 0;
+	tw_json_add_array(b, "rights");
+	for (size_t i = 0; i < TW_COUNT(rights); i++) {
+		begin(b, rights[i].name, NULL, tw_has_capability(rights[i].cap), NULL);
+		tw_json_add_text(b, "for", rights[i].for_what);
+		tw_json_end_object(b);
+	}
+	tw_json_end_array(b);
 }
 
-static int advise(const struct found *f, struct tw_err *err)
+static void advise(struct found *f, bool hidden)
 {
 	const bool may_bpf =
 		tw_has_capability(CAP_SYS_ADMIN) ||
@@ -446,10 +424,10 @@ static int advise(const struct found *f, struct tw_err *err)
 		bool holds;
 		const char *text;
 	} advice[] = {
-		{ f->meters.denied,
+		{ f->denied,
 		  "only root may read a meter: start tw-collector as root (it drops "
 		  "root)" },
-		{ f->meters.told == 0 && !f->has_power,
+		{ f->told == 0 && !f->has_power,
 		  "no meter reports power: if the processor has RAPL, load "
 		  "intel_rapl_msr or msr; or read the management controller "
 		  "(--redfish); in a virtual machine, let the host write the VM's "
@@ -464,70 +442,67 @@ static int advise(const struct found *f, struct tw_err *err)
 		{ !f->counted && may_bpf,
 		  "no hardware counters: energy is attributed by CPU time; in a virtual "
 		  "machine, let the host pass on the processor's counters (vPMU)" },
-		{ f->hidden && !tw_has_capability(CAP_SYS_PTRACE),
+		{ hidden && !tw_has_capability(CAP_SYS_PTRACE),
 		  "/proc hides other users' processes (hidepid): give CAP_SYS_PTRACE" },
 		{ strcmp(f->cgroups, "none") == 0,
 		  "no cgroups: containers cannot be distinguished; mount "
 		  "/sys/fs/cgroup" },
 	};
 
+	tw_json_add_array(&f->doc, "advice");
 	for (size_t i = 0; i < TW_COUNT(advice); i++)
-		if (advice[i].holds &&
-		    add(f->advice, json_string(advice[i].text), err) < 0)
-			return -1;
-	return 0;
+		if (advice[i].holds)
+			tw_json_add_text(&f->doc, NULL, advice[i].text);
+	tw_json_end_array(&f->doc);
+}
+
+static int finish(struct found *f, struct tw_err *err)
+{
+	tw_json_end_object(&f->doc);
+	return tw_buf_failed(&f->doc) ? tw_fail(err, TW_NOMEM, "probe") : 0;
 }
 
 static int find_all(const struct tw_probe_config *c, struct found *f, struct tw_err *err)
 {
-	f->tasks = json_array();
-	f->counters = json_array();
-	f->rights = json_array();
-	f->advice = json_array();
-	f->hidden = tw_proc_is_hidden(c->roots);
-	f->has_power = c->has_power;
-	if (probe_meters(c, &f->meters, err) < 0)
+	const bool hidden = tw_proc_is_hidden(c->roots);
+
+	tw_json_add_object(&f->doc, NULL);
+	tw_json_add_array(&f->sums, NULL);
+	if (probe_meters(c, f, err) < 0)
 		return -1;
 	if (c->explain)
-		return 0;
-	if (probe_tasks(c, f, err) < 0 || probe_counters(f, err) < 0 ||
-	    probe_rights(f, err) < 0)
+		return finish(f, err);
+	tw_json_end_array(&f->sums);
+	f->doc.failed |= tw_buf_failed(&f->sums);
+	tw_json_add_key(&f->doc, "sums");
+	tw_buf_add(&f->doc, f->sums.data, f->sums.len);
+	if (probe_tasks(c, f, err) < 0)
 		return -1;
-	return advise(f, err);
+	probe_counters(f);
+	tw_json_add_text(&f->doc, "cgroups", f->cgroups);
+	tw_json_add_bool(&f->doc, "proc_hides", hidden);
+	probe_rights(&f->doc);
+	advise(f, hidden);
+	return finish(f, err);
 }
 
 int tw_probe(const struct tw_probe_config *c, json_t **out, struct tw_err *err)
 {
-	struct found f = { .cgroups = "" };
-	json_t *doc = NULL;
-	int found;
+	struct found f = { .has_power = c->has_power };
+	int rc;
 
 #if TW_BPF
 	/* Silence libbpf: the error of the source gives the reason. */
 	const libbpf_print_fn_t before = libbpf_set_print(NULL);
 
-	found = find_all(c, &f, err);
+	rc = find_all(c, &f, err);
 	libbpf_set_print(before);
 #else
-	found = find_all(c, &f, err);
+	rc = find_all(c, &f, err);
 #endif
-	if (found == 0 && c->explain)
-		doc = json_pack("{s:O}", "tree", f.meters.tree);
-	else if (found == 0)
-		doc = json_pack("{s:O,s:O,s:O,s:O,s:s,s:b,s:O,s:O}", "meters",
-				f.meters.meters, "sums", f.meters.sums, "tasks", f.tasks,
-				"counters", f.counters, "cgroups", f.cgroups,
-				"proc_hides", f.hidden, "rights", f.rights, "advice",
-				f.advice);
-	json_decref(f.meters.meters);
-	json_decref(f.meters.sums);
-	json_decref(f.meters.tree);
-	json_decref(f.tasks);
-	json_decref(f.counters);
-	json_decref(f.rights);
-	json_decref(f.advice);
-	if (doc == NULL)
-		return tw_fail(err, TW_NOMEM, "probe");
-	*out = doc;
-	return 0;
+	if (rc == 0)
+		rc = tw_json_parse(f.doc.data, f.doc.len, "probe", out, err);
+	tw_buf_clear(&f.doc);
+	tw_buf_clear(&f.sums);
+	return rc;
 }

@@ -97,7 +97,7 @@ static json_t *find(json_t *list, const char *key, const char *says)
 
 static double number(json_t *o, const char *key)
 {
-	return json_real_value(json_object_get(o, key));
+	return json_number_value(json_object_get(o, key));
 }
 
 static const char *text(json_t *o, const char *key)
