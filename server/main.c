@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tw-server: chooses and serves models from a model database. */
+#include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
@@ -13,9 +14,9 @@
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
 #include "model-db/index/watch.h"
-#include "server/compat.h"
 #include "server/fleet/pull.h"
 #include "server/fleet/rollout.h"
+#include "server/routes.h"
 #include "server/service.h"
 #include "server/settings.h"
 #include "server/uploads.h"
@@ -25,6 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -302,6 +305,66 @@ static void close_service(struct server *s)
 		close(s->signals);
 }
 
+/* ---- routes at the paths of the old program ---- */
+
+struct routes {
+	struct tw_http_route *at;
+	size_t count;
+	char *path[2];
+};
+
+/* Add a path to a route, unless the route has it. */
+static int add_path(struct routes *r, size_t i, const char *route, const char *path,
+		    struct tw_err *err)
+{
+	const struct tw_http_route *of = NULL;
+	struct tw_buf b = { 0 };
+
+	if (path == NULL || *path == '\0')
+		return 0;
+	tw_buf_addf(&b, "%s%s", *path != '/' ? "/" : "", path);
+	r->path[i] = tw_buf_detach(&b, NULL);
+	if (r->path[i] == NULL)
+		return tw_fail(err, TW_NOMEM, "path of a route");
+	if (strcmp(r->path[i], route) == 0)
+		return 0;
+	for (size_t k = 0; k < r->count; k++) {
+		if (strcmp(r->at[k].path, r->path[i]) == 0)
+			return tw_fail(err, TW_INVALID,
+				       "path '%.64s' is another route's already",
+				       r->path[i]);
+		if (strcmp(r->at[k].path, route) == 0)
+			of = &r->at[k];
+	}
+	r->at[r->count] = *of;
+	r->at[r->count++].path = r->path[i];
+	return 0;
+}
+
+/* Release *r, also after a failure. */
+static int make_routes(const struct tw_server_settings *c, struct routes *r,
+		       struct tw_err *err)
+{
+	const struct tw_http_route *ours = tw_server_routes(&r->count);
+
+	r->at = calloc(r->count + 2, sizeof(*r->at));
+	if (r->at == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu routes", r->count);
+	memcpy(r->at, ours, r->count * sizeof(*ours));
+	return add_path(r, 0, "/model", c->model_path, err) < 0 ||
+			       add_path(r, 1, "/best-models", c->best_models_path, err) <
+				       0
+		       ? -1
+		       : 0;
+}
+
+static void release_routes(struct routes *r)
+{
+	free(r->at);
+	free(r->path[0]);
+	free(r->path[1]);
+}
+
 static int serve(struct server *s, struct tw_err *err)
 {
 	struct tw_httpd_config c = { .listen = s->config->listen,
@@ -311,15 +374,15 @@ static int serve(struct server *s, struct tw_err *err)
 				     .files_more = s->config->connections + FILES_MORE,
 				     .web_config = s->config->web_config,
 				     .web_changed = tw_web_log_changed };
-	struct tw_compat_routes routes = { 0 };
+	struct routes routes = { 0 };
 	struct tw_httpd *httpd = NULL;
 	bool ready = false;
 	int rc = -1;
 
-	if (tw_compat_routes_make(s->config->model_path, s->config->best_models_path,
-				  &routes, &c.route_count, err) < 0)
+	if (make_routes(s->config, &routes, err) < 0)
 		goto out;
 	c.routes = routes.at;
+	c.route_count = routes.count;
 	if (open_service(s, &c, err) < 0 || tw_httpd_open(&c, &httpd, err) < 0 ||
 	    tw_daemon_ready(s->config->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
@@ -336,7 +399,7 @@ out:
 		tw_daemon_stopping(s->config->ready_file);
 	tw_httpd_close(httpd);
 	close_service(s);
-	tw_compat_routes_release(&routes);
+	release_routes(&routes);
 	return rc;
 }
 
@@ -353,7 +416,7 @@ int main(int argc, char **argv)
 
 	if (!tw_std_files_open())
 		return TW_EXIT_FAILED;
-	if (tw_compat_load(&err) < 0 ||
+	if (tw_server_old_keys(&err) < 0 ||
 	    tw_opts_parse(&tw_server_opts, argc, argv, &config, &action, &rest, &err) <
 		    0) {
 		fprintf(stderr, "tw-server: %s\n", err.text);

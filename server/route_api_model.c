@@ -15,8 +15,7 @@
 #include "model-db/report/plot.h"
 #include "model-db/validation.h"
 #include "server/routes.h"
-#include "server/send_foreign.h"
-#include "server/send_zip.h"
+#include "server/send.h"
 #include "server/service.h"
 
 #include <inttypes.h>
@@ -305,13 +304,6 @@ out:
 	return rc;
 }
 
-static int show_zip(struct tw_index *x, const struct tw_index_entry *e,
-		    const struct tw_http_request *q, struct tw_http_reply *r,
-		    struct tw_err *err)
-{
-	return tw_send_zip(x, e, q, r, err);
-}
-
 void tw_get_model(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	show_named(app, q, r, show_model);
@@ -329,7 +321,7 @@ void tw_get_card(void *app, const struct tw_http_request *q, struct tw_http_repl
 
 void tw_get_model_zip(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
-	show_named(app, q, r, show_zip);
+	show_named(app, q, r, tw_send_zip);
 }
 
 /* Split "<model>.zip" or "<model>.json", the file names of kepler-model-db. */
@@ -338,7 +330,7 @@ static show_fn *split_file(const char *file, char *name, size_t size)
 	static const struct {
 		const char *suffix;
 		show_fn *show;
-	} kinds[] = { { ".zip", show_zip }, { ".json", show_weights } };
+	} kinds[] = { { ".zip", tw_send_zip }, { ".json", show_weights } };
 	const size_t len = strlen(file);
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

@@ -13,7 +13,7 @@
 #include "server/model_request.h"
 #include "server/old_names.h"
 #include "server/routes.h"
-#include "server/send_zip.h"
+#include "server/send.h"
 #include "server/service.h"
 
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #include "model-db/manifest.h"
 #include "model-db/pipeline.h"
 #include "server/routes.h"
-#include "server/send_zip.h"
+#include "server/send.h"
 #include "server/service.h"
 
 #include <stdbool.h>
@@ -170,8 +170,6 @@ static void send_packed(const struct packing *p, const struct tw_http_request *q
 	char etag[TW_ETAG_TEXT];
 	struct tw_err err = { 0 };
 	struct tw_http_range range;
-	struct tw_buf name = { 0 };
-	enum tw_http_wants wants;
 	char *data = NULL;
 	size_t len;
 
@@ -181,17 +179,12 @@ static void send_packed(const struct packing *p, const struct tw_http_request *q
 	}
 	if (etag[0] == '\0')
 		tag_of_bytes(data, len, etag);
-	wants = tw_send_wants(q, etag, len, &range);
-	tw_send_cacheable(r);
-	if (!tw_send_head(r, wants, etag, len, &range)) {
+	if (!tw_send_begin(q, r, etag, len, &range)) {
 		let_go(data);
 		return;
 	}
 	tw_http_reply_lend(r, data + range.from, (size_t)range.len, let_go, data);
-	r->content_type = "application/zip";
-	tw_buf_addf(&name, "%s.zip", p->pipeline);
-	r->attachment = tw_buf_detach(&name, NULL);
-	r->failed |= r->attachment == NULL;
+	tw_send_as_zip(r, p->pipeline);
 }
 
 /* Pack one pipeline at a time: each takes its whole size in memory. */

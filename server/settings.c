@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/settings.h"
 
+#include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
 #include "model-db/index/index.h"
 #include "server/routes.h"
@@ -88,3 +89,22 @@ const struct tw_opts tw_server_opts = {
 	.count = sizeof(options) / sizeof(options[0]),
 	.list_metrics = tw_server_list_metrics,
 };
+
+static const char *const keys[] = { "MODEL_SERVER_PORT",
+				    "MODEL_SERVER_MODEL_REQ_PATH",
+				    "MODEL_SERVER_MODEL_LIST_PATH",
+				    "ERROR_KEY",
+				    "INITIAL_PIPELINE_URL",
+				    "MODEL_TOPURL",
+				    NULL };
+
+int tw_server_old_keys(struct tw_err *err)
+{
+	if (tw_kepler_keys_load(keys, err) < 0 ||
+	    tw_kepler_keys_load(tw_kepler_model_db_keys, err) < 0 ||
+	    tw_kepler_model_db_default(err) < 0)
+		return -1;
+	/* The old server listens at all addresses. */
+	return tw_kepler_key_default("TW_SERVER_LISTEN", ":", "MODEL_SERVER_PORT", "",
+				     err);
+}

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct tw_err;
+
 struct tw_server_settings {
 	char *listen;
 	char *model_db;
@@ -41,5 +43,12 @@ struct tw_server_settings {
 };
 
 extern const struct tw_opts tw_server_opts;
+
+/*
+ * Take kepler-model-server's keys (docs/wire.md, "Keys of the old programs") from files
+ * and the environment as defaults of our own variables. Call it before options are read
+ * and threads are started.
+ */
+int tw_server_old_keys(struct tw_err *err);
 
 #endif /* TW_SERVER_SETTINGS_H */
