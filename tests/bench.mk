@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How fast, how small, how good: make bench, or one of its parts (docs/bench.md).
 #
-# A part is a file tests/bench/NAME.mk, which puts its target's name in `benches` and its
+# A part is a file tests/bench/targets/NAME.mk, which puts its target's name in `benches` and its
 # C programs, if it has any, in `bench-src`:
 #
 #	benches += bench-name
@@ -22,7 +22,7 @@ benches-apart := bench-scrapes bench-shards
 bench-src :=
 bench = $(test-env) TW_BENCH=$(abspath $(O)) \
 	$(if $(TW_BENCH_QUICK),$(run) one $@,$(guard)) $(PYTHON)
-include $(sort $(wildcard tests/bench/*.mk))
+include $(sort $(wildcard tests/bench/targets/*.mk))
 ifneq ($(FLEET),1)
 benches := $(filter-out bench-agents bench-fleet bench-rollout,$(benches))
 endif

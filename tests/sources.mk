@@ -40,7 +40,7 @@ test-wrap-test_fileset := fsync
 test-wrap-test_httpd_guard := tw_now_ms
 test-wrap-test_httpd_deadline := tw_now_ms
 test-wrap-test_web_changed := tw_now_ms tw_web_config_read
-# The controller of tests/unit/collector/test_ipmi.c.
+# The controller of tests/unit/meters/test_ipmi.c.
 ifeq ($(FREEIPMI),1)
 test-wrap-test_ipmi := ipmi_ctx_open_inband ipmi_cmd_raw
 endif

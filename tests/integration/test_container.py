@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw-collector and the tests that use the kernel, as in a container: a PID namespace of their own,
 nothing in /sys but cgroup v2, and a user that is not root."""
+import glob
 import os
 import signal
 import subprocess
@@ -71,13 +72,12 @@ class Container(Case):
 
     def test_unit_tests_that_use_the_kernel_pass(self):
         for name in KERNEL_TESTS:
-            program = os.path.join(BIN, "tests/unit/collector/test_" + name)
-            if not os.path.exists(program):
-                continue
-            done = subprocess.run(in_container([program]), check=False,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
-            self.assertEqual(done.returncode, 0, name + ":\n" + done.stdout.decode()[-2000:])
+            # A build without BPF lacks some.
+            for program in glob.glob(os.path.join(BIN, "tests/unit/*/test_" + name)):
+                done = subprocess.run(in_container([program]), check=False,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
+                self.assertEqual(done.returncode, 0, name + ":\n" + done.stdout.decode()[-2000:])
 
 
 if __name__ == "__main__":

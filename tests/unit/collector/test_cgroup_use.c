@@ -3,7 +3,7 @@
 #include "collector/system/roots.h"
 #include "collector/workloads/cgroup.h"
 #include "lib/core/err.h"
-#include "tests/unit/collector/meter_tree.h"
+#include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"
 

@@ -9,7 +9,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
-#include "tests/unit/collector/meter_tree.h"
+#include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/collector/scripted_tasks.h"
 #include "tests/unit/collector/workload_fixture.h"

@@ -14,7 +14,7 @@
 #include "lib/zip/fileset.h"
 #include "model-db/model_files.h"
 #include "tests/unit/fail_alloc.h"
-#include "tests/unit/collector/meter_tree.h"
+#include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
 

@@ -3,7 +3,7 @@
 #include "collector/workloads/workload_state.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "tests/unit/collector/meter_tree.h"
+#include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/collector/scripted_tasks.h"
 #include "tests/unit/tw_test.h"
 #include "tests/unit/collector/workload_fixture.h"

@@ -6,7 +6,7 @@
 #include "collector/system/roots.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"
-#include "tests/unit/collector/meter_tree.h"
+#include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/collector/scripted_tasks.h"
 #include "tests/unit/collector/workload_fixture.h"

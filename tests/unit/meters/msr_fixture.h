@@ -4,7 +4,7 @@
 
 /* Registers of RAPL over a tree of a test: recorded ones in files, and scripted ones. */
 
-#include "tests/unit/collector/meter_fixture.h"
+#include "tests/unit/meters/meter_fixture.h"
 
 #include <stddef.h>
 #include <stdint.h>

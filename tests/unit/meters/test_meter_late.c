@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Meters that appear after the start. */
-#include "tests/unit/collector/meter_fixture.h"
-#include "tests/unit/collector/meter_tree.h"
+#include "tests/unit/meters/meter_fixture.h"
+#include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"

@@ -6,7 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
-#include "tests/unit/collector/scripted_bmc.h"
+#include "tests/unit/meters/scripted_bmc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/collector/meter_fixture.h"
+#include "tests/unit/meters/meter_fixture.h"
 
 #include "lib/core/err.h"
-#include "tests/unit/collector/meter_tree.h"
+#include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"
 

@@ -3,8 +3,8 @@
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
-#include "tests/unit/collector/meter_fixture.h"
-#include "tests/unit/collector/meter_tree.h"
+#include "tests/unit/meters/meter_fixture.h"
+#include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/collector/msr_fixture.h"
+#include "tests/unit/meters/msr_fixture.h"
 
-#include "tests/unit/collector/meter_tree.h"
+#include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
 
 #include <errno.h>

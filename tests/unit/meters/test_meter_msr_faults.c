@@ -2,9 +2,9 @@
 /* RAPL by registers that fail, vanish, are not there or may not be read. */
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "tests/unit/collector/meter_fixture.h"
-#include "tests/unit/collector/meter_tree.h"
-#include "tests/unit/collector/msr_fixture.h"
+#include "tests/unit/meters/meter_fixture.h"
+#include "tests/unit/meters/meter_tree.h"
+#include "tests/unit/meters/msr_fixture.h"
 #include "tests/unit/tw_test.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/collector/scripted_bmc.h"
+#include "tests/unit/meters/scripted_bmc.h"
 
 #include "lib/core/err.h"
 #include "tests/unit/tw_test.h"

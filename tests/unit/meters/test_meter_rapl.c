@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RAPL by powercap, over trees as machines have them. */
-#include "tests/unit/collector/meter_fixture.h"
-#include "tests/unit/collector/meter_tree.h"
+#include "tests/unit/meters/meter_fixture.h"
+#include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
 
 #include <stdio.h>

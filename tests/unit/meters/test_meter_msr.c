@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RAPL by its registers: what machines have, and what it counts. */
-#include "tests/unit/collector/meter_fixture.h"
-#include "tests/unit/collector/meter_tree.h"
-#include "tests/unit/collector/msr_fixture.h"
+#include "tests/unit/meters/meter_fixture.h"
+#include "tests/unit/meters/meter_tree.h"
+#include "tests/unit/meters/msr_fixture.h"
 #include "tests/unit/tw_test.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "collector/ask/redfish_client.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
-#include "tests/unit/collector/scripted_bmc.h"
+#include "tests/unit/meters/scripted_bmc.h"
 
 #define PSU CHASSIS "/1/PowerSubsystem"
 #define BAY PSU "/PowerSupplies/"
