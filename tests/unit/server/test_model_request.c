@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "model-db/index/choose.h"
 #include "server/model_request.h"
+#include "tests/unit/api_schema.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <stdio.h>
@@ -451,11 +452,45 @@ static void every_failed_allocation_is_reported(void **state)
 	assert_true(failures >= 7);
 }
 
+static int parse_only(const char *text, struct tw_err *err)
+{
+	struct tw_wanted w = { 0 };
+	const int rc = parse(text, &w, err);
+
+	tw_wanted_release(&w);
+	return rc;
+}
+
+/* The request's, and the keys of a machine spec as a request reads and an answer has
+ * them. */
+static void the_schemas_of_the_api_are_read(void **state)
+{
+	static const struct tw_machine_spec all = { "v", "p", 1, 1, 1, 1, 1 };
+	json_t *request = api_schema("server/openapi.json", "ModelRequest");
+	json_t *spec = api_schema("server/openapi.json", "MachineSpec");
+	json_t *written = tw_machine_spec_to_json(&all), *value;
+	const json_t *properties = json_object_get(spec, "properties");
+	const char *key;
+
+	(void)state;
+	api_schema_is_read(request, "", parse_only);
+	api_schema_is_read(spec, "machine_spec.", parse_only);
+	assert_int_equal(json_object_size(written), json_object_size(properties));
+	json_object_foreach(written, key, value)
+		assert_string_equal(json_string_value(json_object_get(
+					    json_object_get(properties, key), "type")),
+				    json_is_string(value) ? "string" : "integer");
+	json_decref(written);
+	json_decref(request);
+	json_decref(spec);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keplers_own_request_is_understood),
 		cmocka_unit_test(every_key_may_be_given),
+		cmocka_unit_test(the_schemas_of_the_api_are_read),
 		cmocka_unit_test(each_generation_is_recognised_by_its_keys),
 		cmocka_unit_test(a_list_of_all_metrics_proves_no_counters),
 		cmocka_unit_test(

@@ -3,6 +3,7 @@
 
 #include "isolator/isolator.h"
 #include "lib/core/err.h"
+#include "tests/unit/api_schema.h"
 #include "tests/unit/fail_alloc.h"
 #include "trainer/response/prom.h"
 #include "trainer/service/train_request.h"
@@ -350,6 +351,27 @@ static void memory_that_runs_out_is_an_error(void **state)
 	assert_true(failures > 10);
 }
 
+static int parse(const char *text, struct tw_err *err)
+{
+	struct tw_train_request q = { 0 };
+	const int rc = read_request(text, strlen(text), strlen(text), &q, err);
+
+	tw_train_request_release(&q);
+	return rc;
+}
+
+static void the_schemas_of_the_api_are_read(void **state)
+{
+	json_t *request = api_schema("trainer/service/openapi.json", "TrainRequest");
+
+	(void)state;
+	api_schema_is_read(request, "", parse);
+	api_schema_is_read(
+		json_object_get(json_object_get(request, "properties"), "trainer"),
+		"trainer.", parse);
+	json_decref(request);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,6 +381,7 @@ int main(void)
 		cmocka_unit_test(an_idle_response_is_read_too),
 		cmocka_unit_test(named_metrics_of_the_response_are_kept),
 		cmocka_unit_test(bad_requests_are_refused_with_their_place),
+		cmocka_unit_test(the_schemas_of_the_api_are_read),
 		cmocka_unit_test(a_long_name_is_refused),
 		cmocka_unit_test(too_many_trainers_are_refused),
 		cmocka_unit_test(a_bad_name_is_rejected_before_the_rest_arrives),
