@@ -32,7 +32,8 @@ class Recipes(unittest.TestCase):
         patches = [recipes.read(p) for p in glob.glob(os.path.join(recipes.FOLDER, "*.patch"))]
         titles = sorted(p.split("\n", 1)[0] for p in patches)
         self.assertEqual(titles, ["Recipe: " + t for t in (
-            "A label on a metric", "A meter", "A new exporter's schema", "A trainer")])
+            "A field of a model's metadata", "A field of a training job", "A label on a metric",
+            "A meter", "A new exporter's schema", "A trainer")])
         for patch in patches:
             self.assertEqual(recipes.strangers(patch, text), [])
 
