@@ -154,7 +154,7 @@ static void add_reading(struct tw_buf *b, const json_t *z)
 	tw_buf_addf(b, "%*s%-*s %-8s %-12s ", 2 * depth, "", 30 - 2 * depth,
 		    text(z, "name"), text(z, "zone"), text(z, "meter"));
 	if (json_is_real(watts))
-		tw_buf_addf(b, "%8.1f W  ", json_real_value(watts));
+		tw_buf_addf(b, "%8.1f W  ", json_number_value(watts));
 	else
 		tw_buf_addf(b, "%8s    ", "-");
 	tw_buf_addf(b, "%s%s%s\n", counted ? "counted" : "not counted",
