@@ -3,12 +3,14 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* Members in one page of a collection. */
 #define MEMBERS_MAX 1024
@@ -18,10 +20,74 @@
 
 const char *const tw_redfish_auth_names[] = { "auto", "session", "basic", NULL };
 
+static bool is_plausible_power(double power_w)
+{
+	return power_w > 0 && power_w < POWER_MAX_W;
+}
+
 bool tw_redfish_is_plausible(const struct tw_redfish_power *p)
 {
-	return isnan(p->power_w) ? p->energy_j >= 0
-				 : p->power_w > 0 && p->power_w < POWER_MAX_W;
+	return isnan(p->power_w) ? p->energy_j >= 0 : is_plausible_power(p->power_w);
+}
+
+/*
+ * ---- members ----
+ *
+ * Controllers write a list of one for an object, an object for a list of one, numbers as
+ * texts, and texts for objects that power does not need. A member of a wrong type counts
+ * as missing.
+ */
+
+/* The entries of a list; an object is a list of one. */
+static size_t count_of(const json_t *list)
+{
+	return json_is_object(list) ? 1 : json_array_size(list);
+}
+
+static const json_t *entry_of(const json_t *list, size_t i)
+{
+	return json_is_object(list) ? list : json_array_get(list, i);
+}
+
+/* NULL: missing. */
+static const json_t *member_of(const json_t *obj, const char *key)
+{
+	return json_object_get(entry_of(obj, 0), key);
+}
+
+/* "": missing. */
+static const char *text_of(const json_t *obj, const char *key)
+{
+	const char *text = json_string_value(member_of(obj, key));
+
+	return text != NULL ? text : "";
+}
+
+/* NaN unless the text is a number, with or without "W" behind it. */
+static double number_of_text(const char *text)
+{
+	static const char *const units[] = { "", "W", "Watt", "Watts" };
+	double out = NAN;
+
+	text += strspn(text, " ");
+	text += tw_scan_double(text, strlen(text), &out);
+	text += strspn(text, " ");
+	for (size_t i = 0; i < TW_COUNT(units); i++)
+		if (strcasecmp(text, units[i]) == 0)
+			return out;
+	return NAN;
+}
+
+/* A number, or a sensor with a Reading: {"Reading": 374.5, ..}. NaN: missing. */
+static double number_of(const json_t *obj, const char *key)
+{
+	const json_t *v = member_of(obj, key);
+
+	if (json_is_object(v) || json_is_array(v))
+		v = member_of(v, "Reading");
+	if (json_is_string(v))
+		return number_of_text(json_string_value(v));
+	return json_is_number(v) ? json_number_value(v) : (double)NAN;
 }
 
 /* Accept only paths on the same server: credentials are sent there. */
@@ -36,24 +102,100 @@ static bool is_path(const char *text)
 	return true;
 }
 
-/* Read obj[key]["@odata.id"]; "" if missing. */
-static int read_link(const json_t *obj, const char *where, const char *key,
-		     char out[TW_REDFISH_PATH], struct tw_err *err)
+/* A link is {"@odata.id": PATH}, or PATH alone. False, and "", if it has no path. */
+static bool read_link(const json_t *link, char out[TW_REDFISH_PATH])
 {
-	const json_t *link = NULL;
-	const char *text = "";
-	char place[96];
+	const char *text = json_is_string(link) ? json_string_value(link)
+						: text_of(link, "@odata.id");
+	const bool fine = is_path(text);
 
-	snprintf(place, sizeof(place), "%s.%s", where, key);
-	if (tw_json_object(obj, where, key, true, &link, err) < 0 ||
-	    (link != NULL &&
-	     tw_json_text(link, place, "@odata.id", true, &text, err) < 0))
+	snprintf(out, TW_REDFISH_PATH, "%s", fine ? text : "");
+	return fine;
+}
+
+/* Read the link obj[key]. */
+static bool link_of(const json_t *obj, const char *key, char out[TW_REDFISH_PATH])
+{
+	return read_link(member_of(obj, key), out);
+}
+
+static void read_links(const json_t *obj, const char *key, struct tw_redfish_links *out)
+{
+	const json_t *list = member_of(obj, key);
+
+	for (size_t i = 0; i < count_of(list) && out->count < TW_COUNT(out->path); i++)
+		out->count += read_link(entry_of(list, i), out->path[out->count]);
+}
+
+/* ---- root, systems, chassis ---- */
+
+static int read_root(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
+{
+	struct tw_redfish_root *out = &to->root;
+
+	link_of(doc, "Systems", out->systems);
+	link_of(member_of(doc, "Links"), "Sessions", out->sessions);
+	return link_of(doc, "Chassis", out->chassis)
+		       ? 0
+		       : tw_fail(err, TW_NOTFOUND, "root.Chassis: missing");
+}
+
+int tw_redfish_parse_members(const char *data, size_t len, struct tw_strs *out,
+			     char next[TW_REDFISH_PATH], struct tw_err *err)
+{
+	const json_t *members, *more;
+	char path[TW_REDFISH_PATH];
+	json_t *doc = NULL;
+	size_t count, good = 0;
+	int rc = -1;
+
+	if (tw_json_parse_loose(data, len, "collection", &doc, err) < 0)
 		return -1;
-	if (text[0] != '\0' && !is_path(text))
-		return tw_fail(err, TW_INVALID, "%s.@odata.id: '%.64s' is no path", place,
-			       text);
-	snprintf(out, TW_REDFISH_PATH, "%s", text);
-	return 0;
+	members = member_of(doc, "Members");
+	more = member_of(doc, "Members@odata.nextLink");
+	count = count_of(members);
+	if (!json_is_array(members) && !json_is_object(members)) {
+		tw_fail(err, TW_PARSE, "collection.Members: missing");
+		goto out;
+	}
+	if (count > MEMBERS_MAX) {
+		tw_fail(err, TW_INVALID, "Members: more than %d", MEMBERS_MAX);
+		goto out;
+	}
+	/* Skip members without a path, unless all are. */
+	for (size_t i = 0; i < count; i++) {
+		if (!read_link(entry_of(members, i), path))
+			continue;
+		if (tw_strs_adds(out, path, err) < 0)
+			goto out;
+		good++;
+	}
+	if (good == 0 && count > 0) {
+		tw_fail(err, TW_INVALID, "Members: none of %zu has a path", count);
+		goto out;
+	}
+	if (!read_link(more, next) && more != NULL && !json_is_null(more)) {
+		tw_fail(err, TW_INVALID, "Members@odata.nextLink: no path");
+		goto out;
+	}
+	rc = 0;
+out:
+	json_decref(doc);
+	return rc;
+}
+
+static bool is_one_of(const char *text, const char *const *words)
+{
+	while (*words != NULL && strcmp(text, *words) != 0)
+		words++;
+	return *words != NULL;
+}
+
+static bool has_word(const char *text, const char *const *words)
+{
+	while (*words != NULL && strcasestr(text, *words) == NULL)
+		words++;
+	return *words != NULL;
 }
 
 static bool is_printable(const char *text)
@@ -64,112 +206,44 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-static int read_root(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
-{
-	struct tw_redfish_root *out = &to->root;
-	const json_t *links = NULL;
+/* Types of System.SystemType that are no machine. */
+static const char *const no_machines[] = { "Composed", "DPU", "OS", "Virtual", NULL };
 
-	if (read_link(doc, "root", "Chassis", out->chassis, err) < 0 ||
-	    tw_json_object(doc, "root", "Links", true, &links, err) < 0)
-		return -1;
-	if (links != NULL &&
-	    read_link(links, "root.Links", "Sessions", out->sessions, err) < 0)
-		return -1;
-	if (out->chassis[0] == '\0')
-		return tw_fail(err, TW_NOTFOUND, "root.Chassis: missing");
+static int read_system(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
+{
+	struct tw_redfish_system *out = &to->system;
+
+	(void)err;
+	out->part = is_one_of(text_of(doc, "SystemType"), no_machines);
+	read_links(member_of(doc, "Links"), "Chassis", &out->chassis);
 	return 0;
 }
 
-static int add_member(const json_t *member, size_t i, struct tw_strs *out,
-		      struct tw_err *err)
-{
-	const char *path = "";
-	char where[32];
-
-	snprintf(where, sizeof(where), "Members[%zu]", i);
-	if (tw_json_text(member, where, "@odata.id", false, &path, err) < 0)
-		return -1;
-	if (!is_path(path))
-		return tw_fail(err, TW_INVALID, "%s.@odata.id: '%.64s' is no path", where,
-			       path);
-	return tw_strs_adds(out, path, err);
-}
-
-int tw_redfish_parse_members(const char *data, size_t len, struct tw_strs *out,
-			     char next[TW_REDFISH_PATH], struct tw_err *err)
-{
-	const json_t *members = NULL;
-	const char *more = "";
-	json_t *doc = NULL;
-	int rc = -1;
-
-	if (tw_json_parse_loose(data, len, "collection", &doc, err) < 0 ||
-	    tw_json_array(doc, "collection", "Members", false, &members, err) < 0 ||
-	    tw_json_text(doc, "collection", "Members@odata.nextLink", true, &more, err) <
-		    0)
-		goto out;
-	if (json_array_size(members) > MEMBERS_MAX) {
-		tw_fail(err, TW_INVALID, "Members: more than %d", MEMBERS_MAX);
-		goto out;
-	}
-	for (size_t i = 0; i < json_array_size(members); i++)
-		if (add_member(json_array_get(members, i), i, out, err) < 0)
-			goto out;
-	if (more[0] != '\0' && !is_path(more)) {
-		tw_fail(err, TW_INVALID, "Members@odata.nextLink: '%.64s' is no path",
-			more);
-		goto out;
-	}
-
-	snprintf(next, TW_REDFISH_PATH, "%s", more);
-	rc = 0;
-out:
-	json_decref(doc);
-	return rc;
-}
-
-/*
- * True for types of Chassis.ChassisType inside a machine, whose power the machine's own
- * chassis includes.
- */
-static bool is_part_type(const char *type)
-{
-	static const char *const types[] = { "Card",      "Cartridge",    "Component",
-					     "Expansion", "IPBasedDrive", "Module",
-					     "Zone" };
-
-	for (size_t i = 0; i < TW_COUNT(types); i++)
-		if (strcmp(type, types[i]) == 0)
-			return true;
-	return false;
-}
-
-/* A text that power does not need: "" if it is missing, or no text. */
-static const char *text_or_empty(const json_t *obj, const char *key)
-{
-	const char *text = json_string_value(json_object_get(obj, key));
-
-	return text != NULL ? text : "";
-}
+/* Types of Chassis.ChassisType inside a machine, whose power the machine's own chassis
+   includes, and of those that have several machines. */
+static const char *const part_types[] = { "Card",         "Cartridge",
+					  "Component",    "Expansion",
+					  "IPBasedDrive", "Module",
+					  "Zone",         NULL };
+static const char *const group_types[] = { "Pod", "Rack", "RackGroup", "Row", NULL };
 
 static int read_chassis(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
 	struct tw_redfish_chassis *out = &to->chassis;
-	const json_t *links = json_object_get(doc, "Links");
-	const char *id = text_or_empty(doc, "Id");
-	const char *type = text_or_empty(doc, "ChassisType");
+	const json_t *links = member_of(doc, "Links");
+	const char *id = text_of(doc, "Id"), *type = text_of(doc, "ChassisType");
 
-	if (read_link(doc, "chassis", "Power", out->power, err) < 0 ||
-	    read_link(doc, "chassis", "EnvironmentMetrics", out->metrics, err) < 0 ||
-	    read_link(doc, "chassis", "PowerSubsystem", out->subsystem, err) < 0 ||
-	    read_link(doc, "chassis", "Sensors", out->sensors, err) < 0)
-		return -1;
-	if (json_is_object(links) &&
-	    read_link(links, "chassis.Links", "ContainedBy", out->contained_by, err) < 0)
-		return -1;
+	(void)err;
+	link_of(doc, "Power", out->power);
+	link_of(doc, "EnvironmentMetrics", out->metrics);
+	link_of(doc, "PowerSubsystem", out->subsystem);
+	link_of(doc, "Sensors", out->sensors);
+	link_of(links, "ContainedBy", out->contained_by);
+	read_links(links, "ComputerSystems", &out->systems);
 	if (strlen(id) < TW_REDFISH_ID && is_printable(id))
 		snprintf(out->id, sizeof(out->id), "%s", id);
-	out->part = is_part_type(type);
+	out->part = is_one_of(type, part_types);
+	out->group = is_one_of(type, group_types);
 	out->other = type[0] == '\0' || strcmp(type, "Other") == 0;
 	return 0;
 }
@@ -179,57 +253,41 @@ static int read_chassis(const json_t *doc, union tw_redfish_doc *to, struct tw_e
 static int read_subsystem(const json_t *doc, union tw_redfish_doc *out,
 			  struct tw_err *err)
 {
-	if (read_link(doc, "subsystem", "PowerSupplies", out->supplies, err) < 0)
-		return -1;
-	return out->supplies[0] != '\0'
+	return link_of(doc, "PowerSupplies", out->supplies)
 		       ? 0
 		       : tw_fail(err, TW_NOTFOUND, "subsystem.PowerSupplies: missing");
 }
 
-enum supply_state {
-	SUPPLY_ON,
-	SUPPLY_OFF,    /* present, without input or standing by */
-	SUPPLY_ABSENT, /* or disabled */
-};
-
-/* Of a PowerSupply, or of an entry of PowerSupplies. */
-static int read_supply_state(const json_t *doc, const char *where, enum supply_state *out,
-			     struct tw_err *err)
+static const char *state_of(const json_t *doc)
 {
-	static const struct {
-		const char *name;
-		enum supply_state state;
-	} states[] = {
-		{ "Absent", SUPPLY_ABSENT },    { "Disabled", SUPPLY_ABSENT },
-		{ "Sleep", SUPPLY_OFF },        { "StandbyOffline", SUPPLY_OFF },
-		{ "StandbySpare", SUPPLY_OFF }, { "UnavailableOffline", SUPPLY_OFF },
-	};
-	const char *state = "", *line = text_or_empty(doc, "LineInputStatus");
-	const json_t *status = NULL;
-	char place[64];
+	return text_of(member_of(doc, "Status"), "State");
+}
 
-	snprintf(place, sizeof(place), "%s.Status", where);
-	if (tw_json_object(doc, where, "Status", true, &status, err) < 0 ||
-	    (status != NULL &&
-	     tw_json_text(status, place, "State", true, &state, err) < 0))
-		return -1;
-	*out = strcmp(line, "LossOfInput") == 0 ? SUPPLY_OFF : SUPPLY_ON;
-	for (size_t i = 0; i < TW_COUNT(states); i++)
-		if (strcmp(states[i].name, state) == 0)
-			*out = states[i].state;
-	return 0;
+static bool is_absent(const json_t *doc)
+{
+	static const char *const states[] = { "Absent", "Disabled", NULL };
+
+	return is_one_of(state_of(doc), states);
+}
+
+/* Whether a supply that is present reports that it has no input, or stands by. */
+static bool is_off(const json_t *doc)
+{
+	static const char *const states[] = { "Sleep", "StandbyOffline", "StandbySpare",
+					      "UnavailableOffline", NULL };
+
+	return is_one_of(state_of(doc), states) ||
+	       strcmp(text_of(doc, "LineInputStatus"), "LossOfInput") == 0 ||
+	       number_of(doc, "LineInputVoltage") == 0;
 }
 
 static int read_supply(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
 	struct tw_redfish_supply *out = &to->supply;
-	enum supply_state state;
 
-	if (read_supply_state(doc, "supply", &state, err) < 0 ||
-	    read_link(doc, "supply", "Metrics", out->metrics, err) < 0)
-		return -1;
-	out->off = state == SUPPLY_OFF;
-	if (state == SUPPLY_ABSENT)
+	link_of(doc, "Metrics", out->metrics);
+	out->off = !is_absent(doc) && is_off(doc);
+	if (is_absent(doc))
 		out->metrics[0] = '\0';
 	else if (out->metrics[0] == '\0' && !out->off)
 		return tw_fail(err, TW_NOTFOUND, "supply.Metrics: missing");
@@ -240,193 +298,157 @@ static int read_supply(const json_t *doc, union tw_redfish_doc *to, struct tw_er
 void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size)
 {
 	struct tw_err ignored = { 0 };
-	const json_t *error = NULL, *more = NULL;
-	const char *text = "";
+	const json_t *error;
+	const char *text;
 	json_t *doc = NULL;
 
 	out[0] = '\0';
 	if (tw_json_parse_loose(data, len, "error", &doc, &ignored) < 0)
 		return;
-	if (tw_json_object(doc, "", "error", false, &error, &ignored) == 0) {
-		tw_json_text(error, "", "message", true, &text, &ignored);
-		tw_json_array(error, "", "@Message.ExtendedInfo", true, &more, &ignored);
-	}
-	if (more != NULL && json_array_size(more) > 0)
-		tw_json_text(json_array_get(more, 0), "", "Message", true, &text,
-			     &ignored);
-	snprintf(out, size, "%s", text);
+	error = member_of(doc, "error");
+	text = text_of(member_of(error, "@Message.ExtendedInfo"), "Message");
+	snprintf(out, size, "%s", text[0] != '\0' ? text : text_of(error, "message"));
 	json_decref(doc);
 }
 
 #define J_PER_KWH 3.6e6
 #define MS_PER_MIN 60000
 
-/* Whether the entry measures a part of the chassis: "CPU Sub-system Power". */
-static bool names_part(const char *name)
-{
-	static const char *const words[] = { "accelerator", "cpu",     "drive",
-					     "fan",         "gpu",     "memory",
-					     "processor",   "storage", "sub-system",
-					     "subsystem" };
-
-	for (size_t i = 0; i < TW_COUNT(words); i++)
-		if (strcasestr(name, words[i]) != NULL)
-			return true;
-	return false;
-}
+/* ---- Power ---- */
 
 /*
- * False if the entry is absent or covers only a part of the chassis, by its context, or
- * by its name if it has none.
+ * How far an entry of PowerControl covers the chassis, by its context, or by its name:
+ * "CPU Sub-system Power" is a part, "Server Power Control" the whole.
  */
-static bool is_of_chassis(const json_t *entry)
-{
-	static const char *const parts[] = { "Accelerator",   "CPU",
-					     "Fan",           "GPU",
-					     "Memory",        "MemorySubsystem",
-					     "CPUSubsystem",  "GPUSubsystem",
-					     "StorageDevice", "StorageSubsystem" };
-	const char *context = text_or_empty(entry, "PhysicalContext"),
-		   *state = text_or_empty(json_object_get(entry, "Status"), "State");
+enum cover { COVER_PART, COVER_UNKNOWN, COVER_WHOLE };
 
-	if (strcmp(state, "Absent") == 0 || strcmp(state, "Disabled") == 0)
-		return false;
-	for (size_t i = 0; i < TW_COUNT(parts); i++)
-		if (strcmp(context, parts[i]) == 0)
-			return false;
-	return context[0] != '\0' || !names_part(text_or_empty(entry, "Name"));
+static enum cover cover_of(const json_t *entry)
+{
+	static const char *const part_contexts[] = { "ASIC",
+						     "Accelerator",
+						     "CPU",
+						     "CPUSubsystem",
+						     "FPGA",
+						     "Fan",
+						     "GPU",
+						     "GPUSubsystem",
+						     "Memory",
+						     "MemorySubsystem",
+						     "NetworkingDevice",
+						     "PowerSupply",
+						     "StorageDevice",
+						     "StorageSubsystem",
+						     NULL };
+	static const char *const wholes[] = { "Chassis", "Intake", NULL };
+	static const char *const part_words[] = {
+		"accelerator", "cooling",    "cpu",       "dimm",      "disk",  "dram",
+		"drive",       "fan",        "fpga",      "gpu",       "hdd",   "memory",
+		"nvme",        "pcie",       "psu",       "processor", "riser", "ssd",
+		"storage",     "sub-system", "subsystem", NULL
+	};
+	static const char *const whole_words[] = { "chassis", "platform", "server",
+						   "system",  "total",    NULL };
+	const char *context = text_of(entry, "PhysicalContext"),
+		   *name = text_of(entry, "Name");
+
+	if (is_absent(entry) || is_one_of(context, part_contexts))
+		return COVER_PART;
+	if (is_one_of(context, wholes))
+		return COVER_WHOLE;
+	if (context[0] == '\0' && has_word(name, part_words))
+		return COVER_PART;
+	return has_word(name, whole_words) ? COVER_WHOLE : COVER_UNKNOWN;
 }
 
-static int read_control(const json_t *entry, const char *where,
-			struct tw_redfish_power *out, struct tw_err *err)
+static void read_control(const json_t *entry, struct tw_redfish_power *out)
 {
-	const json_t *metrics = NULL;
-	double average_w = NAN, minutes = 0;
-	char place[64];
+	const json_t *metrics = member_of(entry, "PowerMetrics");
+	const double minutes = number_of(metrics, "IntervalInMin"),
+		     average_w = number_of(metrics, "AverageConsumedWatts");
 
-	snprintf(place, sizeof(place), "%s.PowerMetrics", where);
-	if (tw_json_number(entry, where, "PowerConsumedWatts", true, &out->power_w, err) <
-		    0 ||
-	    tw_json_object(entry, where, "PowerMetrics", true, &metrics, err) < 0)
-		return -1;
-	if (metrics != NULL &&
-	    (tw_json_number(metrics, place, "AverageConsumedWatts", true, &average_w,
-			    err) < 0 ||
-	     tw_json_number(metrics, place, "IntervalInMin", true, &minutes, err) < 0))
-		return -1;
-	if (isnan(out->power_w))
+	*out = (struct tw_redfish_power){ .power_w =
+						  number_of(entry, "PowerConsumedWatts"),
+					  .energy_j = NAN };
+	if (isnan(out->power_w) ||
+	    (!is_plausible_power(out->power_w) && is_plausible_power(average_w)))
 		out->power_w = average_w;
 	/* Ignore windows longer than a day. */
 	if (minutes > 0 && minutes <= 1440)
 		out->window_ms = (uint64_t)(minutes * MS_PER_MIN);
-	return 0;
 }
 
-/*
- * The input of an entry of PowerSupplies; 0 if the supply has none, NaN if it is unknown.
- * Some controllers report the rating as input: iDRAC 7 and 8.
+/* The sum of PowerSupplies. Some controllers report the rating as input: iDRAC 7 and 8.
  */
-static int read_input(const json_t *entry, const char *where, bool *there, double *out,
-		      struct tw_err *err)
-{
-	double capacity_w = NAN;
-	enum supply_state state;
-
-	*out = NAN;
-	if (read_supply_state(entry, where, &state, err) < 0 ||
-	    tw_json_number(entry, where, "PowerInputWatts", true, out, err) < 0 ||
-	    tw_json_number(entry, where, "PowerCapacityWatts", true, &capacity_w, err) <
-		    0)
-		return -1;
-	*there = state != SUPPLY_ABSENT;
-	if (capacity_w > 0 && *out >= capacity_w)
-		*out = NAN;
-	if (isnan(*out) && state == SUPPLY_OFF)
-		*out = 0;
-	return 0;
-}
-
-/* The sum of PowerSupplies. */
 static int read_inputs(const json_t *doc, double *sum_w, struct tw_err *err)
 {
-	const json_t *supplies = NULL;
+	const json_t *supplies = member_of(doc, "PowerSupplies");
 	bool any = false;
 
 	*sum_w = 0;
-	if (tw_json_array(doc, "power", "PowerSupplies", true, &supplies, err) < 0)
-		return -1;
-	for (size_t i = 0; i < json_array_size(supplies); i++) {
-		char where[48];
-		double input_w;
-		bool there;
+	for (size_t i = 0; i < count_of(supplies); i++) {
+		const json_t *entry = entry_of(supplies, i);
+		const double rating_w = number_of(entry, "PowerCapacityWatts");
+		double input_w = number_of(entry, "PowerInputWatts");
 
-		snprintf(where, sizeof(where), "PowerSupplies[%zu]", i);
-		if (read_input(json_array_get(supplies, i), where, &there, &input_w,
-			       err) < 0)
-			return -1;
-		if (there && isnan(input_w))
+		if (is_absent(entry))
+			continue;
+		if (input_w < 0 || input_w >= (rating_w > 0 ? rating_w : POWER_MAX_W))
+			input_w = NAN;
+		if (isnan(input_w) && is_off(entry))
+			input_w = 0;
+		if (isnan(input_w))
 			return tw_fail(err, TW_NOTFOUND,
-				       "no PowerConsumedWatts, and %s: no "
-				       "PowerInputWatts",
-				       where);
-		*sum_w += there ? input_w : 0;
-		any = any || there;
+				       "no PowerConsumedWatts, and PowerSupplies[%zu]: "
+				       "no PowerInputWatts",
+				       i);
+		*sum_w += input_w;
+		any = true;
 	}
 	return any ? 0 : tw_fail(err, TW_NOTFOUND, "PowerControl: no PowerConsumedWatts");
 }
 
+/* Of the entries with a plausible power, the first that covers most. */
 static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
 	struct tw_redfish_power *out = &to->power;
-	const json_t *controls = NULL;
+	const json_t *controls = member_of(doc, "PowerControl");
+	const size_t count = count_of(controls);
+	enum cover best = COVER_PART;
 	struct tw_err why = { 0 };
 	double sum_w;
 
-	if (tw_json_array(doc, "power", "PowerControl", true, &controls, err) < 0)
-		return -1;
-	for (size_t i = 0; i < json_array_size(controls); i++) {
-		const json_t *entry = json_array_get(controls, i);
-		struct tw_redfish_power power = { .power_w = NAN, .energy_j = NAN };
-		char where[48];
+	/* Behind the last entry comes the document: HPE's older ones are an entry. */
+	for (size_t i = 0; i <= count; i++) {
+		const json_t *entry = i < count ? entry_of(controls, i) : doc;
+		const enum cover cover = cover_of(entry);
+		struct tw_redfish_power power;
 
-		snprintf(where, sizeof(where), "PowerControl[%zu]", i);
-		if (is_of_chassis(entry) && read_control(entry, where, &power, err) < 0)
-			return -1;
-		if (isnan(out->power_w) || power.power_w > 0)
+		read_control(entry, &power);
+		if (cover == COVER_PART || isnan(power.power_w) ||
+		    (i == count && !isnan(out->power_w)))
+			continue;
+		if (is_plausible_power(power.power_w) && cover > best) {
 			*out = power;
-		if (out->power_w > 0)
-			return 0;
+			best = cover;
+		} else if (isnan(out->power_w)) {
+			*out = power;
+		}
 	}
-	if (read_inputs(doc, &sum_w, &why) == 0)
+	if (best == COVER_PART && read_inputs(doc, &sum_w, &why) == 0)
 		*out = (struct tw_redfish_power){ .power_w = sum_w, .energy_j = NAN };
 	return isnan(out->power_w) ? tw_fail(err, why.code, "%s", why.text) : 0;
 }
 
-/* A sensor excerpt: {"Reading": 374.5, ..}. A sensor without a value reports null. */
-static int read_sensor(const json_t *doc, const char *key, double *out,
-		       struct tw_err *err)
-{
-	const json_t *sensor = NULL;
-	char where[48];
-
-	snprintf(where, sizeof(where), "metrics.%s", key);
-	if (tw_json_object(doc, "metrics", key, true, &sensor, err) < 0)
-		return -1;
-	return sensor == NULL ? 0
-			      : tw_json_number(sensor, where, "Reading", true, out, err);
-}
+/* ---- metrics and sensors ---- */
 
 static int read_metrics(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
 	struct tw_redfish_power *out = &to->power;
-	double kwh = NAN;
 
-	if (read_sensor(doc, "PowerWatts", &out->power_w, err) < 0 ||
-	    read_sensor(doc, "EnergyJoules", &out->energy_j, err) < 0 ||
-	    read_sensor(doc, "EnergykWh", &kwh, err) < 0)
-		return -1;
+	out->power_w = number_of(doc, "PowerWatts");
+	out->energy_j = number_of(doc, "EnergyJoules");
 	if (isnan(out->energy_j))
-		out->energy_j = kwh * J_PER_KWH;
+		out->energy_j = number_of(doc, "EnergykWh") * J_PER_KWH;
 	if (isnan(out->power_w) && isnan(out->energy_j))
 		return tw_fail(err, TW_NOTFOUND, "metrics: no PowerWatts, no energy");
 	return 0;
@@ -435,11 +457,13 @@ static int read_metrics(const json_t *doc, union tw_redfish_doc *to, struct tw_e
 static int read_whole_sensor(const json_t *doc, union tw_redfish_doc *to,
 			     struct tw_err *err)
 {
-	struct tw_redfish_power *out = &to->power;
-	if (tw_json_number(doc, "sensor", "Reading", true, &out->power_w, err) < 0)
-		return -1;
-	if (isnan(out->power_w) ||
-	    strcmp(text_or_empty(doc, "ReadingType"), "Power") != 0)
+	static const char *const units[] = { "", "W", "Watts", NULL };
+	const char *type = text_of(doc, "ReadingType"),
+		   *unit = text_of(doc, "ReadingUnits");
+
+	to->power.power_w = number_of(doc, "Reading");
+	if (isnan(to->power.power_w) || is_absent(doc) || !is_one_of(unit, units) ||
+	    (strcmp(type, "Power") != 0 && (type[0] != '\0' || unit[0] == '\0')))
 		return tw_fail(err, TW_NOTFOUND, "sensor: no reading of power");
 	return 0;
 }
@@ -448,12 +472,11 @@ static int read_supply_metrics(const json_t *doc, union tw_redfish_doc *to,
 			       struct tw_err *err)
 {
 	struct tw_redfish_power *out = &to->power;
-	double kwh = NAN;
 
-	if (read_sensor(doc, "InputPowerWatts", &out->power_w, err) < 0 ||
-	    read_sensor(doc, "EnergykWh", &kwh, err) < 0)
-		return -1;
-	out->energy_j = kwh * J_PER_KWH;
+	out->power_w = number_of(doc, "InputPowerWatts");
+	out->energy_j = number_of(doc, "EnergykWh") * J_PER_KWH;
+	if (isnan(out->power_w) && number_of(doc, "InputVoltage") == 0)
+		out->power_w = 0;
 	if (isnan(out->power_w) && isnan(out->energy_j))
 		return tw_fail(err, TW_NOTFOUND,
 			       "metrics: no InputPowerWatts, no energy");
@@ -468,6 +491,7 @@ static const struct {
 	bool power; /* of a struct tw_redfish_power: a value that is missing is NaN */
 } types[TW_REDFISH_TYPES] = {
 	[TW_REDFISH_ROOT] = { "root", read_root, false },
+	[TW_REDFISH_SYSTEM] = { "system", read_system, false },
 	[TW_REDFISH_CHASSIS] = { "chassis", read_chassis, false },
 	[TW_REDFISH_SUBSYSTEM] = { "subsystem", read_subsystem, false },
 	[TW_REDFISH_SUPPLY] = { "supply", read_supply, false },
@@ -480,19 +504,22 @@ static const struct {
 int tw_redfish_parse(enum tw_redfish_type type, const char *data, size_t len,
 		     union tw_redfish_doc *out, struct tw_err *err)
 {
-	union tw_redfish_doc read = { .chassis = { .id = "" } };
+	union tw_redfish_doc read;
 	json_t *doc = NULL;
 	int rc = -1;
 
+	memset(&read, 0, sizeof(read));
 	if (types[type].power)
 		read.power = (struct tw_redfish_power){ .power_w = NAN, .energy_j = NAN };
-	if (tw_json_parse_loose(data, len, types[type].name, &doc, err) < 0 ||
-	    types[type].read(doc, &read, err) < 0)
-		goto out;
-
-	*out = read;
-	rc = 0;
-out:
+	if (tw_json_parse_loose(data, len, types[type].name, &doc, err) < 0)
+		return -1;
+	if (!json_is_object(entry_of(doc, 0)))
+		tw_fail(err, TW_PARSE, "%s: expected an object, got %s", types[type].name,
+			tw_json_type_name(doc));
+	else
+		rc = types[type].read(entry_of(doc, 0), &read, err);
+	if (rc == 0)
+		*out = read;
 	json_decref(doc);
 	return rc;
 }

@@ -6,8 +6,9 @@
  * Redfish (DMTF DSP0266, DSP0268): parsers for the answers of a management controller
  * about the power of its chassis. Pure functions over untrusted bytes.
  *
- * Errors name the member: "PowerControl[0].PowerConsumedWatts: expected a number, got a
- * string".
+ * Controllers do not keep to the schema: a number may be a text, an object a list of one
+ * and the other way round; any other member of a wrong type counts as missing. Errors
+ * name the member that power needs: "PowerControl: no PowerConsumedWatts".
  */
 
 #include <stdbool.h>
@@ -38,7 +39,20 @@ extern const char *const tw_redfish_auth_names[];
 /* /redfish/v1. Links are paths on the same server; "" if missing. */
 struct tw_redfish_root {
 	char chassis[TW_REDFISH_PATH];
+	char systems[TW_REDFISH_PATH];
 	char sessions[TW_REDFISH_PATH]; /* where sessions are created */
+};
+
+/* The first links of a list. */
+struct tw_redfish_links {
+	char path[8][TW_REDFISH_PATH];
+	size_t count;
+};
+
+/* A computer system: a machine, or a part of one that has an own entry. */
+struct tw_redfish_system {
+	struct tw_redfish_links chassis;
+	bool part; /* its type is no machine: a DPU, a VM */
 };
 
 struct tw_redfish_chassis {
@@ -48,7 +62,9 @@ struct tw_redfish_chassis {
 	char subsystem[TW_REDFISH_PATH]; /* link to PowerSubsystem: its power supplies */
 	char sensors[TW_REDFISH_PATH];   /* link to its collection of sensors */
 	char contained_by[TW_REDFISH_PATH]; /* link to the enclosing chassis */
+	struct tw_redfish_links systems;    /* links to its computer systems */
 	bool part;  /* its type is a component, module, card or zone of a machine */
+	bool group; /* its type is a rack of machines */
 	bool other; /* its type is none of the others: it may be a machine or a part */
 };
 
@@ -64,7 +80,8 @@ struct tw_redfish_power {
 bool tw_redfish_is_plausible(const struct tw_redfish_power *p);
 
 /*
- * A page of a collection: appends the links of its members; next is "" on the last page.
+ * A page of a collection: appends the links of its members, without those that have none;
+ * next is "" on the last page.
  */
 int tw_redfish_parse_members(const char *data, size_t len, struct tw_strs *out,
 			     char next[TW_REDFISH_PATH], struct tw_err *err);
@@ -84,10 +101,10 @@ enum tw_redfish_type {
 	   missing. */
 	TW_REDFISH_METRICS,
 	/*
-	 * Power: the first entry of PowerControl above 0 W that is present and covers the
-	 * whole chassis. Without a current value, its average counts. Without such an
-	 * entry, the sum of the inputs of PowerSupplies counts, then an entry of 0 W.
-	 * Without these, it fails.
+	 * Power: the first entry of PowerControl with a plausible power whose context or
+	 * name is the whole chassis, else the first that is not a part of it. Without a
+	 * current value, its average counts. Without such an entry, the sum of the inputs
+	 * of PowerSupplies counts, then an entry of 0 W. Without these, it fails.
 	 */
 	TW_REDFISH_POWER,
 	/* PowerSubsystem: the link to the collection of supplies; TW_NOTFOUND if missing.
@@ -98,6 +115,7 @@ enum tw_redfish_type {
 	TW_REDFISH_POWER_TYPES,
 
 	TW_REDFISH_ROOT = TW_REDFISH_POWER_TYPES,
+	TW_REDFISH_SYSTEM,
 	TW_REDFISH_CHASSIS,
 	/* PowerSupply. Fails for a supply without metrics that should have some: the sum
 	   would be incomplete. */
@@ -111,6 +129,7 @@ enum tw_redfish_type {
 /* What is read of a resource. */
 union tw_redfish_doc {
 	struct tw_redfish_root root;
+	struct tw_redfish_system system;
 	struct tw_redfish_chassis chassis;
 	struct tw_redfish_supply supply;
 	struct tw_redfish_power power;

@@ -1,227 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/redfish_client.h"
 
-#include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/json/writer.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOT "/redfish/v1/"
-#define SESSIONS "/redfish/v1/SessionService/Sessions"
-#define ANSWER_MAX ((size_t)1 << 20)
-#define LOGOUT_MS 1500
-
-/* Pages of a collection. */
-#define PAGES_MAX 16
-
 /* Sensors of a chassis to read for the one that measures the chassis. */
 #define SENSORS_MAX 8
 
-/* Make a call with this controller's URL and credentials. */
-static int call(const struct tw_redfish *r, struct tw_http_call *c, const char *path,
-		bool anonymous, struct tw_http_answer *out, struct tw_err *err)
-{
-	const struct tw_redfish_config *config = &r->config;
-	struct tw_http_access access = { .ca_file = config->ca_file,
-					 .insecure = config->insecure };
-	char url[1024], version[] = "OData-Version: 4.0", token[TW_HTTP_HEADER_MAX + 16];
-	char *headers_at[] = { version, token };
-	struct tw_strs headers = { .at = headers_at, .count = 1, .size = 2 };
+#define SYSTEMS_MAX 32
 
-	if ((size_t)snprintf(url, sizeof(url), "%s%s", config->url, path) >= sizeof(url))
-		return tw_fail(err, TW_INVALID, "'%.64s' is too long", config->url);
-	if (!anonymous && r->token[0] != '\0') {
-		snprintf(token, sizeof(token), "X-Auth-Token: %s", r->token);
-		headers.count = 2;
-	} else if (!anonymous && r->basic) {
-		access.user = config->user;
-		access.password = config->password;
-	}
-	/*
-	 * A custom header disables redirects: the credentials are for this server only.
-	 */
-	access.headers = &headers;
-	c->url = url;
-	c->access = &access;
-	c->accept = "application/json";
-	c->answer_max = ANSWER_MAX;
-	/* Do not interrupt a login: its session would stay open. */
-	c->stopped = anonymous ? NULL : config->stopped;
-	c->stopped_arg = config->stopped_arg;
-	if (c->timeout_ms == 0)
-		c->timeout_ms = config->timeout_ms;
-	return config->call(config->call_arg, c, out, err);
-}
-
-/* "GET /redfish/v1/Chassis answers 503: busy" */
-static int fail_status(const char *path, const struct tw_http_answer *a,
-		       struct tw_err *err)
-{
-	const enum tw_code code = a->status == 401 ? TW_DENIED : TW_INVALID;
-	char why[128];
-
-	tw_redfish_parse_error(a->body != NULL ? a->body : "", a->len, why, sizeof(why));
-	return tw_fail(err, code, "%.96s answers %u%s%s", path, a->status,
-		       why[0] != '\0' ? ": " : "", why);
-}
-
-/* ---- login ---- */
-
-static char *make_login(const struct tw_redfish_config *c)
-{
-	struct tw_buf b = { 0 };
-
-	tw_json_add_object(&b, NULL);
-	tw_json_add_text(&b, "UserName", c->user);
-	tw_json_add_text(&b, "Password", c->password);
-	tw_json_end_object(&b);
-	return tw_buf_detach(&b, NULL);
-}
-
-/* Keep the path of Location, which may be a path or a URL. */
-static void keep_session(struct tw_redfish *r, const char *location)
-{
-	const char *host = strstr(location, "://");
-	const char *path = host != NULL ? strchr(host + 3, '/') : location;
-
-	r->session[0] = '\0';
-	if (path != NULL && strncmp(path, ROOT, strlen(ROOT)) == 0 &&
-	    strlen(path) < sizeof(r->session))
-		memcpy(r->session, path, strlen(path) + 1);
-}
-
-/* A missing session service is an error only if basic authentication is not allowed. */
-static int make_session(struct tw_redfish *r, struct tw_err *err)
-{
-	struct tw_http_header wanted[] = { { .name = "X-Auth-Token" },
-					   { .name = "Location" } };
-	char *body = make_login(&r->config);
-	struct tw_http_call post = { .body = body,
-				     .body_len = body != NULL ? strlen(body) : 0,
-				     .wanted = wanted,
-				     .wanted_count = 2 };
-	struct tw_http_answer answer = { 0 };
-	int rc = -1;
-
-	if (body == NULL) {
-		tw_fail(err, TW_NOMEM, "login");
-		goto out;
-	}
-	if (call(r, &post, r->sessions, true, &answer, err) < 0)
-		goto out;
-	r->basic = r->config.auth == TW_REDFISH_AUTO &&
-		   (answer.status == 404 || answer.status == 405 || answer.status == 501);
-	if (!r->basic && answer.status != 200 && answer.status != 201) {
-		fail_status(r->sessions, &answer, err);
-		goto out;
-	}
-	if (!r->basic && wanted[0].value[0] == '\0') {
-		tw_fail(err, TW_PARSE, "%.96s: no X-Auth-Token", r->sessions);
-		goto out;
-	}
-	snprintf(r->token, sizeof(r->token), "%s", wanted[0].value);
-	keep_session(r, wanted[1].value);
-
-	rc = 0;
-out:
-	tw_http_answer_release(&answer);
-	free(body);
-	return rc;
-}
-
-static int login(struct tw_redfish *r, struct tw_err *err)
-{
-	r->token[0] = '\0';
-	r->session[0] = '\0';
-	r->basic = r->config.user != NULL && r->config.auth == TW_REDFISH_BASIC;
-	return r->config.user == NULL || r->basic ? 0 : make_session(r, err);
-}
-
-void tw_redfish_logout(struct tw_redfish *r)
-{
-	struct tw_http_call end = { .method = "DELETE", .timeout_ms = LOGOUT_MS };
-	struct tw_http_answer answer = { 0 };
-	struct tw_err ignored = { 0 };
-	bool (*const stopped)(void *arg) = r->config.stopped;
-
-	/* Log out even after a stop was requested. */
-	r->config.stopped = NULL;
-	if (r->session[0] != '\0' &&
-	    call(r, &end, r->session, false, &answer, &ignored) == 0)
-		tw_http_answer_release(&answer);
-	r->config.stopped = stopped;
-	r->token[0] = '\0';
-	r->session[0] = '\0';
-}
-
-/* ---- reading ---- */
-
-/* An expired session answers 401, like a wrong password. */
-static int get(struct tw_redfish *r, const char *path, struct tw_http_answer *out,
-	       struct tw_err *err)
-{
-	for (int attempt = 0;; attempt++) {
-		struct tw_http_call plain = { .url = NULL };
-		struct tw_http_answer answer = { 0 };
-		bool again;
-
-		if (call(r, &plain, path, false, &answer, err) < 0)
-			return -1;
-		if (answer.status == 200) {
-			*out = answer;
-			return 0;
-		}
-		again = answer.status == 401 && attempt == 0 && r->token[0] != '\0';
-		if (!again)
-			fail_status(path, &answer, err);
-		tw_http_answer_release(&answer);
-		if (!again || login(r, err) < 0)
-			return -1;
-	}
-}
-
-static int read_doc(struct tw_redfish *r, const char *path, enum tw_redfish_type type,
-		    union tw_redfish_doc *out, struct tw_err *err)
-{
-	struct tw_http_answer answer = { 0 };
-	int rc;
-
-	if (get(r, path, &answer, err) < 0)
-		return -1;
-	rc = tw_redfish_parse(type, answer.body, answer.len, out, err);
-	tw_http_answer_release(&answer);
-	/* A source has its chassis for its name. */
-	return rc < 0 && (type >= TW_REDFISH_POWER_TYPES || type == TW_REDFISH_SUBSYSTEM)
-		       ? tw_err_wrap(err, "%.96s", path)
-		       : rc;
-}
-
-static int read_members(struct tw_redfish *r, const char *path, struct tw_strs *out,
-			struct tw_err *err)
-{
-	char next[TW_REDFISH_PATH];
-
-	snprintf(next, sizeof(next), "%s", path);
-	for (int page = 0; next[0] != '\0'; page++) {
-		struct tw_http_answer answer = { 0 };
-		int rc;
-
-		if (page == PAGES_MAX)
-			return tw_fail(err, TW_INVALID, "%.96s: more than %d pages", path,
-				       PAGES_MAX);
-		if (get(r, next, &answer, err) < 0)
-			return -1;
-		rc = tw_redfish_parse_members(answer.body, answer.len, out, next, err);
-		tw_http_answer_release(&answer);
-		if (rc < 0)
-			return tw_err_wrap(err, "%.96s", path);
-	}
-	return 0;
-}
+/* Calls without an answer in a search: a resource that hangs must not hide others. */
+#define LOST_MAX 2
 
 /* ---- power supplies ---- */
 
@@ -239,7 +32,8 @@ static int read_use(struct tw_redfish *r, const struct tw_redfish_supply *supply
 	struct tw_err why = { 0 };
 
 	if (supply->metrics[0] != '\0' &&
-	    read_doc(r, supply->metrics, TW_REDFISH_SUPPLY_METRICS, &doc, &why) < 0 &&
+	    tw_redfish_read_doc(r, supply->metrics, TW_REDFISH_SUPPLY_METRICS, &doc,
+				&why) < 0 &&
 	    (!supply->off || is_fatal(&why)))
 		return tw_fail(err, why.code, "%s", why.text);
 	*out = doc.power;
@@ -258,7 +52,8 @@ static int add_up(struct tw_redfish *r, const struct tw_strs *supplies, const ch
 		union tw_redfish_doc doc;
 		struct tw_redfish_power one;
 
-		if (read_doc(r, supplies->at[i], TW_REDFISH_SUPPLY, &doc, err) < 0)
+		if (tw_redfish_read_doc(r, supplies->at[i], TW_REDFISH_SUPPLY, &doc,
+					err) < 0)
 			return -1;
 		if (doc.supply.metrics[0] == '\0' && !doc.supply.off)
 			continue;
@@ -285,8 +80,8 @@ static int read_supplies(struct tw_redfish *r, const char *path,
 	union tw_redfish_doc doc;
 	int rc = -1;
 
-	if (read_doc(r, path, TW_REDFISH_SUBSYSTEM, &doc, err) < 0 ||
-	    read_members(r, doc.supplies, &supplies, err) < 0)
+	if (tw_redfish_read_doc(r, path, TW_REDFISH_SUBSYSTEM, &doc, err) < 0 ||
+	    tw_redfish_read_members(r, doc.supplies, &supplies, err) < 0)
 		goto out;
 	if (supplies.count > TW_REDFISH_SUPPLIES_MAX) {
 		tw_fail(err, TW_INVALID, "%.96s: more than %d supplies", path,
@@ -310,7 +105,7 @@ int tw_redfish_read(struct tw_redfish *r, const struct tw_redfish_source *s,
 
 	if (s->type == TW_REDFISH_SUBSYSTEM)
 		return read_supplies(r, s->path, out, err);
-	if (read_doc(r, s->path, s->type, &doc, err) < 0)
+	if (tw_redfish_read_doc(r, s->path, s->type, &doc, err) < 0)
 		return -1;
 	*out = doc.power;
 	return 0;
@@ -336,11 +131,13 @@ static bool has_word(const char *name, const char *const *words)
 static bool names_machine(const char *name)
 {
 	static const char *const power[] = { "power", "pwr", "watt", NULL };
-	static const char *const whole[] = { "platform", "sys", "total", NULL };
-	static const char *const part[] = { "cap",   "cpu", "dimm",  "disk",  "dram",
-					    "fan",   "gpu", "hdd",   "limit", "max",
-					    "mem",   "min", "nvme",  "pcie",  "peak",
-					    "state", "psu", "sysio", NULL };
+	static const char *const whole[] = { "chassis", "node",  "platform", "server",
+					     "sys",     "total", NULL };
+	static const char *const part[] = { "avg",  "cap", "cpu",  "dimm",  "disk",
+					    "dram", "fan", "gpu",  "hdd",   "limit",
+					    "max",  "mem", "min",  "nvme",  "pcie",
+					    "peak", "psu", "rail", "state", "sysio",
+					    "vr",   NULL };
 
 	return has_word(name, power) && has_word(name, whole) && !has_word(name, part);
 }
@@ -353,7 +150,7 @@ static int find_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 		       const struct tw_strs *sensors, struct tw_err *err)
 {
 	struct tw_redfish_source one = *s;
-	size_t named = 0, found = 0;
+	size_t named = 0, zero = 0, found = 0;
 
 	for (size_t i = 0; i < sensors->count; i++)
 		named += names_machine(last_segment(sensors->at[i]));
@@ -369,13 +166,17 @@ static int find_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 			continue;
 		snprintf(one.path, sizeof(one.path), "%s", sensors->at[i]);
 		if (tw_redfish_read(r, &one, &power, &why) == 0) {
-			*s = one;
-			found++;
+			const bool fine = tw_redfish_is_plausible(&power);
+
+			if (fine || found == 0)
+				*s = one;
+			found += fine;
+			zero += !fine;
 		} else if (is_fatal(&why)) {
 			return tw_fail(err, why.code, "%s", why.text);
 		}
 	}
-	if (found != 1)
+	if (found > 1 || (found == 0 && zero != 1))
 		return tw_fail(err, TW_NOTFOUND,
 			       "%zu of its sensors measure power, want one", found);
 	return 0;
@@ -386,7 +187,7 @@ static int choose_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 			 struct tw_err *err)
 {
 	struct tw_strs sensors = { 0 };
-	const int rc = read_members(r, s->path, &sensors, err) < 0 ||
+	const int rc = tw_redfish_read_members(r, s->path, &sensors, err) < 0 ||
 				       find_sensor(r, s, &sensors, err) < 0
 			       ? -1
 			       : 0;
@@ -402,7 +203,7 @@ static int read_chassis(struct tw_redfish *r, const char *path,
 {
 	union tw_redfish_doc doc;
 
-	if (read_doc(r, path, TW_REDFISH_CHASSIS, &doc, err) < 0)
+	if (tw_redfish_read_doc(r, path, TW_REDFISH_CHASSIS, &doc, err) < 0)
 		return -1;
 	*out = doc.chassis;
 	/* The standard wants the last part of the path to be the id. */
@@ -427,7 +228,19 @@ struct found {
 	struct tw_redfish_source source[FOUND_MAX];
 	enum report reports[FOUND_MAX];
 	size_t count, unread;
+	unsigned lost; /* calls without an answer */
+	char system[SYSTEMS_MAX][TW_REDFISH_PATH];
+	size_t systems;
+	/* Bits of `system`: those of each chassis, and those that are parts of a machine.
+	 */
+	uint32_t of[FOUND_MAX], parts;
 };
+
+/* Count a call without an answer; false if the search can go on without it. */
+static bool ends_search(struct found *f, const struct tw_err *err)
+{
+	return is_fatal(err) && (err->code != TW_IO || ++f->lost > LOST_MAX);
+}
 
 /* Compare paths, ignoring a trailing '/'. */
 static bool is_same_path(const char *a, const char *b)
@@ -481,23 +294,40 @@ static int try_source(struct tw_redfish *r, struct found *f, size_t i, struct tw
 			f->reports[i] = report;
 			f->source[i] = source;
 		}
-		if (report == SILENT)
-			tw_fail(is_fatal(&one) ? err : why, one.code, "%s: %s", c->id,
-				one.text);
-		if (is_fatal(&one))
-			return -1;
+		if (report != SILENT)
+			continue;
+		if (ends_search(f, &one))
+			return tw_fail(err, one.code, "%s: %s", c->id, one.text);
+		tw_fail(why, one.code, "%s: %s", c->id, one.text);
 	}
 	return 0;
 }
 
-static bool is_wanted(const struct tw_redfish *r, const struct tw_redfish_chassis *c)
+/* NVIDIA's prefix for the tray of accelerators: an own system beside the host. */
+static bool is_tray(const char *name)
 {
-	const struct tw_strs *only = r->config.chassis;
+	return strncmp(name, "HGX_", 4) == 0;
+}
 
-	if (only != NULL && only->count > 0)
-		return tw_strs_has(only, c->id);
-	/* NVIDIA's prefix for the tray of accelerators, beside the host's chassis. */
-	return !c->part && strncmp(c->id, "HGX_", 4) != 0;
+static bool is_named(const struct tw_redfish *r)
+{
+	return r->config.chassis != NULL && r->config.chassis->count > 0;
+}
+
+/* The machines that a chassis belongs to; all of them parts: it is no machine. */
+static uint32_t machines_of(const struct found *f, size_t i)
+{
+	return f->of[i] & ~f->parts;
+}
+
+static bool is_wanted(const struct tw_redfish *r, const struct found *f, size_t i)
+{
+	const struct tw_redfish_chassis *c = &f->chassis[i];
+
+	if (is_named(r))
+		return tw_strs_has(r->config.chassis, c->id);
+	return !c->part && !c->group && !is_tray(c->id) &&
+	       (f->of[i] == 0 || machines_of(f, i) != 0);
 }
 
 /* True if an enclosing chassis, of any depth, reports as much. */
@@ -519,6 +349,15 @@ static bool is_inside(const struct found *f, size_t i, enum report report)
 	return false;
 }
 
+static bool is_found(const struct found *f, const char *path)
+{
+	size_t i = 0;
+
+	while (i < f->count && !is_same_path(f->path[i], path))
+		i++;
+	return i < f->count;
+}
+
 /* A chassis that cannot be read is skipped; why has the first reason. */
 static int find_chassis(struct tw_redfish *r, const struct tw_strs *members,
 			struct found *f, struct tw_err *why, struct tw_err *err)
@@ -526,13 +365,15 @@ static int find_chassis(struct tw_redfish *r, const struct tw_strs *members,
 	for (size_t i = 0; i < members->count; i++) {
 		struct tw_err one = { 0 };
 
+		if (is_found(f, members->at[i]))
+			continue;
 		if (f->count == FOUND_MAX)
 			return tw_fail(err, TW_INVALID, "more than %d chassis",
 				       FOUND_MAX);
 		if (read_chassis(r, members->at[i], &f->chassis[f->count], &one) < 0) {
-			tw_fail(is_fatal(&one) ? err : why, one.code, "%s", one.text);
-			if (is_fatal(&one))
-				return -1;
+			if (ends_search(f, &one))
+				return tw_fail(err, one.code, "%s", one.text);
+			tw_fail(why, one.code, "%s", one.text);
 			f->unread++;
 			continue;
 		}
@@ -541,17 +382,104 @@ static int find_chassis(struct tw_redfish *r, const struct tw_strs *members,
 	return 0;
 }
 
+/* ---- systems: which chassis are the machine ---- */
+
+/* The bit of a system; 0 if there are too many. */
+static uint32_t bit_of(struct found *f, const char *path)
+{
+	size_t i = 0;
+
+	while (i < f->systems && !is_same_path(f->system[i], path))
+		i++;
+	if (i == SYSTEMS_MAX)
+		return 0;
+	if (i == f->systems) {
+		snprintf(f->system[f->systems++], TW_REDFISH_PATH, "%s", path);
+		if (is_tray(last_segment(path)))
+			f->parts |= (uint32_t)1 << i;
+	}
+	return (uint32_t)1 << i;
+}
+
+static void take_system(struct found *f, const char *path,
+			const struct tw_redfish_system *system)
+{
+	const uint32_t bit = bit_of(f, path);
+
+	f->parts |= system->part ? bit : 0;
+	for (size_t i = 0; i < f->count; i++)
+		for (size_t k = 0; k < system->chassis.count; k++)
+			if (is_same_path(f->path[i], system->chassis.path[k]))
+				f->of[i] |= bit;
+}
+
+/* A controller without systems, or whose systems cannot be read, has its chassis only. */
+static int find_systems(struct tw_redfish *r, const char *path, struct found *f,
+			struct tw_err *err)
+{
+	struct tw_strs members = { 0 };
+	struct tw_err one = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		for (size_t k = 0; k < f->chassis[i].systems.count; k++)
+			f->of[i] |= bit_of(f, f->chassis[i].systems.path[k]);
+	if (path[0] != '\0' && tw_redfish_read_members(r, path, &members, &one) < 0 &&
+	    ends_search(f, &one))
+		rc = tw_fail(err, one.code, "%s", one.text);
+	for (size_t i = 0; rc == 0 && i < members.count && i < SYSTEMS_MAX; i++) {
+		union tw_redfish_doc doc;
+
+		tw_err_clear(&one);
+		if (tw_redfish_read_doc(r, members.at[i], TW_REDFISH_SYSTEM, &doc,
+					&one) == 0)
+			take_system(f, members.at[i], &doc.system);
+		else if (ends_search(f, &one))
+			rc = tw_fail(err, one.code, "%s", one.text);
+	}
+	tw_strs_clear(&members);
+	return rc;
+}
+
 static int fail_none(const struct found *f, const struct tw_err *why, struct tw_err *err)
 {
+	static const char none[] =
+		"no chassis reports power, --meter-command may read it";
+
 	if (why->code != TW_OK)
-		return tw_fail(err, TW_NOTFOUND, "no chassis reports power: %s",
-			       why->text);
+		return tw_fail(err, TW_NOTFOUND, "%s: %s", none, why->text);
 	for (size_t i = 0; i < f->count; i++)
 		if (f->chassis[i].sensors[0] != '\0' || f->chassis[i].metrics[0] != '\0')
 			return tw_fail(err, TW_NOTFOUND,
 				       "no chassis reports power, only parts have "
 				       "sensors: choose some by --redfish-chassis");
-	return tw_fail(err, TW_NOTFOUND, "no chassis reports power");
+	return tw_fail(err, TW_NOTFOUND, "%s", none);
+}
+
+/* Of the chassis that report best, keep those of the machine. */
+static int keep_machine(struct found *f, enum report best, struct tw_err *err)
+{
+	uint32_t machines = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		machines |= f->reports[i] == best ? machines_of(f, i) : 0;
+	if ((machines & (machines - 1)) != 0)
+		return tw_fail(err, TW_INVALID,
+			       "the controller has several machines: choose by "
+			       "--redfish-chassis");
+	for (size_t i = 0; i < f->count && machines != 0; i++)
+		if (machines_of(f, i) == 0)
+			f->reports[i] = SILENT;
+	return 0;
+}
+
+static bool is_kept(const struct found *f, const size_t *kept, size_t count, size_t i)
+{
+	size_t k = 0;
+
+	while (k < count && !is_same_path(f->source[kept[k]].path, f->source[i].path))
+		k++;
+	return k < count;
 }
 
 /*
@@ -577,10 +505,9 @@ static int drop_others(const struct found *f, size_t *kept, size_t *count,
 }
 
 /* Replace the sources only if the search succeeded. */
-static int keep_sources(struct tw_redfish *r, const struct found *f,
-			const struct tw_err *why, struct tw_err *err)
+static int keep_sources(struct tw_redfish *r, struct found *f, const struct tw_err *why,
+			struct tw_err *err)
 {
-	const bool named = r->config.chassis != NULL && r->config.chassis->count > 0;
 	size_t count = 0, skipped = f->unread, kept[FOUND_MAX];
 	enum report best = SILENT;
 
@@ -589,13 +516,16 @@ static int keep_sources(struct tw_redfish *r, const struct found *f,
 			best = f->reports[i];
 	if (best == SILENT)
 		return fail_none(f, why, err);
-	for (size_t i = 0; i < f->count; i++) {
+	for (size_t i = 0; i < f->count; i++)
 		skipped += f->reports[i] == ZERO && best == POWER;
-		if (named ? f->reports[i] != SILENT
-			  : f->reports[i] == best && !is_inside(f, i, best))
+	if (!is_named(r) && keep_machine(f, best, err) < 0)
+		return -1;
+	for (size_t i = 0; i < f->count; i++)
+		if ((is_named(r) ? f->reports[i] != SILENT
+				 : f->reports[i] == best && !is_inside(f, i, best)) &&
+		    !is_kept(f, kept, count, i))
 			kept[count++] = i;
-	}
-	if (!named && drop_others(f, kept, &count, err) < 0)
+	if (!is_named(r) && drop_others(f, kept, &count, err) < 0)
 		return -1;
 	if (count == 0)
 		return tw_fail(err, TW_INVALID,
@@ -612,7 +542,8 @@ static int keep_sources(struct tw_redfish *r, const struct found *f,
 	return 0;
 }
 
-static int find_sources(struct tw_redfish *r, const char *chassis, struct tw_err *err)
+static int find_sources(struct tw_redfish *r, const struct tw_redfish_root *root,
+			struct tw_err *err)
 {
 	struct tw_strs members = { 0 };
 	struct found *f = calloc(1, sizeof(*f));
@@ -623,11 +554,12 @@ static int find_sources(struct tw_redfish *r, const char *chassis, struct tw_err
 		tw_fail(err, TW_NOMEM, "chassis");
 		goto out;
 	}
-	if (read_members(r, chassis, &members, err) < 0 ||
-	    find_chassis(r, &members, f, &unread, err) < 0)
+	if (tw_redfish_read_members(r, root->chassis, &members, err) < 0 ||
+	    find_chassis(r, &members, f, &unread, err) < 0 ||
+	    (!is_named(r) && find_systems(r, root->systems, f, err) < 0))
 		goto out;
 	for (size_t i = 0; i < f->count; i++)
-		if (is_wanted(r, &f->chassis[i]) && try_source(r, f, i, &why, err) < 0)
+		if (is_wanted(r, f, i) && try_source(r, f, i, &why, err) < 0)
 			goto out;
 	if (keep_sources(r, f, why.code != TW_OK ? &why : &unread, err) < 0)
 		goto out;
@@ -639,20 +571,9 @@ out:
 	return rc;
 }
 
-/* ---- connecting ---- */
-
 int tw_redfish_connect(struct tw_redfish *r, struct tw_err *err)
 {
-	union tw_redfish_doc doc;
+	struct tw_redfish_root root;
 
-	/* The root needs no login, and names the session service. */
-	r->token[0] = '\0';
-	r->basic = false;
-	if (read_doc(r, ROOT, TW_REDFISH_ROOT, &doc, err) < 0)
-		return -1;
-	snprintf(r->sessions, sizeof(r->sessions), "%s",
-		 doc.root.sessions[0] != '\0' ? doc.root.sessions : SESSIONS);
-	if (login(r, err) < 0)
-		return -1;
-	return find_sources(r, doc.root.chassis, err);
+	return tw_redfish_log_in(r, &root, err) < 0 ? -1 : find_sources(r, &root, err);
 }

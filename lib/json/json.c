@@ -19,6 +19,9 @@
 
 /* ---- parsing ---- */
 
+/* A byte order mark in UTF-8. */
+#define BOM "\xef\xbb\xbf"
+
 /* Builds jansson's values from the events of a text. */
 struct builder {
 	const char *data; /* the whole text */
@@ -26,13 +29,14 @@ struct builder {
 	json_t *top;
 	json_t *open[TW_JSON_DEPTH_MAX]; /* the containers around the next value */
 	struct tw_buf key; /* of the next value, if an object is around it */
-	bool loose;        /* a key may be there twice */
+	bool loose;        /* as of tw_json_parse_loose() */
 };
 
 /* Strings of json_t end at a NUL for most of its callers. */
-static int check_text(const struct tw_jsax_event *e, struct tw_err *err)
+static int check_text(const struct builder *b, const struct tw_jsax_event *e,
+		      struct tw_err *err)
 {
-	if (memchr(e->text, '\0', e->len) == NULL)
+	if (b->loose || memchr(e->text, '\0', e->len) == NULL)
 		return 0;
 	return tw_fail(err, TW_PARSE, "byte %" PRIu64 ": \\u0000 is not allowed",
 		       e->offset);
@@ -40,7 +44,7 @@ static int check_text(const struct tw_jsax_event *e, struct tw_err *err)
 
 static int take_key(struct builder *b, const struct tw_jsax_event *e, struct tw_err *err)
 {
-	if (check_text(e, err) < 0)
+	if (check_text(b, e, err) < 0)
 		return -1;
 	b->key.len = 0;
 	tw_buf_add(&b->key, e->text, e->len);
@@ -60,19 +64,20 @@ static int make_number(const struct builder *b, const struct tw_jsax_event *e,
 	const char *text = b->data + e->offset;
 	const size_t left = b->len - (size_t)e->offset, minus = *text == '-';
 	size_t n = minus;
-	uint64_t v;
+	bool whole, fits;
+	uint64_t v = 0;
 
 	while (n < left && text[n] >= '0' && text[n] <= '9')
 		n++;
-	if (n < left && (text[n] == '.' || text[n] == 'e' || text[n] == 'E')) {
-		*out = json_real(e->number);
-		return 0;
-	}
-	if (!tw_parse_u64(text + minus, n - minus, &v) || v > (uint64_t)INT64_MAX + minus)
+	whole = n == left || (text[n] != '.' && text[n] != 'e' && text[n] != 'E');
+	fits = tw_parse_u64(text + minus, n - minus, &v) &&
+	       v <= (uint64_t)INT64_MAX + minus;
+	if (whole && !fits && !b->loose)
 		return tw_fail(err, TW_PARSE,
 			       "byte %" PRIu64 ": an integer of more than 64 bits",
 			       e->offset);
-	*out = json_integer((json_int_t)(minus ? 0 - v : v));
+	*out = whole && fits ? json_integer((json_int_t)(minus ? 0 - v : v))
+			     : json_real(e->number);
 	return 0;
 }
 
@@ -88,7 +93,7 @@ static int make_value(const struct builder *b, const struct tw_jsax_event *e,
 		return 0;
 	case TW_JSAX_TEXT:
 		*out = json_stringn_nocheck(e->text, e->len);
-		return check_text(e, err);
+		return check_text(b, e, err);
 	case TW_JSAX_NUMBER:
 		return make_number(b, e, out, err);
 	case TW_JSAX_NULL:
@@ -184,7 +189,9 @@ int tw_json_parse_loose(const char *data, size_t len, const char *where, json_t 
 	for (size_t i = 0; i < len;) {
 		const size_t n = tw_utf8_length(data + i, len - i);
 
-		if (n > 1)
+		if (i == 0 && n == 3 && memcmp(data, BOM, 3) == 0)
+			memset(clean, ' ', n);
+		else if (n > 1)
 			memcpy(clean + i, data + i, n);
 		else if (n == 0)
 			clean[i] = '?';

@@ -36,7 +36,8 @@ int tw_json_parse(const char *data, size_t len, const char *where, json_t **out,
 /*
  * As tw_json_parse(), for peers whose text is not quite JSON in members that nobody
  * reads: control characters become spaces, bytes that are no UTF-8 become '?', and of two
- * members with one key the last one counts.
+ * members with one key the last one counts. A byte order mark, integers of more than 64
+ * bits and \u0000 are allowed.
  */
 int tw_json_parse_loose(const char *data, size_t len, const char *where, json_t **out,
 			struct tw_err *err);

@@ -41,13 +41,13 @@ def chassis(name, kind="RackMount", inside=None, power=True, metrics=False):
     return doc
 
 
-def power(watts, minutes=30):
+def power(watts, minutes=30, average=319):
     return {"@odata.type": "#Power.v1_7_1.Power", "Id": "Power", "Name": "Power",
             "PowerControl": [{
                 "MemberId": "0", "Name": "System Input Power", "PowerConsumedWatts": watts,
                 "PowerRequestedWatts": 800, "PowerCapacityWatts": 800,
                 "PowerMetrics": {"IntervalInMin": minutes, "MinConsumedWatts": 271,
-                                 "MaxConsumedWatts": 489, "AverageConsumedWatts": 319},
+                                 "MaxConsumedWatts": 489, "AverageConsumedWatts": average},
                 "PowerLimit": {"LimitInWatts": 500, "LimitException": "LogEventOnly"},
                 "Status": {"State": "Enabled", "Health": "OK"}, "Oem": {}}],
             "PowerSupplies": [{"MemberId": "0", "LastPowerOutputWatts": 325}]}

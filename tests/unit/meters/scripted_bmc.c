@@ -34,6 +34,12 @@ static int log_in(struct bmc *b, const struct tw_http_call *c, struct tw_http_an
 	/* Never without: redirects are for who has no secret. */
 	assert_int_equal(c->access->headers->count, 1);
 	assert_null(c->access->user);
+	if (b->login_status == 307) {
+		snprintf(c->wanted[1].value, sizeof(c->wanted[1].value), "%s",
+			 b->sessions);
+		b->login_status = 201;
+		return answer(out, 307, "{}", err);
+	}
 	if (b->login_status == 201 && b->token != NULL)
 		snprintf(c->wanted[0].value, sizeof(c->wanted[0].value), "%s", b->token);
 	snprintf(c->wanted[1].value, sizeof(c->wanted[1].value), "%s/7", SESSIONS);
@@ -54,6 +60,16 @@ static bool is_known(const struct bmc *b, const struct tw_http_access *a)
 	       strcmp(a->headers->at[1], header) == 0;
 }
 
+static int send_page(const struct page *p, const struct tw_http_call *c,
+		     struct tw_http_answer *out, struct tw_err *err)
+{
+	if (p->status == 0)
+		return tw_fail(err, TW_IO, "%s", p->body);
+	if (p->status == 308)
+		snprintf(c->wanted[0].value, sizeof(c->wanted[0].value), "%s", p->body);
+	return answer(out, p->status, p->body, err);
+}
+
 static int call(void *arg, const struct tw_http_call *c, struct tw_http_answer *out,
 		struct tw_err *err)
 {
@@ -72,12 +88,11 @@ static int call(void *arg, const struct tw_http_call *c, struct tw_http_answer *
 	}
 	if (c->body != NULL)
 		return log_in(b, c, out, err);
-	if (strcmp(path, V1) != 0 && !is_known(b, c->access))
+	if ((strcmp(path, V1) != 0 || b->root_wants_login) && !is_known(b, c->access))
 		return answer(out, 401, "{\"error\":{\"message\":\"who?\"}}", err);
 	for (size_t i = b->count; i > 0; i--)
 		if (strcmp(b->page[i - 1].path, path) == 0)
-			return answer(out, b->page[i - 1].status, b->page[i - 1].body,
-				      err);
+			return send_page(&b->page[i - 1], c, out, err);
 	return answer(out, 404, "{}", err);
 }
 

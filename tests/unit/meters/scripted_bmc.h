@@ -18,19 +18,20 @@
 
 struct page {
 	const char *path;
-	unsigned status;
-	const char *body;
+	unsigned status;  /* 0: no answer, for the reason of the body */
+	const char *body; /* of a redirect: where to */
 };
 
 /* Pages are found from the end on, so that a test adds what is different. */
 struct bmc {
-	struct page page[24];
+	struct page page[32];
 	size_t count;
 	unsigned login_status;
 	const char *token; /* that it gives, and takes; NULL: none is needed */
 	bool expired;      /* what it gave last */
 	unsigned logins, logouts, calls;
-	bool wants_basic;
+	bool wants_basic, root_wants_login;
+	const char *sessions; /* where a redirect of the login leads */
 	bool down;
 };
 

@@ -85,6 +85,23 @@ static int subsystem(const char *data, size_t len, char *out, struct tw_err *err
 	return 0;
 }
 
+static void show_links(const struct tw_redfish_links *links, char *out)
+{
+	for (size_t i = 0; i < links->count; i++)
+		snprintf(out + strlen(out), SHOWN - strlen(out), " %s", links->path[i]);
+}
+
+static int machine(const char *data, size_t len, char *out, struct tw_err *err)
+{
+	union tw_redfish_doc doc;
+
+	if (tw_redfish_parse(TW_REDFISH_SYSTEM, data, len, &doc, err) < 0)
+		return -1;
+	snprintf(out, SHOWN, doc.system.part ? "part" : "whole");
+	show_links(&doc.system.chassis, out);
+	return 0;
+}
+
 static int chassis(const char *data, size_t len, char *out, struct tw_err *err)
 {
 	union tw_redfish_doc doc;
@@ -95,8 +112,10 @@ static int chassis(const char *data, size_t len, char *out, struct tw_err *err)
 		 or_dash(doc.chassis.power), or_dash(doc.chassis.metrics),
 		 or_dash(doc.chassis.contained_by),
 		 doc.chassis.part    ? "part"
+		 : doc.chassis.group ? "group"
 		 : doc.chassis.other ? "other"
 				     : "whole");
+	show_links(&doc.chassis.systems, out);
 	return 0;
 }
 
@@ -135,11 +154,11 @@ static show_fn *show_of(const char *kind)
 	static const struct {
 		const char *kind;
 		show_fn *show;
-	} kinds[] = { { "power", power },     { "metrics", metrics },
-		      { "given", given },     { "supply", supply },
-		      { "sensor", sensor },   { "subsystem", subsystem },
-		      { "chassis", chassis }, { "root", root },
-		      { "members", members } };
+	} kinds[] = { { "power", power },    { "metrics", metrics },
+		      { "given", given },    { "supply", supply },
+		      { "sensor", sensor },  { "subsystem", subsystem },
+		      { "system", machine }, { "chassis", chassis },
+		      { "root", root },      { "members", members } };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(kinds[i].kind, kind) == 0)

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NONE "no chassis reports power, --meter-command may read it"
+
 static void assert_fails(struct tw_redfish *r, enum tw_code code, const char *text)
 {
 	struct tw_err err = { 0 };
@@ -113,11 +115,10 @@ static void errors_are_reported(void **state)
 	assert_fails(&r, TW_INVALID, CHASSIS " answers 503: starting");
 	bmc_set_up(&b, &r);
 	bmc_add(&b, CHASSIS "/1/Power", 500, "{}");
-	assert_fails(&r, TW_NOTFOUND,
-		     "no chassis reports power: 1: " CHASSIS "/1/Power answers 500");
+	assert_fails(&r, TW_NOTFOUND, NONE ": 1: " CHASSIS "/1/Power answers 500");
 	bmc_set_up(&b, &r);
 	bmc_add(&b, CHASSIS "/1", 200, "{\"Id\":\"1\"}");
-	assert_fails(&r, TW_NOTFOUND, "no chassis reports power");
+	assert_fails(&r, TW_NOTFOUND, NONE);
 	bmc_set_up(&b, &r);
 	bmc_add(&b, CHASSIS, 200,
 		"{\"Members\":[],\"Members@odata.nextLink\":\"" CHASSIS "\"}");
@@ -233,7 +234,7 @@ static void a_chassis_that_cannot_be_read_hides_no_other_one(void **state)
 		      { 403, "{}" },
 		      { 500, "{\"error\":{\"message\":\"broken\"}}" },
 		      { 200, "<html>" },
-		      { 200, "{\"Power\":7}" } };
+		      { 200, "7" } };
 	struct tw_redfish r;
 	struct bmc b;
 
@@ -250,13 +251,97 @@ static void a_chassis_that_cannot_be_read_hides_no_other_one(void **state)
 		/* Without another one, it is the reason. */
 		bmc_add(&b, CHASSIS "/1", 404, "{}");
 		assert_int_equal(tw_redfish_connect(&r, &why), -1);
-		if (strstr(why.text, "no chassis reports power: " CHASSIS "/2") == NULL)
+		if (strstr(why.text, NONE ": " CHASSIS "/2") == NULL)
 			fail_msg("%s", why.text);
 	}
-	/* A wrong password is not one chassis' trouble. */
+	/* Some controllers answer so for what a user may not read. */
 	bmc_set_up(&b, &r);
 	bmc_add(&b, CHASSIS "/1", 401, "{}");
-	assert_fails(&r, TW_DENIED, CHASSIS "/1 answers 401");
+	assert_fails(&r, TW_NOTFOUND, NONE ": " CHASSIS "/1 answers 401");
+	assert_int_equal(b.logins, 1);
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/2") "," LINK(CHASSIS "/1") "]}");
+	bmc_add(&b, CHASSIS "/2", 401, "{}");
+	assert_one(&r, "1", 100);
+	assert_int_equal(b.logins, 1);
+	bmc_set_up(&b, &r);
+	b.wants_basic = true;
+	r.config.auth = TW_REDFISH_BASIC;
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/2") "," LINK(CHASSIS "/1") "]}");
+	bmc_add(&b, CHASSIS "/2", 401, "{}");
+	assert_one(&r, "1", 100);
+	/* A wrong password is not one chassis' trouble. */
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 401, "{}");
+	assert_fails(&r, TW_DENIED, CHASSIS " answers 401");
+	/* No answer, twice. */
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/2") "," LINK(CHASSIS "/3") "," LINK(
+			CHASSIS "/1") "]}");
+	bmc_add(&b, CHASSIS "/2", 0, "it hangs");
+	bmc_add(&b, CHASSIS "/3", 0, "it hangs");
+	assert_one(&r, "1", 100);
+	assert_int_equal(r.skipped, 2);
+	bmc_add(&b, CHASSIS "/1/Power", 0, "it hangs");
+	assert_fails(&r, TW_IO, "1: it hangs");
+}
+
+static void a_root_may_want_the_login(void **state)
+{
+	static const enum tw_redfish_auth auths[] = { TW_REDFISH_AUTO, TW_REDFISH_SESSION,
+						      TW_REDFISH_BASIC };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(auths) / sizeof(auths[0]); i++) {
+		bmc_set_up(&b, &r);
+		b.root_wants_login = true;
+		b.wants_basic = auths[i] == TW_REDFISH_BASIC;
+		r.config.auth = auths[i];
+		assert_one(&r, "1", 100);
+		assert_int_equal(b.logins, auths[i] != TW_REDFISH_BASIC);
+	}
+	r.config.user = NULL;
+	assert_fails(&r, TW_DENIED, V1 " answers 401: who?");
+}
+
+static void a_redirect_is_followed_on_the_same_server(void **state)
+{
+	static const struct {
+		const char *to;
+		bool fine;
+	} cases[] = { { CHASSIS "/1/", true },      { URL CHASSIS "/1/", true },
+		      { "https://evil/1/", false }, { URL ".evil" CHASSIS "/1/", false },
+		      { "//evil/1/", false },       { "", false },
+		      { CHASSIS "/1", false } };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_err err = { 0 };
+
+		bmc_set_up(&b, &r);
+		bmc_add(&b, CHASSIS "/1/", 200,
+			"{\"Id\":\"1\",\"Power\":" LINK(CHASSIS "/1/Power") "}");
+		bmc_add(&b, CHASSIS "/1", 308, cases[i].to);
+		assert_int_equal(tw_redfish_connect(&r, &err), cases[i].fine ? 0 : -1);
+	}
+	/* The login, too. */
+	bmc_set_up(&b, &r);
+	b.login_status = 307;
+	b.sessions = SESSIONS "/";
+	assert_one(&r, "1", 100);
+	assert_int_equal(b.logins, 2);
+	bmc_set_up(&b, &r);
+	b.login_status = 307;
+	b.sessions = "https://evil/";
+	assert_fails(&r, TW_INVALID, SESSIONS " answers 307");
+	assert_int_equal(b.logins, 1);
 }
 
 static void an_id_that_is_no_text_is_that_of_the_path(void **state)
@@ -378,6 +463,81 @@ static void a_tray_of_gpus_is_not_the_machine(void **state)
 	assert_one(&r, "HGX_Chassis_0", 825.38);
 }
 
+/* Two chassis that report, 1 (100 W) and 2 (900 W), and the systems A and B. */
+static void add_systems(struct bmc *b, const char *links_of_2, const char *a,
+			const char *system_b)
+{
+	bmc_add(b, V1, 200,
+		"{\"Chassis\":" LINK(CHASSIS) ",\"Systems\":" LINK(V1 "Systems") "}");
+	bmc_add(b, V1 "Systems", 200,
+		"{\"Members\":[" LINK(V1 "Systems/A") "," LINK(V1 "Systems/B") "]}");
+	bmc_add(b, V1 "Systems/A", 200, a);
+	bmc_add(b, V1 "Systems/B", system_b[0] != '\0' ? 200 : 500, system_b);
+	bmc_add(b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/2") "," LINK(CHASSIS "/1") "]}");
+	bmc_add(b, CHASSIS "/2", 200, links_of_2);
+	bmc_add(b, CHASSIS "/2/E", 200, READS("900"));
+}
+
+#define HAS(chassis) "{\"Links\":{\"Chassis\":[" LINK(CHASSIS chassis) "]}}"
+#define TWO(links)           \
+	OF("2", "RackMount") \
+	",\"EnvironmentMetrics\":" LINK(CHASSIS "/2/E") ",\"Links\":{" links "}}"
+#define OF_B "\"ComputerSystems\":[" LINK(V1 "Systems/B") "]"
+
+static void the_chassis_of_the_system_is_the_machine(void **state)
+{
+	static const char silent[] = "{}", rack[] = OF("2", "Rack") "}";
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	/* Linked from the system: the other is an enclosure around, or beside it. */
+	bmc_set_up(&b, &r);
+	add_systems(&b, TWO(""), HAS("/1/"), silent);
+	assert_one(&r, "1", 100);
+	/* An enclosure that contains it. */
+	bmc_add(&b, CHASSIS "/1", 200,
+		OF("1", "Blade") ",\"Power\":" LINK(
+			CHASSIS
+			"/1/Power") ",\"Links\":{\"ContainedBy\":" LINK(CHASSIS
+									"/2") "}}");
+	assert_one(&r, "1", 100);
+	/* Where it reports nothing, the others do. */
+	bmc_add(&b, CHASSIS "/1/Power", 200, "{}");
+	assert_one(&r, "2", 900);
+	/* A tray of another system that is no machine. */
+	bmc_set_up(&b, &r);
+	add_systems(&b, TWO(OF_B), HAS("/1"), "{\"SystemType\":\"DPU\"}");
+	assert_one(&r, "1", 100);
+	bmc_add(&b, CHASSIS "/1/Power", 200, "{}");
+	assert_int_equal(tw_redfish_connect(&r, &(struct tw_err){ 0 }), -1);
+	/* Two machines behind one controller: which of them this is, nobody knows. */
+	bmc_set_up(&b, &r);
+	add_systems(&b, TWO(OF_B), HAS("/1"), "");
+	assert_fails(&r, TW_INVALID,
+		     "the controller has several machines: choose by --redfish-chassis");
+	/* A rack is no machine. */
+	bmc_set_up(&b, &r);
+	add_systems(&b, rack, silent, silent);
+	assert_one(&r, "1", 100);
+}
+
+static void a_resource_counts_once(void **state)
+{
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/1") "," LINK(CHASSIS "/1/") "," LINK(
+			CHASSIS "/2") "]}");
+	bmc_add(&b, CHASSIS "/2", 200,
+		OF("2", "RackMount") ",\"Power\":" LINK(CHASSIS "/1/Power") "}");
+	assert_one(&r, "1", 100);
+}
+
 static void modules_with_sensors_are_read_where_they_are_named(void **state)
 {
 	char *only[] = { (char[]){ "M_0" } };
@@ -453,6 +613,10 @@ int main(void)
 		cmocka_unit_test(the_outermost_chassis_with_a_reading_counts),
 		cmocka_unit_test(chassis_around_each_other_are_refused),
 		cmocka_unit_test(a_chassis_that_cannot_be_read_hides_no_other_one),
+		cmocka_unit_test(a_root_may_want_the_login),
+		cmocka_unit_test(a_redirect_is_followed_on_the_same_server),
+		cmocka_unit_test(the_chassis_of_the_system_is_the_machine),
+		cmocka_unit_test(a_resource_counts_once),
 		cmocka_unit_test(an_id_that_is_no_text_is_that_of_the_path),
 		cmocka_unit_test(a_placeholder_of_0_w_hides_no_other_source),
 		cmocka_unit_test(a_chassis_of_0_w_around_another_one_hides_it_not),
