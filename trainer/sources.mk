@@ -14,4 +14,4 @@ tw-trainer-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(GSL_LI
 # Loops over matrices of some hundred rows: vectors make them twice as fast.
 $(O)/trainer/machines/process.o $(O)/model-db/prior/cholesky.o: tw-cflags += -O3
 
-$(O)/trainer/service/route_openapi.o: $(O)/gen/trainer/service/openapi.inc
+$(O)/trainer/service/train_service.o: $(O)/gen/trainer/service/openapi.inc

@@ -9,7 +9,6 @@
 #include "lib/json/writer.h"
 #include "cli/shards/opt_texts.h"
 #include "trainer/shards/plan.h"
-#include "trainer/shards/plan_make.h"
 
 #include <inttypes.h>
 

@@ -5,6 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/server/expo.h"
+#include "lib/http/server/httpd_reply.h"
 #include "lib/http/server/httpd_stats.h"
 #include "lib/json/writer.h"
 #include "lib/program/log.h"
@@ -144,20 +145,19 @@ static void handle_train(void *app, const struct tw_http_request *request,
 {
 	struct tw_train_service *s = app;
 	struct tw_training *g = take_request(s, request, r);
-	enum tw_job_state state;
+	struct tw_job_end end;
 	struct tw_err err = { 0 };
-	char *zip, name[TW_JOB_PIPELINE];
-	size_t len;
+	char name[TW_JOB_PIPELINE];
 
 	if (g == NULL)
 		return;
 	snprintf(name, sizeof(name), "%s", tw_training_pipeline(g));
-	if (tw_training_run(g, &zip, &len, &state, &err) < 0) {
-		answer_failure(s, r, state, &err);
+	if (tw_training_run(g, true, &end, &err) < 0) {
+		answer_failure(s, r, end.state, &err);
 		return;
 	}
 	attach(r, name);
-	tw_http_reply_take(r, zip, len);
+	tw_http_reply_take(r, end.zip, end.zip_len);
 }
 
 /* ---- jobs ---- */
@@ -333,6 +333,19 @@ static void get_metrics(void *app, const struct tw_http_request *q,
 	tw_http_reply_metrics(q, r, write_metrics, app);
 }
 
+/* trainer/service/openapi.json. A test compares it with the table of routes. */
+static const char document[] = {
+#include <trainer/service/openapi.inc>
+};
+
+static void get_openapi(void *app, const struct tw_http_request *q,
+			struct tw_http_reply *r)
+{
+	(void)app;
+	(void)q;
+	tw_http_reply_openapi(r, document, sizeof(document));
+}
+
 const struct tw_http_route tw_train_service_routes[] = {
 	{ "DELETE", "/api/v1/jobs/{job}", .handle = delete_job },
 	{ "GET", "/healthz", .handle = get_health },
@@ -345,7 +358,7 @@ const struct tw_http_route tw_train_service_routes[] = {
 	{ "POST", "/train", .handle = handle_train, .body = &train_body },
 	{ "GET", "/", .handle = tw_page_jobs },
 	{ "GET", "/web/{file}", .handle = tw_page_jobs },
-	{ "GET", "/openapi.json", .handle = tw_get_trainer_openapi },
+	{ "GET", "/openapi.json", .handle = get_openapi },
 };
 const size_t tw_train_service_route_count = TW_COUNT(tw_train_service_routes);
 

@@ -42,7 +42,6 @@ void tw_train_service_add_health(struct tw_train_service *s,
 /* Routes for struct tw_httpd_config; ->app is the service. */
 extern const struct tw_http_route tw_train_service_routes[];
 extern const size_t tw_train_service_route_count;
-tw_http_handle tw_get_trainer_openapi;
 
 /*
  * Stop as tw_trainings_stop() does. Call it before the HTTP server is closed, so that the

@@ -311,8 +311,8 @@ static void leave(struct tw_training *g)
 	free(g);
 }
 
-int tw_training_run(struct tw_training *g, char **zip, size_t *len,
-		    enum tw_job_state *state, struct tw_err *err)
+int tw_training_run(struct tw_training *g, bool take_zip, struct tw_job_end *end,
+		    struct tw_err *err)
 {
 	struct tw_job_end e = { .state = TW_JOB_DONE };
 	struct tw_err why = { 0 };
@@ -322,12 +322,9 @@ int tw_training_run(struct tw_training *g, char **zip, size_t *len,
 		e.state = failed_state(g);
 		e.error = e.state == TW_JOB_LOST ? "the trainer stopped" : err->text;
 	}
-	if (zip != NULL && rc == 0) {
-		*zip = e.zip;
-		*len = e.zip_len;
+	*end = e;
+	if (take_zip)
 		e.zip = NULL;
-	}
-	*state = e.state;
 	if (tw_jobs_end(g->all->jobs, g->job, &e, &why) < 0)
 		tw_log_warn("cannot record the end of a job: %s", why.text);
 	leave(g);
@@ -337,23 +334,23 @@ int tw_training_run(struct tw_training *g, char **zip, size_t *len,
 int tw_training_make(struct tw_training *g, const struct tw_training_inputs *in,
 		     struct tw_train_result *out, struct tw_err *err)
 {
-	enum tw_job_state state;
+	struct tw_job_end end;
 
 	g->inputs = in;
 	g->kept = out;
-	return tw_training_run(g, NULL, NULL, &state, err);
+	return tw_training_run(g, false, &end, err);
 }
 
 static void *run_alone(void *arg)
 {
 	struct tw_training *g = arg;
-	enum tw_job_state state;
+	struct tw_job_end end;
 	struct tw_err err = { 0 };
 	char id[TW_JOB_ID];
 
 	strcpy(id, tw_job_id(g->job));
-	if (tw_training_run(g, NULL, NULL, &state, &err) < 0)
-		tw_log_warn("job %s: %s: %s", id, tw_job_state_name(state), err.text);
+	if (tw_training_run(g, false, &end, &err) < 0)
+		tw_log_warn("job %s: %s: %s", id, tw_job_state_name(end.state), err.text);
 	return NULL;
 }
 

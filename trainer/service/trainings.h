@@ -9,7 +9,7 @@
  */
 
 #include "trainer/extract/extract.h"
-#include "trainer/service/job_record.h"
+#include "trainer/service/jobs.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,11 +69,12 @@ const char *tw_training_id(const struct tw_training *g);
 const char *tw_training_pipeline(const struct tw_training *g); /* name */
 
 /*
- * Train on this thread. *zip is yours: free(); the jobs keep the zip if zip is NULL.
- * *state tells how the job ended; it is TW_JOB_LOST if the program stops.
+ * Train on this thread. *end tells how the job ended, also after a failure; its state is
+ * TW_JOB_LOST if the program stops. take_zip: its zip is yours (free()); else the jobs
+ * keep it.
  */
-int tw_training_run(struct tw_training *g, char **zip, size_t *len,
-		    enum tw_job_state *state, struct tw_err *err);
+int tw_training_run(struct tw_training *g, bool take_zip, struct tw_job_end *end,
+		    struct tw_err *err);
 
 /* Train on a thread of its own; the jobs keep the zip. */
 int tw_training_start(struct tw_training *g, struct tw_err *err);
