@@ -79,8 +79,8 @@ struct tw_pods_parser {
 	/* The current pod. */
 	char uid[TW_ASK_ID], mirror[TW_ASK_ID], hash[TW_ASK_ID];
 	struct tw_ask_names names;
-	struct container *container; /* room for TW_POD_CONTAINERS_MAX */
-	size_t count, first;         /* first: first container of the current status */
+	struct container *container;
+	size_t count, room, first; /* first: first container of the current status */
 	char container_name[TW_ASK_LABEL];
 };
 
@@ -116,12 +116,22 @@ static int add_container(struct tw_pods_parser *p, const struct tw_jsax_event *e
 
 	if (scheme == NULL)
 		return 0;
+	/* One pod must not hide the names of the others. */
 	if (p->count == TW_POD_CONTAINERS_MAX)
-		return tw_fail(err, TW_INVALID, "a pod with more than %d containers",
-			       TW_POD_CONTAINERS_MAX);
+		return 0;
+	if (p->count == p->room) {
+		const size_t room = p->room == 0 ? 64 : p->room * 2;
+
+		c = realloc(p->container, room * sizeof(*c));
+		if (c == NULL)
+			return tw_fail(err, TW_NOMEM, "pods");
+		p->container = c;
+		p->room = room;
+	}
 	id.text = scheme + 3;
 	id.len = e->len - (size_t)(id.text - e->text);
 	c = &p->container[p->count];
+	*c = (struct container){ .id = "" };
 	copy(&id, c->id, sizeof(c->id));
 	p->count += c->id[0] != '\0';
 	return 0;
@@ -274,11 +284,6 @@ int tw_pods_parser_new(tw_pods_fn *fn, void *arg, struct tw_pods_parser **out,
 		return tw_fail(err, TW_NOMEM, "pods");
 	p->fn = fn;
 	p->arg = arg;
-	p->container = calloc(TW_POD_CONTAINERS_MAX, sizeof(*p->container));
-	if (p->container == NULL) {
-		tw_fail(err, TW_NOMEM, "pods");
-		goto out;
-	}
 	if (tw_jsax_new(&limits, take, p, &p->jsax, err) < 0)
 		goto out;
 

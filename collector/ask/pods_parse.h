@@ -15,8 +15,8 @@
 struct tw_err;
 struct tw_pods_parser; /* opaque */
 
-/* Containers of all kinds in one pod. */
-#define TW_POD_CONTAINERS_MAX 512
+/* Containers of all kinds in one pod; those beyond it have no name of their own. */
+#define TW_POD_CONTAINERS_MAX 16384
 
 /*
  * Called for each pod by its uid, and for a mirror of a static pod also by the uid in its

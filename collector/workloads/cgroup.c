@@ -33,6 +33,11 @@ struct tw_cgroup_tree {
 	char *top;    /* mount point of the hierarchy that counts CPU time; NULL: none */
 	char *shares; /* of v1's controller cpu */
 	char *memory; /* of v1's controller memory */
+	/*
+	 * The root of the collector's cgroup namespace, as a path below top; "" if that
+	 * is top itself, or is outside of it. /proc/PID/cgroup is relative to it.
+	 */
+	char root[TW_CGROUP_PATH];
 	bool v1;
 	int hierarchy;
 	bool searched; /* the tree was searched in this tick */
@@ -126,25 +131,6 @@ static int find(struct tw_cgroup_tree *t, const struct tw_roots *roots,
 	return 0;
 }
 
-int tw_cgroup_tree_open(const struct tw_roots *roots, enum tw_cgroup_choice choice,
-			struct tw_cgroup_tree **out, struct tw_err *err)
-{
-	struct tw_cgroup_tree *t = calloc(1, sizeof(*t));
-
-	if (t == NULL)
-		return tw_fail(err, TW_NOMEM, "cgroups");
-	t->name = "none";
-	t->proc = strdup(roots->proc);
-	if (t->proc == NULL)
-		tw_fail(err, TW_NOMEM, "cgroups");
-	if (t->proc == NULL || find(t, roots, choice, err) < 0) {
-		tw_cgroup_tree_close(t);
-		return -1;
-	}
-	*out = t;
-	return 0;
-}
-
 void tw_cgroup_tree_close(struct tw_cgroup_tree *t)
 {
 	if (t == NULL)
@@ -213,16 +199,47 @@ bool tw_cgroup_line_find(const char *text, size_t len, int hierarchy,
 	return false;
 }
 
-static bool read_path(const struct tw_cgroup_tree *t, uint32_t tgid,
+static bool read_line(const struct tw_cgroup_tree *t, const char *process,
 		      char out[TW_CGROUP_PATH])
 {
 	char path[PATH_MAX], text[CGROUP_TEXT];
 	struct tw_err err = { 0 };
 	size_t len;
 
-	snprintf(path, sizeof(path), "%s/%u/cgroup", t->proc, tgid);
+	snprintf(path, sizeof(path), "%s/%s/cgroup", t->proc, process);
 	return tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, &err) == 0 &&
 	       tw_cgroup_line_find(text, len, t->hierarchy, out);
+}
+
+/* A path relative to the root of the namespace, which may begin with "/..", from top. */
+static bool resolve(const struct tw_cgroup_tree *t, char path[TW_CGROUP_PATH])
+{
+	size_t kept = strlen(t->root);
+	char relative[TW_CGROUP_PATH];
+	const char *rest = relative;
+
+	if (kept == 0)
+		return true;
+	memcpy(relative, path, sizeof(relative));
+	for (; strncmp(rest, "/..", 3) == 0 && (rest[3] == '/' || rest[3] == '\0');
+	     rest += 3)
+		while (kept > 0 && t->root[--kept] != '/')
+			;
+	rest += strcmp(rest, "/") == 0 && kept > 0;
+	if (kept + strlen(rest) >= TW_CGROUP_PATH)
+		return false;
+	memcpy(path, t->root, kept);
+	strcpy(path + kept, kept + strlen(rest) > 0 ? rest : "/");
+	return true;
+}
+
+static bool read_path(const struct tw_cgroup_tree *t, uint32_t tgid,
+		      char out[TW_CGROUP_PATH])
+{
+	char process[16];
+
+	snprintf(process, sizeof(process), "%u", tgid);
+	return read_line(t, process, out) && resolve(t, out);
 }
 
 /* The id of a path; 0 with errno set if its directory cannot be read. */
@@ -239,9 +256,26 @@ static uint64_t id_of_path(const struct tw_cgroup_tree *t, const char *path)
 	return st.st_ino;
 }
 
+/* Whether this process is in the cgroup of a directory. */
+static bool has_self(const char *dir)
+{
+	char path[PATH_MAX], line[32];
+	bool found = false;
+	FILE *f;
+
+	if (snprintf(path, sizeof(path), "%s/cgroup.procs", dir) >= (int)sizeof(path))
+		return false;
+	f = fopen(path, "re");
+	while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL)
+		found = atoi(line) == getpid();
+	if (f != NULL)
+		fclose(f);
+	return found;
+}
+
 /*
- * Search the directories below path[0..len) for an inode. path is changed, and restored
- * if nothing is found.
+ * Search the directories below path[0..len) for an inode; 0: for the cgroup of this
+ * process. path is changed, and restored if nothing is found.
  */
 static bool search_below(const struct tw_cgroup_tree *t, char *path, size_t len,
 			 int depth, uint64_t id, size_t *left)
@@ -259,7 +293,7 @@ static bool search_below(const struct tw_cgroup_tree *t, char *path, size_t len,
 		--*left;
 		path[len] = '/';
 		strcpy(path + len + 1, d->d_name);
-		found = d->d_ino == id ||
+		found = (id != 0 ? d->d_ino == id : has_self(path)) ||
 			(depth < DEPTH_MAX &&
 			 search_below(t, path, len + 1 + strlen(d->d_name), depth + 1, id,
 				      left));
@@ -284,6 +318,53 @@ static bool search_tree(struct tw_cgroup_tree *t, uint64_t id, char out[TW_CGROU
 		return false;
 	strcpy(out, path + top);
 	return true;
+}
+
+/*
+ * A container may have its own cgroup namespace, and the host's tree at top: this process
+ * is then elsewhere in it than /proc/self/cgroup says.
+ */
+static void find_root(struct tw_cgroup_tree *t)
+{
+	char own[TW_CGROUP_PATH], path[PATH_MAX];
+	size_t left = SEARCH_MAX, top, n;
+
+	if (t->top == NULL || !read_line(t, "self", own))
+		return;
+	top = (size_t)snprintf(path, sizeof(path), "%s%s", t->top, own);
+	if (top >= sizeof(path) || has_self(path))
+		return;
+	top = strlen(t->top);
+	path[top] = '\0';
+	if (!search_below(t, path, top, 0, 0, &left))
+		return;
+	/* The path from the root of the namespace is the end of that from top. */
+	n = strcmp(own, "/") == 0 ? 0 : strlen(own);
+	if (strlen(path + top) <= n || strlen(path + top) >= sizeof(t->root) ||
+	    strcmp(path + strlen(path) - n, n > 0 ? own : "") != 0)
+		return;
+	snprintf(t->root, sizeof(t->root), "%.*s", (int)(strlen(path + top) - n),
+		 path + top);
+}
+
+int tw_cgroup_tree_open(const struct tw_roots *roots, enum tw_cgroup_choice choice,
+			struct tw_cgroup_tree **out, struct tw_err *err)
+{
+	struct tw_cgroup_tree *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return tw_fail(err, TW_NOMEM, "cgroups");
+	t->name = "none";
+	t->proc = strdup(roots->proc);
+	if (t->proc == NULL)
+		tw_fail(err, TW_NOMEM, "cgroups");
+	if (t->proc == NULL || find(t, roots, choice, err) < 0) {
+		tw_cgroup_tree_close(t);
+		return -1;
+	}
+	find_root(t);
+	*out = t;
+	return 0;
 }
 
 bool tw_cgroup_tree_path(struct tw_cgroup_tree *t, uint64_t id, uint32_t tgid,

@@ -291,6 +291,47 @@ static bool read_vm(const char *path, struct text p, struct text parent,
 	return false;
 }
 
+/*
+ * Containers of other programs, by the cgroups before them: nomad names an allocation and
+ * a task, "ctr run" a name. A task of ECS on Fargate is "/ecs/TASK/TASK-NUMBER".
+ */
+static const struct {
+	const char *before, *runtime;
+} places[] = {
+	{ "/nomad.slice/share.slice/", "nomad" },
+	{ "/nomad.slice/reserve.slice/", "nomad" },
+	{ "/nomad/share/", "nomad" },
+	{ "/nomad/reserve/", "nomad" },
+	{ "/default/", "containerd" },
+	{ "/buildkit/", "buildkit" },
+};
+
+static bool read_place(const char *path, struct text p, struct text parent,
+		       struct tw_identity *out)
+{
+	const struct text before = { path, (size_t)(p.at - path) };
+	const char *runtime = NULL;
+	struct text top = p;
+
+	for (size_t i = 0; i < TW_COUNT(places) && runtime == NULL; i++)
+		if (ends_with(before, places[i].before)) {
+			runtime = places[i].runtime;
+			top.at -= strlen(places[i].before) - 1;
+		}
+	if (runtime == NULL && parent.len == 32 && all_hex(parent) && p.len > 33 &&
+	    memcmp(p.at, parent.at, 32) == 0 && p.at[32] == '-' &&
+	    ends_with((struct text){ path, (size_t)(parent.at - path) }, "/ecs/")) {
+		runtime = "ecs";
+		top.at = parent.at - strlen("ecs/");
+	}
+	if (runtime == NULL || !is_of_machine(path, top) ||
+	    !copy(without_end(p, ".scope"), out->id, sizeof(out->id)))
+		return false;
+	out->kind = TW_OWNER_CONTAINER;
+	out->runtime = runtime;
+	return true;
+}
+
 /* ---- pods and units ---- */
 
 /* 8-4-4-4-12 hex digits, with '_' for '-' in a slice's name; or 32 of a static pod. */
@@ -400,7 +441,7 @@ void tw_identity_of_path(const char *path, size_t len, struct tw_identity *out)
 		if (who.kind == TW_OWNER_NONE &&
 		    (read_hex_container(p, parent, &who) || read_lxc(p, parent, &who) ||
 		     read_machine_unit(path, p, parent, &who) ||
-		     read_vm(path, p, parent, &who)))
+		     read_vm(path, p, parent, &who) || read_place(path, p, parent, &who)))
 			who.owner_len = end;
 		if (who.pod_uid[0] == '\0')
 			read_pod(p, &who);
@@ -520,14 +561,26 @@ static void take_vmx(struct text arg, struct tw_identity *out)
 		take_name(without_end(file_name(arg), ".vmx"), out);
 }
 
-/* The VM has no name: use the file name of its API socket, without suffix. */
+/*
+ * The VM has no name: use the file name of its API socket, without suffix; of
+ * "/run/vc/vm/ID/clh-api.sock", which each VM has, that of the directory.
+ */
 static void take_socket(struct text value, struct tw_identity *out)
 {
+	struct text file, dir;
 	const char *dot;
 
 	if (value.len > 5 && starts_with(value, "path="))
 		value = skip(value, 5);
-	value = file_name(value);
+	file = file_name(value);
+	dir = (struct text){ value.at, (size_t)(file.at - value.at) };
+	value = file;
+	if (dir.len > 1 && (starts_with(file, "api") || starts_with(file, "clh-api") ||
+			    starts_with(file, "cloud-hypervisor"))) {
+		dir.len--;
+		take_name(file_name(dir), out);
+		return;
+	}
 	dot = memrchr(value.at, '.', value.len);
 	if (dot != NULL)
 		value.len = (size_t)(dot - value.at);

@@ -7,7 +7,9 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BOX "/system.slice/box.scope"
 
@@ -132,6 +134,51 @@ static void a_line_is_found_by_its_whole_key(void **state)
 	}
 }
 
+/* The collector is in a container, and its cgroup namespace begins there. */
+static void paths_of_a_namespace_are_those_of_the_machine(void **state)
+{
+	static const struct {
+		const char *seen, *path;
+	} cases[] = { { "/../../pod2/box", "/k/pod2/box" },
+		      { "/../../../k/pod2/box", "/k/pod2/box" },
+		      { "/../../..", "/" },
+		      { "/", "/k/pod1/me" },
+		      { "/sub", "/k/pod1/me/sub" },
+		      { "/../..x", NULL } };
+	char *dir = scratch_new(), text[64], path[TW_CGROUP_PATH];
+	const struct tw_roots roots = { .proc = dir, .sys = dir, .dev = dir };
+	struct tw_cgroup_tree *t = NULL;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	snprintf(text, sizeof(text), "1\n%d\n", getpid());
+	tree_write(dir, "fs/cgroup/cgroup.controllers", "cpu\n");
+	tree_write(dir, "fs/cgroup/cgroup.procs", "1\n");
+	tree_write(dir, "fs/cgroup/k/pod2/box/cgroup.procs", "11\n");
+	tree_write(dir, "fs/cgroup/k/pod1/me/cgroup.procs", text);
+	tree_write(dir, "fs/cgroup/k/pod1/me/sub/cgroup.procs", "");
+	tree_write(dir, "self/cgroup", "0::/\n");
+	if (tw_cgroup_tree_open(&roots, TW_CGROUPS_AUTO, &t, &err) < 0)
+		fail_msg("%s", err.text);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t id;
+
+		snprintf(text, sizeof(text), "0::%s\n", cases[i].seen);
+		tree_write(dir, "11/cgroup", text);
+		id = tw_cgroup_tree_id(t, 11);
+		tw_cgroup_tree_tick(t);
+		if (cases[i].path != NULL) {
+			assert_true(id >> 63 == 0);
+			assert_true(tw_cgroup_tree_path(t, id, 11, path));
+			assert_string_equal(path, cases[i].path);
+		} else {
+			assert_true(id >> 63 == 1);
+		}
+	}
+	tw_cgroup_tree_close(t);
+	scratch_free(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +186,7 @@ int main(void)
 		cmocka_unit_test(version_1_reports_three_controllers_in_other_units),
 		cmocka_unit_test(a_file_that_cannot_be_read_is_unknown),
 		cmocka_unit_test(a_line_is_found_by_its_whole_key),
+		cmocka_unit_test(paths_of_a_namespace_are_those_of_the_machine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
