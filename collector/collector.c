@@ -19,6 +19,7 @@
 #include "lib/ask/ask.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
+#include "lib/program/log.h"
 #include "profiler/discover.h"
 
 #include <stdio.h>
@@ -114,6 +115,15 @@ static struct tw_ask_config ask_config(const struct tw_collector_settings *s)
 				       .log_format = s->log_format };
 }
 
+static void log_doubt(void *arg, const struct tw_power_zone *z)
+{
+	(void)arg;
+	tw_log_warn("readings contradict physics zone=%s name=\"%s\" meter=%s: %s%s",
+		    tw_zone_kind_name(z->zone->kind), z->zone->name, z->meter->name,
+		    z->doubt,
+		    z->rejected[0] != '\0' ? "; it does not count from now on" : "");
+}
+
 static int open_power(const struct tw_collector_settings *s, struct tw_collector *c,
 		      tw_passed_over *passed, tw_meter_found *found, struct tw_err *err)
 {
@@ -130,6 +140,7 @@ static int open_power(const struct tw_collector_settings *s, struct tw_collector
 		.meters = &s->meters,
 		.passed = passed,
 		.found = found,
+		.doubted = log_doubt,
 	};
 
 	if (tw_attribution_open(s->idle_by, &c->attribution, err) < 0 ||

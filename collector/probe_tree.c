@@ -71,7 +71,8 @@ static const char *why_not(const struct tree *t, size_t i)
 static int add_zone(struct tree *t, size_t i, int depth, struct tw_err *err)
 {
 	const struct tw_power_zone *z = &t->zone[i];
-	const char *why = why_not(t, i);
+	const char *why = why_not(t, i),
+		   *remark = z->doubt[0] != '\0' ? z->doubt : z->why;
 	json_t *watts = z->told ? json_real(z->power_w) : json_null();
 
 	if (why == NULL) {
@@ -84,9 +85,7 @@ static int add_zone(struct tree *t, size_t i, int depth, struct tw_err *err)
 					    tw_zone_kind_name(z->zone->kind), "meter",
 					    z->meter->name, "package", z->zone->package,
 					    "watts", watts, "counted", why == NULL, "why",
-					    why != NULL ? why
-					    : z->told   ? ""
-							: z->why)) < 0)
+					    why != NULL ? why : remark)) < 0)
 		return tw_fail(err, TW_NOMEM, "zones");
 	return 0;
 }
@@ -141,6 +140,7 @@ int tw_probe_tree(const struct tw_meter_config *mc, uint32_t watch_ms,
 	if (tw_power_open(&pc, &p, err) < 0)
 		goto out;
 	read_all(p, watch_ms, wait, arg);
+	tw_power_judge(p);
 	if (make_tree(p, &t, err) < 0 || add_children(&t, SIZE_MAX, 1, err) < 0)
 		goto out;
 	t.told = t.told && t.sum != 0;

@@ -11,7 +11,7 @@
 
 /* ---- zones ---- */
 
-enum { ENERGY, POWER, IDLE_POWER, UP, INFO };
+enum { ENERGY, POWER, IDLE_POWER, UP, VIOLATION, INFO };
 
 static const struct tw_expo_family zones[] = {
 	[ENERGY] = { "tallywatt_node_energy_joules_total", TW_EXPO_COUNTER, "joules",
@@ -22,6 +22,9 @@ static const struct tw_expo_family zones[] = {
 			 "Idle power: learned, or from the model." },
 	[UP] = { "tallywatt_meter_up", TW_EXPO_GAUGE, NULL,
 		 "1 if the zone was read in the last tick; else `reason` says why not." },
+	[VIOLATION] = { "tallywatt_meter_violation", TW_EXPO_GAUGE, NULL,
+			"1 for a zone whose readings contradict physics; `reason` says "
+			"how." },
 	[INFO] = { "tallywatt_meter_info", TW_EXPO_INFO, NULL,
 		   "Whether a zone reports energy or power, the time that power "
 		   "averages, "
@@ -102,6 +105,17 @@ static void expose_up(const struct tw_exposure *x, const struct tw_power_zone *z
 	label_zone(&l, z);
 	tw_labels_add(&l, "reason", z->why);
 	tw_expo_count(x->e, l.at, l.count, z->told);
+}
+
+static void expose_violation(const struct tw_exposure *x, const struct tw_power_zone *z)
+{
+	struct tw_labels l;
+
+	if (z->doubt[0] == '\0')
+		return;
+	label_zone(&l, z);
+	tw_labels_add(&l, "reason", z->doubt);
+	tw_expo_count(x->e, l.at, l.count, 1);
 }
 
 /* window_seconds is "" if the meter does not report it. */
@@ -328,6 +342,7 @@ void tw_expose_node(const struct tw_exposure *x)
 		expose_family(x, &zones[POWER], expose_power);
 		expose_family(x, &zones[IDLE_POWER], expose_idle);
 		expose_family(x, &zones[UP], expose_up);
+		expose_family(x, &zones[VIOLATION], expose_violation);
 		expose_lost(x);
 		expose_family(x, &zones[INFO], expose_info);
 		expose_kinds(x);

@@ -97,6 +97,8 @@ static void add_zone(struct live *l, const struct tw_power_zone *zones, size_t i
 	} else {
 		tw_json_add_text(b, silent ? "silent" : "missing", tw_text(z->why));
 	}
+	if (z->doubt[0] != '\0')
+		tw_json_add_text(b, "violation", tw_text(z->doubt));
 	if (!z->counts)
 		tw_json_add_bool(b, "used", false);
 	if (uncounted != NULL)

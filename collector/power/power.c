@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/power.h"
 
+#include "collector/power/guard.h"
+#include "collector/system/roots.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "profiler/cpu_identity.h"
+#include "profiler/discover.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +45,8 @@ struct tw_power {
 	int64_t kept_uj, kept_idle_uj;
 	uint64_t kept_ns;
 	bool lost; /* in this tick: the energy of a zone before it will never be told */
+	struct tw_power_guard guard;
+	double tdp_w; /* design power of a processor; 0: unknown */
 };
 
 /* "other" is computed from zones of these kinds. */
@@ -84,28 +90,6 @@ static void find_meters(struct tw_power *p)
 	}
 }
 
-static bool is_same(const struct tw_power_zone *a, const struct tw_power_zone *b)
-{
-	return tw_tree_same(a->zone, a->meter, b->zone, b->meter);
-}
-
-/* A zone counts if no other one reads the same. After the first tick see take_over(). */
-static void place_zone(struct tw_power *p, struct tw_power_zone *z)
-{
-	z->counts = true;
-	for (size_t i = 0; i < p->zones; i++) {
-		struct tw_power_zone *q = &p->zone[i];
-
-		if (!q->counts || q == z || !is_same(q, z))
-			continue;
-		if (p->searched_ns == 0 &&
-		    tw_tree_precedes(z->zone, z->meter, q->zone, q->meter))
-			q->counts = false;
-		else
-			z->counts = false;
-	}
-}
-
 /* Add the zones of a meter that are new. */
 static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *err)
 {
@@ -123,7 +107,7 @@ static int add_zones(struct tw_power *p, struct open_meter *m, struct tw_err *er
 		snprintf(to->why, sizeof(to->why), "not read yet");
 	}
 	for (size_t i = m->count; i < count; i++)
-		place_zone(p, &p->zone[m->first + i]);
+		tw_tree_place(p->zone, p->zones, m->first + i, p->searched_ns != 0);
 	m->count = count;
 	find_meters(p);
 	return 0;
@@ -222,13 +206,6 @@ static const char *source_of(const struct tw_power *p, const struct tw_meter *me
 	return meter->name;
 }
 
-static void note_taken_over(struct tw_power_zone *z, const char *by)
-{
-	z->superseded = true;
-	z->counts = z->told = false;
-	snprintf(z->why, sizeof(z->why), "%s has taken over", by);
-}
-
 /*
  * Add a zone "other". One of another source stops, and the new one begins at 0 J, as of
  * any meter that takes over.
@@ -248,7 +225,7 @@ static int begin_other(struct tw_power *p, const char *source, struct tw_err *er
 		to->power_w = before->power_w;
 		to->idle_w = before->idle_w;
 		memcpy(to->why, before->why, sizeof(to->why));
-		note_taken_over(before, source);
+		tw_tree_stop(before, source);
 	}
 	p->other = p->zones++;
 	p->has_other = true;
@@ -273,6 +250,18 @@ static int add_other(struct tw_power *p, struct tw_err *err)
 	return 0;
 }
 
+/* The design power of the processors, as tables have it; 0: unknown. */
+static int find_tdp(struct tw_power *p, struct tw_err *err)
+{
+	const struct tw_roots *roots = p->config.meter.roots;
+	struct tw_cpu_identity id;
+	struct tw_err why = { 0 };
+
+	if (tw_cpu_discover(roots->proc, roots->sys, &id, &why) == 0)
+		p->tdp_w = id.tdp_w;
+	return why.code == TW_NOMEM ? tw_fail(err, TW_NOMEM, "meters") : 0;
+}
+
 int tw_power_open(const struct tw_power_config *c, struct tw_power **out,
 		  struct tw_err *err)
 {
@@ -282,7 +271,8 @@ int tw_power_open(const struct tw_power_config *c, struct tw_power **out,
 	if (p == NULL)
 		return tw_fail(err, TW_NOMEM, "meters");
 	p->config = *c;
-	if ((named ? open_named(p, c, err) : open_any(p, c, err)) < 0 ||
+	if (find_tdp(p, err) < 0 ||
+	    (named ? open_named(p, c, err) : open_any(p, c, err)) < 0 ||
 	    add_other(p, err) < 0) {
 		tw_power_close(p);
 		return -1;
@@ -524,90 +514,12 @@ static void search(struct tw_power *p, uint64_t now_ns)
 	}
 }
 
-/*
- * True if all zones of the meter that read the same as z are read in this tick, or are
- * silent, and z is read.
- */
-static bool has_read(const struct tw_power *p, const struct tw_power_zone *z)
-{
-	for (size_t i = 0; i < p->zones; i++) {
-		const struct tw_power_zone *q = &p->zone[i];
-
-		if (q->meter == z->meter && q->zone->kind == z->zone->kind &&
-		    q->zone->place == z->zone->place && !q->told && !q->silent)
-			return false;
-	}
-	return z->told;
-}
-
-/* True if no zone that counts and reads the same as z was ever read. */
-static bool is_needed(const struct tw_power *p, const struct tw_power_zone *z)
-{
-	for (size_t i = 0; i < p->zones; i++)
-		if (p->zone[i].counts && is_same(&p->zone[i], z) &&
-		    (p->zone[i].seen || p->zone[i].tried < TW_POWER_WAIT_TICKS))
-			return false;
-	return true;
-}
-
-/* True if z may count from now on, rather than those that read the same. */
-static bool may_take_over(const struct tw_power *p, const struct tw_power_zone *z)
-{
-	bool precedes = true;
-
-	if (z->counts || z->superseded || z->rejected[0] != '\0' ||
-	    z->zone->kind == TW_ZONE_SENSOR || !z->told)
-		return false;
-	for (size_t i = 0; i < p->zones && precedes; i++) {
-		const struct tw_power_zone *q = &p->zone[i];
-
-		precedes = !q->counts || !is_same(q, z) ||
-			   tw_tree_precedes(z->zone, z->meter, q->zone, q->meter);
-	}
-	return (precedes || is_needed(p, z)) && has_read(p, z);
-}
-
-/*
- * Zones that read the same as z stop, or wait if they were never read; z and its siblings
- * begin at 0 J.
- */
-static void supersede(struct tw_power *p, const struct tw_power_zone *z)
-{
-	for (size_t i = 0; i < p->zones; i++) {
-		struct tw_power_zone *q = &p->zone[i];
-
-		if (!q->counts || !is_same(q, z))
-			continue;
-		q->counts = false;
-		if (q->seen)
-			note_taken_over(q, z->meter->name);
-	}
-	for (size_t i = 0; i < p->zones; i++) {
-		struct tw_power_zone *q = &p->zone[i];
-
-		if (q->meter != z->meter || q->superseded || q->counts ||
-		    q->zone->kind != z->zone->kind || q->zone->place != z->zone->place)
-			continue;
-		q->dynamic_uj = q->idle_uj = 0;
-		q->counts = true;
-	}
-}
-
-/*
- * After a tick: from the next one on, late zones count that precede others, and zones
- * that read what no other one has read.
- */
+/* After a tick: from the next one on, other zones may count. */
 static void take_over(struct tw_power *p)
 {
 	struct tw_err ignored = { 0 };
-	bool taken = false;
 
-	for (size_t i = 0; i < p->zones; i++)
-		if (may_take_over(p, &p->zone[i])) {
-			supersede(p, &p->zone[i]);
-			taken = true;
-		}
-	if (!taken)
+	if (!tw_tree_take_over(p->zone, p->zones))
 		return;
 	find_meters(p);
 	(void)add_other(p, &ignored);
@@ -630,7 +542,7 @@ static void end_other(struct tw_power *p, const char *by)
 	if (!p->has_other || (p->meter_of[TW_ZONE_PLATFORM] != NULL &&
 			      p->meter_of[TW_ZONE_PACKAGE] != NULL))
 		return;
-	note_taken_over(&p->zone[p->other], by);
+	tw_tree_stop(&p->zone[p->other], by);
 	p->has_other = false;
 	p->meter_of[TW_ZONE_OTHER] = NULL;
 	forget_kept(p);
@@ -643,7 +555,7 @@ static void retire(struct tw_power *p, struct open_meter *o)
 
 	o->retired = true;
 	for (size_t i = o->first; i < o->first + o->count; i++)
-		note_taken_over(&p->zone[i], by);
+		tw_tree_stop(&p->zone[i], by);
 	find_meters(p);
 	end_other(p, by);
 }
@@ -657,6 +569,32 @@ static void retire_some(struct tw_power *p)
 		    o->meter->retires(o->state, read_by_others(p, o->meter)))
 			retire(p, o);
 	}
+}
+
+/* What the guard rejects stops; each new doubt is told once. */
+static void heed_guard(struct tw_power *p)
+{
+	for (size_t i = 0; i < p->zones; i++) {
+		struct tw_power_zone *z = &p->zone[i];
+
+		if (z->doubt[0] != '\0' && !z->watch.reported &&
+		    p->config.doubted != NULL)
+			p->config.doubted(p->config.passed_arg, z);
+		z->watch.reported = z->watch.reported || z->doubt[0] != '\0';
+		if (z->rejected[0] == '\0' || z->superseded)
+			continue;
+		z->superseded = true;
+		z->counts = z->told = false;
+		snprintf(z->why, sizeof(z->why), "%s", z->rejected);
+	}
+	find_meters(p);
+	end_other(p, "a part that does not count");
+}
+
+void tw_power_judge(struct tw_power *p)
+{
+	tw_guard_judge(&p->guard, p->zone, p->zones, p->tdp_w);
+	heed_guard(p);
 }
 
 void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load)
@@ -681,6 +619,8 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
 		p->complete[i] = p->complete[i] && p->some_read[i];
 	tick_other(p, tick_ns);
+	if (tw_guard_tick(&p->guard, p->zone, p->zones, tick_ns, p->tdp_w))
+		heed_guard(p);
 	retire_some(p);
 	take_over(p);
 }
@@ -764,7 +704,7 @@ unsigned tw_power_sum_kinds(const struct tw_power *p)
 			kinds |= 1u << i;
 	if (tw_tree_sum(kinds, false) == 0)
 		kinds = kinds_of(p, NULL);
-	return tw_tree_sum(kinds, false);
+	return tw_tree_sum(kinds, p->guard.doubted);
 }
 
 const char *tw_power_source(const struct tw_power *p, enum tw_zone_kind kind)

@@ -38,7 +38,6 @@ struct tw_power; /* opaque */
 
 #define TW_POWER_SEARCH_NS UINT64_C(30000000000)
 #define TW_POWER_WATCH_NS UINT64_C(20000000000)
-#define TW_POWER_WAIT_TICKS 3
 
 /* Lives as long as the meters, except `meter.ask`, which is for opening only. */
 struct tw_power_config {
@@ -48,7 +47,9 @@ struct tw_power_config {
 	void (*passed)(void *arg, const char *meter, const struct tw_err *why);
 	/* Called for each meter that has appeared later; or NULL. */
 	void (*found)(void *arg, const char *meter);
-	void *passed_arg; /* of both */
+	/* Called for each zone that newly breaks a rule of guard.h; or NULL. */
+	void (*doubted)(void *arg, const struct tw_power_zone *z);
+	void *passed_arg; /* of all three */
 };
 
 /*
@@ -71,6 +72,9 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
  * every TW_POWER_WATCH_NS where ticks are further apart.
  */
 void tw_power_watch(struct tw_power *p, uint64_t now_ns);
+
+/* Judge the zones by guard.h at once, by all ticks since the last judgement. */
+void tw_power_judge(struct tw_power *p);
 
 /* Energy of the last tick by process: a part of the energy of its kind. */
 const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count);

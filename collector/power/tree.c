@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define BIT(kind) (1U << TW_ZONE_##kind)
@@ -27,8 +28,7 @@ static const struct row {
 			       "it contains zones that count; the rest is 'other'" },
 	[TW_ZONE_GPU] = { { TW_ZONE_PLATFORM, TW_ZONE_KIND_COUNT },
 			  "a part of the platform" },
-	[TW_ZONE_OTHER] = { { TW_ZONE_KIND_COUNT },
-			    "its parts have more power than the platform" },
+	[TW_ZONE_OTHER] = { { TW_ZONE_KIND_COUNT }, "the platform counts as a whole" },
 	[TW_ZONE_SENSOR] = { { TW_ZONE_KIND_COUNT }, "its coverage is unknown" },
 };
 
@@ -127,4 +127,120 @@ const char *tw_tree_uncounted(const struct tw_power_zone *z, size_t i, unsigned 
 	if ((sum >> zone->kind & 1U) != 0)
 		return NULL;
 	return rows[zone->kind].uncounted;
+}
+
+/* ---- which zones count ---- */
+
+static bool is_same(const struct tw_power_zone *a, const struct tw_power_zone *b)
+{
+	return tw_tree_same(a->zone, a->meter, b->zone, b->meter);
+}
+
+void tw_tree_place(struct tw_power_zone *zone, size_t count, size_t at, bool begun)
+{
+	struct tw_power_zone *z = &zone[at];
+
+	z->counts = true;
+	for (size_t i = 0; i < count; i++) {
+		struct tw_power_zone *q = &zone[i];
+
+		if (!q->counts || q == z || !is_same(q, z))
+			continue;
+		if (!begun && tw_tree_precedes(z->zone, z->meter, q->zone, q->meter))
+			q->counts = false;
+		else
+			z->counts = false;
+	}
+}
+
+void tw_tree_stop(struct tw_power_zone *z, const char *by)
+{
+	z->superseded = true;
+	z->counts = z->told = false;
+	snprintf(z->why, sizeof(z->why), "%s has taken over", by);
+}
+
+/*
+ * True if all zones of the meter that read the same as z are read in this tick, or are
+ * silent, and z is read.
+ */
+static bool has_read(const struct tw_power_zone *zone, size_t count,
+		     const struct tw_power_zone *z)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct tw_power_zone *q = &zone[i];
+
+		if (q->meter == z->meter && q->zone->kind == z->zone->kind &&
+		    q->zone->place == z->zone->place && !q->told && !q->silent)
+			return false;
+	}
+	return z->told;
+}
+
+/* True if no zone that counts and reads the same as z was ever read. */
+static bool is_needed(const struct tw_power_zone *zone, size_t count,
+		      const struct tw_power_zone *z)
+{
+	for (size_t i = 0; i < count; i++)
+		if (zone[i].counts && is_same(&zone[i], z) &&
+		    (zone[i].seen || zone[i].tried < TW_POWER_WAIT_TICKS))
+			return false;
+	return true;
+}
+
+/* True if z may count from now on, rather than those that read the same. */
+static bool may_take_over(const struct tw_power_zone *zone, size_t count,
+			  const struct tw_power_zone *z)
+{
+	bool precedes = true;
+
+	if (z->counts || z->superseded || z->rejected[0] != '\0' ||
+	    z->zone->kind == TW_ZONE_SENSOR || !z->told)
+		return false;
+	for (size_t i = 0; i < count && precedes; i++) {
+		const struct tw_power_zone *q = &zone[i];
+
+		precedes = !q->counts || !is_same(q, z) ||
+			   tw_tree_precedes(z->zone, z->meter, q->zone, q->meter);
+	}
+	return (precedes || is_needed(zone, count, z)) && has_read(zone, count, z);
+}
+
+/*
+ * Zones that read the same as z stop, or wait if they were never read; z and its siblings
+ * begin at 0 J.
+ */
+static void supersede(struct tw_power_zone *zone, size_t count,
+		      const struct tw_power_zone *z)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct tw_power_zone *q = &zone[i];
+
+		if (!q->counts || !is_same(q, z))
+			continue;
+		q->counts = false;
+		if (q->seen)
+			tw_tree_stop(q, z->meter->name);
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct tw_power_zone *q = &zone[i];
+
+		if (q->meter != z->meter || q->superseded || q->counts ||
+		    q->zone->kind != z->zone->kind || q->zone->place != z->zone->place)
+			continue;
+		q->dynamic_uj = q->idle_uj = 0;
+		q->counts = true;
+	}
+}
+
+bool tw_tree_take_over(struct tw_power_zone *z, size_t count)
+{
+	bool taken = false;
+
+	for (size_t i = 0; i < count; i++)
+		if (may_take_over(z, count, &z[i])) {
+			supersede(z, count, &z[i]);
+			taken = true;
+		}
+	return taken;
 }

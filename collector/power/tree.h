@@ -25,18 +25,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TW_POWER_WAIT_TICKS 3
+#define TW_GUARD_STEPS 64
+
+/* What guard.h knows of a zone. */
+struct tw_guard_watch {
+	uint64_t from_uj, last_uj; /* at the begin of the span, and at the last tick */
+	float step_uj[TW_GUARD_STEPS];  /* energy of the last ticks */
+	bool gap;                       /* not read in all of the span */
+	bool reported;                  /* a doubt was told */
+	bool copy, false_power;         /* in the last span; text has the reason */
+	const char *rule, *rule_before; /* broken in the last spans; NULL: none */
+	char text[96];
+};
+
 struct tw_power_zone {
 	const struct tw_zone *zone;
 	const struct tw_meter *meter;
-	const char *source;           /* the energy source: mostly the meter's name */
-	bool counts;                  /* its energy is that of its kind: see tree.h */
-	bool superseded;              /* a more trusted meter has taken over */
-	bool told;                    /* read in the last tick */
-	bool seen;                    /* read in any tick */
-	bool silent;                  /* not read, and not waited for */
-	unsigned tried;               /* ticks without a reading, at most WAIT_TICKS */
-	char why[96];                 /* why it was not read; "" if it was */
-	char rejected[96];            /* why it does not count, by guard.h; "": it may */
+	const char *source; /* the energy source: mostly the meter's name */
+	bool counts;        /* its energy is that of its kind: see tree.h */
+	bool superseded;    /* a more trusted meter has taken over */
+	bool told;          /* read in the last tick */
+	bool seen;          /* read in any tick */
+	bool silent;        /* not read, and not waited for */
+	unsigned tried;     /* ticks without a reading, at most WAIT_TICKS */
+	char why[96];       /* why it was not read; "" if it was */
+	char doubt[96];     /* the rule of guard.h that it breaks; "": none */
+	char rejected[96];  /* why it does not count, by guard.h; "": it may */
+	struct tw_guard_watch watch;
 	double power_w;               /* power in the last tick, if told */
 	double idle_w;                /* its idle part; 0: not learned yet */
 	uint64_t dynamic_uj, idle_uj; /* energy since the start */
@@ -51,6 +67,22 @@ bool tw_tree_same(const struct tw_zone *a, const struct tw_meter *of_a,
 /* True if a counts rather than b, which reads the same thing. */
 bool tw_tree_precedes(const struct tw_zone *a, const struct tw_meter *of_a,
 		      const struct tw_zone *b, const struct tw_meter *of_b);
+
+/*
+ * Decide whether the new zone `at` counts. Until the first tick (`begun`) one that
+ * precedes others counts at once; later see tw_tree_take_over().
+ */
+void tw_tree_place(struct tw_power_zone *z, size_t count, size_t at, bool begun);
+
+/* A zone stops: another one (`by`) has taken over. */
+void tw_tree_stop(struct tw_power_zone *z, const char *by);
+
+/*
+ * After a tick: zones that were read and precede others count from now on, and zones that
+ * read what no other one has read. Those that stop keep their energy; one that was never
+ * read may still take over. Returns true if something changed.
+ */
+bool tw_tree_take_over(struct tw_power_zone *z, size_t count);
 
 /*
  * The kinds of `of`, bits 1 << kind, whose sum is the power of the machine. `doubted`:

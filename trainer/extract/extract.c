@@ -440,6 +440,33 @@ static int check_copies(const struct tw_extract_input *in, struct tw_err *err)
 	return 0;
 }
 
+/*
+ * The collector exports readings that contradict physics. psys is a board of its own: its
+ * contradiction spoils only models of psys.
+ */
+static int check_meters(const struct tw_prom *p, const struct tw_extract_args *a,
+			struct tw_err *err)
+{
+	size_t count;
+	const struct tw_series *s =
+		tw_prom_series(p, "tallywatt_meter_violation", &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *zone = tw_series_label(&s[i], "zone"),
+			   *name = tw_series_label(&s[i], "name"),
+			   *reason = tw_series_label(&s[i], "reason");
+
+		if (zone == NULL || name == NULL || reason == NULL ||
+		    (strcmp(zone, "psys") == 0 && strcmp(a->source->name, "psys") != 0))
+			continue;
+		return tw_fail(err, TW_INVALID,
+			       "the recording's meters contradict physics: zone %s '%s': "
+			       "%s ('tallywatt probe --explain' there shows the meters)",
+			       zone, name, reason);
+	}
+	return 0;
+}
+
 /* Find the wanted metrics, the packages, power and the workloads' counters. */
 static int find_inputs(struct job *j, const struct tw_prom *p, struct tw_err *err)
 {
@@ -447,7 +474,8 @@ static int find_inputs(struct job *j, const struct tw_prom *p, struct tw_err *er
 
 	if (tw_extract_input_find(p, a, &j->in, err) < 0)
 		return -1;
-	if (a->compat == TW_COMPAT_NONE && check_copies(&j->in, err) < 0)
+	if (a->compat == TW_COMPAT_NONE &&
+	    (check_copies(&j->in, err) < 0 || check_meters(p, a, err) < 0))
 		return -1;
 	if (tw_clock_find(&j->in, &j->clock, err) < 0 ||
 	    tw_packages_find(&j->in, &j->packages, err) < 0 ||

@@ -278,6 +278,7 @@ static const struct tw_schema_metric tallywatt_metrics[] = {
 	      .feature = "cpu_scaling_frequency_hertz"),
 	GAUGE("tallywatt_collector_tick_time_seconds", TW_METRIC_TICK, ),
 	GAUGE("tallywatt_node_info", TW_METRIC_SPEC, ),
+	GAUGE("tallywatt_meter_violation", TW_METRIC_SPEC, ),
 
 #define NODE_ZONE(zone, origin, part) \
 	ZONE("tallywatt_node_energy_joules_total", zone, origin, part)
@@ -300,7 +301,7 @@ static const char *const tallywatt_unit_labels[] = { "mode", "path", "package", 
 /* command changes at exec, cgroup at a move, serial where a pid is used again. */
 static const char *const tallywatt_other_labels[] = {
 	/* Of workloads and zones. */
-	"cgroup", "comm", "command", "exe", "serial", "zone",
+	"cgroup", "comm", "command", "exe", "reason", "serial", "zone",
 	/* Of the machine. */
 	"chips", "cores", "frequency", "memory", "processor", "threads_per_core",
 	"vendor", NULL

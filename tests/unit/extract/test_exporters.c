@@ -206,6 +206,41 @@ static void tw_collector_has_energy_by_zone_source_and_mode(void **state)
 		       "tallywatt_node_energy_joules_total{zone=\"package\"}");
 }
 
+static void readings_that_contradict_physics_are_not_learned(void **state)
+{
+	static const struct sampled contradictions[] = {
+		{ "tallywatt_meter_violation",
+		  "'zone':'psys','name':'psys','source':'rapl-sysfs','reason':'its "
+		  "packages "
+		  "have 90.0 W, the psys 40.0 W'",
+		  "100,1 110,1" },
+		{ "tallywatt_meter_violation",
+		  "'zone':'package','name':'package-1','source':'rapl-msr','reason':'its "
+		  "counter is that of package-0'",
+		  "100,1 110,1" },
+	};
+	struct tw_extract_args args = make_args("rapl-msr", "BPFOnly");
+	struct sampled all[TW_COUNT(ours) + TW_COUNT(contradictions)];
+	struct tw_dataset d = { 0 };
+
+	(void)state;
+	memcpy(all, ours, sizeof(ours));
+	memcpy(all + TW_COUNT(ours), contradictions, sizeof(contradictions));
+	/* What psys shows spoils models of psys only. */
+	extract(all, TW_COUNT(ours) + 1, &args, &d);
+	tw_dataset_release(&d);
+	expect_failure(all, TW_COUNT(all), &args, TW_INVALID,
+		       "the recording's meters contradict physics: zone package "
+		       "'package-1': its counter is that of package-0 ('tallywatt probe "
+		       "--explain' there shows the meters)");
+	args = make_args("psys", "BPFOnly");
+	expect_failure(
+		all, TW_COUNT(ours) + 1, &args, TW_INVALID,
+		"the recording's meters contradict physics: zone psys 'psys': its "
+		"packages have 90.0 W, the psys 40.0 W ('tallywatt probe --explain' "
+		"there shows the meters)");
+}
+
 static void missing_metrics_have_the_exporters_names(void **state)
 {
 	static const struct sampled user_time_only[] = {
@@ -523,6 +558,7 @@ int main(void)
 		cmocka_unit_test(unmeasured_power_teaches_only_by_its_name),
 		cmocka_unit_test(a_virtual_tree_is_doubted),
 		cmocka_unit_test(an_exporter_that_two_jobs_scrape_is_refused),
+		cmocka_unit_test(readings_that_contradict_physics_are_not_learned),
 		cmocka_unit_test(copies_are_found_among_many_series),
 		cmocka_unit_test(copies_are_found_or_memory_is_short),
 		cmocka_unit_test(one_machine_of_several_is_selected_by_name),

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/power/guard.h"
+
+#include "lib/core/array.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BIT(kind) (1U << TW_ZONE_##kind)
+
+/* Errors of meters: see docs/tw-collector.md, "Contradictions". */
+#define PART_ERROR 0.05
+#define PART_ERROR_W 2.0
+#define TDP_MAX 3.0
+#define TDP_MIN 0.01
+/* Of two counters that are one: the ratio of their steps, and how much these vary. */
+#define STEP_RATIO 0.01
+#define STEP_CORRELATION 0.999
+#define STEPS_MIN 16
+#define VARIES 0.05
+
+/* What may not have less power than its parts. */
+static const struct whole {
+	enum tw_zone_kind kind;
+	unsigned parts; /* bits 1 << kind */
+	bool by_package;
+	const char *text;
+} wholes[] = {
+	{ TW_ZONE_PACKAGE, BIT(CORE) | BIT(UNCORE), true, "core and uncore have" },
+	{ TW_ZONE_PLATFORM, BIT(PACKAGE) | BIT(DRAM) | BIT(GPU), false,
+	  "package, dram and gpu have" },
+	{ TW_ZONE_PSYS, BIT(PACKAGE), false, "its packages have" },
+};
+
+static uint64_t energy_of(const struct tw_power_zone *z)
+{
+	return z->dynamic_uj + z->idle_uj;
+}
+
+/* Mean power in the span; below 0: it was not read in all of it. */
+static double watts(const struct tw_power_guard *g, const struct tw_power_zone *z)
+{
+	if (z->watch.gap || !z->told || g->span_ns == 0)
+		return -1;
+	return (double)(z->watch.last_uj - z->watch.from_uj) * 1e3 / (double)g->span_ns;
+}
+
+/* Power of the zones of these kinds that count; below 0: one was not read. */
+static double sum_of(const struct tw_power_guard *g, const struct tw_power_zone *z,
+		     size_t count, unsigned kinds, int package)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!z[i].counts || z[i].silent || (kinds >> z[i].zone->kind & 1U) == 0 ||
+		    (package >= 0 && z[i].zone->package != package))
+			continue;
+		if (watts(g, &z[i]) < 0)
+			return -1;
+		sum += watts(g, &z[i]);
+	}
+	return sum;
+}
+
+static void doubt(struct tw_power_zone *z, const char *rule, double seen, double limit,
+		  const char *text)
+{
+	z->watch.rule = rule;
+	snprintf(z->watch.text, sizeof(z->watch.text), "%s %.1f W, the %s %.1f W", text,
+		 seen, tw_zone_kind_name(z->zone->kind), limit);
+}
+
+/* Returns true if the parts of the platform have too much power. */
+static bool compare_parts(const struct tw_power_guard *g, struct tw_power_zone *z,
+			  size_t count)
+{
+	bool doubted = false;
+
+	for (size_t w = 0; w < TW_COUNT(wholes); w++)
+		for (size_t i = 0; i < count; i++) {
+			const struct whole *of = &wholes[w];
+			const int package = of->by_package ? z[i].zone->package : -1;
+			double whole, parts;
+
+			if (z[i].zone->kind != of->kind || !z[i].counts ||
+			    (of->by_package && package < 0))
+				continue;
+			whole = sum_of(g, z, count, 1U << of->kind, package);
+			parts = sum_of(g, z, count, of->parts, package);
+			if (whole < 0 ||
+			    parts <= whole + fmax(whole * PART_ERROR, PART_ERROR_W))
+				continue;
+			doubt(&z[i], "parts", parts, whole, of->text);
+			doubted = doubted || of->kind == TW_ZONE_PLATFORM;
+		}
+	return doubted;
+}
+
+static void compare_tdp(const struct tw_power_guard *g, struct tw_power_zone *z,
+			double tdp_w)
+{
+	const double seen = watts(g, z),
+		     tdp = z->zone->tdp_w > 0 ? z->zone->tdp_w : tdp_w;
+
+	/* A guest's share of a package may be small. */
+	if (z->zone->kind != TW_ZONE_PACKAGE || !z->counts || z->zone->estimated ||
+	    z->zone->origin.source[0] != '\0' || seen < 0 || !(tdp > 0))
+		return;
+	if (seen > TDP_MAX * tdp) {
+		doubt(z, "tdp", 3 * tdp, seen, "its design power allows at most");
+		z->watch.false_power = true;
+	} else if (seen < TDP_MIN * tdp) {
+		doubt(z, "idle", TDP_MIN * tdp, seen, "a processor at rest has at least");
+	}
+}
+
+/* True if the steps of two zones are equal in each tick, and vary. */
+static bool moves_alike(const struct tw_guard_watch *a, const struct tw_guard_watch *b,
+			size_t steps)
+{
+	double mean = 0, dev = 0, da2 = 0, db2 = 0, dadb = 0;
+
+	for (size_t i = 0; i < steps; i++) {
+		const double most = fmax(a->step_uj[i], b->step_uj[i]);
+
+		if (fabs((double)a->step_uj[i] - (double)b->step_uj[i]) >
+		    STEP_RATIO * most)
+			return false;
+		mean += (double)a->step_uj[i] / (double)steps;
+	}
+	for (size_t i = 0; i < steps; i++) {
+		const double da = (double)a->step_uj[i] - mean,
+			     db = (double)b->step_uj[i] - mean;
+
+		dev += da * da / (double)steps;
+		da2 += da * da;
+		db2 += db * db;
+		dadb += da * db;
+	}
+	return sqrt(dev) > VARIES * mean && dadb > STEP_CORRELATION * sqrt(da2 * db2);
+}
+
+/* Counters of energy of such zones are separate: their steps differ by chance. */
+static bool has_own_counter(const struct tw_power_zone *z)
+{
+	return z->counts && z->told && !z->watch.gap && !z->zone->reports_power &&
+	       !z->zone->estimated &&
+	       ((BIT(PACKAGE) | BIT(DRAM) | BIT(GPU)) >> z->zone->kind & 1U) != 0;
+}
+
+static void find_copies(const struct tw_power_guard *g, struct tw_power_zone *z,
+			size_t count)
+{
+	const size_t steps =
+		g->ticks < TW_GUARD_STEPS ? (size_t)g->ticks : TW_GUARD_STEPS;
+
+	for (size_t i = 0; steps >= STEPS_MIN && i < count; i++)
+		for (size_t k = 0; has_own_counter(&z[i]) && k < i; k++) {
+			if (!has_own_counter(&z[k]) ||
+			    z[k].zone->kind != z[i].zone->kind || z[k].watch.copy ||
+			    !moves_alike(&z[i].watch, &z[k].watch, steps))
+				continue;
+			z[i].watch.rule = "copy";
+			z[i].watch.copy = true;
+			snprintf(z[i].watch.text, sizeof(z[i].watch.text),
+				 "its counter is that of %.60s", z[k].zone->name);
+			break;
+		}
+}
+
+/* Returns true if the zone is newly doubted or rejected. */
+static bool take_verdict(struct tw_power_zone *z, bool at_once)
+{
+	const bool twice = z->watch.rule != NULL &&
+			   (at_once || z->watch.rule == z->watch.rule_before);
+	const bool news = twice && z->doubt[0] == '\0';
+
+	if (twice) {
+		snprintf(z->doubt, sizeof(z->doubt), "%s", z->watch.text);
+		if (z->watch.copy || z->watch.false_power)
+			snprintf(z->rejected, sizeof(z->rejected), "%s", z->watch.text);
+	} else if (z->rejected[0] == '\0' && z->watch.rule == NULL) {
+		z->doubt[0] = '\0';
+	}
+	z->watch.rule_before = z->watch.rule;
+	return news;
+}
+
+static bool judge(struct tw_power_guard *g, struct tw_power_zone *z, size_t count,
+		  double tdp_w, bool at_once)
+{
+	bool news = false, doubted;
+
+	for (size_t i = 0; i < count; i++) {
+		z[i].watch.rule = NULL;
+		z[i].watch.copy = z[i].watch.false_power = false;
+	}
+	find_copies(g, z, count);
+	doubted = compare_parts(g, z, count);
+	for (size_t i = 0; i < count; i++)
+		compare_tdp(g, &z[i], tdp_w);
+	g->doubted = false;
+	for (size_t i = 0; i < count; i++) {
+		news = take_verdict(&z[i], at_once) || news;
+		g->doubted = g->doubted || (doubted && z[i].doubt[0] != '\0' &&
+					    z[i].zone->kind == TW_ZONE_PLATFORM);
+	}
+	return news;
+}
+
+static void begin_span(struct tw_power_guard *g, struct tw_power_zone *z, size_t count)
+{
+	g->span_ns = 0;
+	for (size_t i = 0; i < count; i++) {
+		z[i].watch.from_uj = z[i].watch.last_uj;
+		z[i].watch.gap = !z[i].told;
+	}
+}
+
+bool tw_guard_tick(struct tw_power_guard *g, struct tw_power_zone *z, size_t count,
+		   uint64_t tick_ns, double tdp_w)
+{
+	const size_t at = g->ticks % TW_GUARD_STEPS;
+	bool news;
+
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t now_uj = energy_of(&z[i]);
+		struct tw_guard_watch *w = &z[i].watch;
+
+		w->gap = w->gap || !z[i].told || now_uj < w->last_uj;
+		w->step_uj[at] = now_uj < w->last_uj ? 0 : (float)(now_uj - w->last_uj);
+		w->last_uj = now_uj;
+	}
+	g->ticks++;
+	g->span_ns += tick_ns;
+	/* The first readings have no energy yet. */
+	if (tick_ns == 0 || g->ticks <= 2)
+		begin_span(g, z, count);
+	if (g->span_ns < TW_GUARD_SPAN_NS)
+		return false;
+	news = judge(g, z, count, tdp_w, false);
+	begin_span(g, z, count);
+	return news;
+}
+
+void tw_guard_judge(struct tw_power_guard *g, struct tw_power_zone *z, size_t count,
+		    double tdp_w)
+{
+	(void)judge(g, z, count, tdp_w, true);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_GUARD_H
+#define TW_COLLECTOR_GUARD_H
+
+/*
+ * Physics as a check of meters, over the last minute:
+ *
+ *   - the parts of a zone have no more power than the zone, within 5 % or 2 W;
+ *   - a package has at most 3 times, and at least 1 %, of its thermal design power;
+ *   - counters of two packages, memories or GPUs that grow alike in each tick, while the
+ *     load varies, are one counter.
+ *
+ * A zone that breaks a rule has the reason in `doubt`. If its own readings are false, or
+ * repeat another zone's, it is also `rejected`: it must not count.
+ */
+
+#include "collector/power/tree.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A rule must be broken in two spans of this length in a row. */
+#define TW_GUARD_SPAN_NS UINT64_C(30000000000)
+
+struct tw_power_guard {
+	uint64_t span_ns; /* of the current span */
+	uint64_t ticks;
+	bool doubted; /* the parts of the platform have more power than itself */
+};
+
+/*
+ * Note the energies of a tick, and judge at the end of each span. Returns true if a zone
+ * is newly doubted or rejected. tdp_w: of a processor, for packages that do not have it;
+ * 0: unknown.
+ */
+bool tw_guard_tick(struct tw_power_guard *g, struct tw_power_zone *z, size_t count,
+		   uint64_t tick_ns, double tdp_w);
+
+/* Judge the current span now, as if the last one had broken the same rules. */
+void tw_guard_judge(struct tw_power_guard *g, struct tw_power_zone *z, size_t count,
+		    double tdp_w);
+
+#endif /* TW_COLLECTOR_GUARD_H */
