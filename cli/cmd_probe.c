@@ -10,8 +10,6 @@
 #include "lib/json/json.h"
 #include "lib/program/opt.h"
 
-#include <stdio.h>
-
 /* Interval of requests to a management controller. */
 #define ASK_MS 1000
 #define WATCH_MAX_MS 600000

@@ -12,9 +12,6 @@
 #include "trainer/isolation.h"
 #include "trainer/names.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 struct config {
 	char *input, *machine, *source, *output;
 };

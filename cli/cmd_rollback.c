@@ -11,8 +11,6 @@
 #include "model-db/signature.h"
 #include "trainer/publishing.h"
 
-#include <stdio.h>
-
 struct config {
 	char *to;
 	const char *name;

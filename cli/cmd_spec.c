@@ -14,7 +14,6 @@
 #include "profiler/spec.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 struct config {

@@ -10,13 +10,11 @@
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
 #include "lib/program/opt.h"
-#include "trainer/extract/extract.h"
 #include "trainer/response/prom_store.h"
 #include "trainer/fit/workload_runs.h"
 #include "trainer/names.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct config {

@@ -10,7 +10,6 @@
 #include "estimator/models.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
-#include "lib/program/daemon.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
 

@@ -3,7 +3,6 @@
 
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
 #include "lib/json/jsax.h"
 #include "model-db/index/choose.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/request_tables.h"
 
-#include "lib/core/arena.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"

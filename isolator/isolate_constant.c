@@ -16,7 +16,6 @@
 #include "profiler/profile.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

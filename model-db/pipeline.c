@@ -10,7 +10,6 @@
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
 #include "model-db/model_files.h"
-#include "model-db/weights.h"
 #include "profiler/node_types.h"
 #include "profiler/profile.h"
 

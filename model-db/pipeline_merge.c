@@ -10,7 +10,6 @@
 #include "model-db/pipeline.h"
 #include "profiler/node_types.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
-#include "lib/json/json.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/manifest.h"

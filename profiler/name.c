@@ -4,7 +4,6 @@
 #include "lib/core/array.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

@@ -3,7 +3,6 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
-#include "lib/http/server/httpd.h"
 #include "lib/json/writer.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/filter.h"

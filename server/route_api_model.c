@@ -6,7 +6,6 @@
 #include "lib/core/hash.h"
 #include "lib/http/client/http_range.h"
 #include "lib/http/server/accept.h"
-#include "lib/http/server/httpd.h"
 #include "lib/json/writer.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"

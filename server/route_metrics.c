@@ -2,7 +2,6 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/http/server/expo.h"
-#include "lib/http/server/httpd.h"
 #include "lib/http/server/httpd_stats.h"
 #include "lib/json/json.h"
 #include "model-db/index/index.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/sha256.h"

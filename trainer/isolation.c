@@ -8,7 +8,6 @@
 #include "model-db/index/index_walk.h"
 #include "trainer/extract/extract.h"
 #include "trainer/response/machines.h"
-#include "trainer/response/prom.h"
 
 #include <stdlib.h>
 #include <string.h>

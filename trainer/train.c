@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train.h"
 
-#include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/pool.h"
-#include "lib/json/json.h"
-#include "trainer/response/prom.h"
 #include "trainer/response/thirdparty.h"
 #include "trainer/train_data.h"
 #include "trainer/train_rows.h"

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_job.h"
 
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/utf8.h"
-#include "lib/json/json.h"
 #include "model-db/pipeline.h"
-#include "trainer/response/prom.h"
 #include "trainer/extract/smooth.h"
 #include "trainer/response/thirdparty.h"
-#include "trainer/fit/trainer.h"
 #include "trainer/names.h"
 
 #include <assert.h>

@@ -6,8 +6,6 @@
 #include "lib/core/num.h"
 #include "profiler/name.h"
 #include "profiler/node_types.h"
-#include "trainer/extract/extract.h"
-#include "trainer/response/prom.h"
 #include "trainer/response/prom_store.h"
 #include "trainer/train_job.h"
 

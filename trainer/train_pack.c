@@ -2,7 +2,6 @@
 #include "trainer/train_pack.h"
 
 #include "lib/core/buf.h"
-#include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 #include "model-db/fitness.h"

@@ -9,7 +9,6 @@
 #include "trainer/fit/auto_trials.h"
 #include "trainer/fit/validate.h"
 #include "trainer/train_job.h"
-#include "trainer/train_machines.h"
 
 #include <math.h>
 #include <stdarg.h>

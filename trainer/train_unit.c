@@ -4,7 +4,6 @@
 #include "estimator/predict/certificate.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/buf.h"
-#include "lib/json/json.h"
 #include "model-db/fitness.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"

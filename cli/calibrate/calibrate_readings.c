@@ -10,7 +10,6 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
-#include "lib/core/strs.h"
 #include "lib/field/csv.h"
 #include "profiler/load.h"
 #include "profiler/workload_plan.h"

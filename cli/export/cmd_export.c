@@ -4,7 +4,6 @@
 #include "cli/export/export.h"
 #include "cli/memory.h"
 #include "lib/core/array.h"
-#include "lib/core/buf.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"

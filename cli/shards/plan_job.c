@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/shards/plan_job.h"
 
-#include "cli/command.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"

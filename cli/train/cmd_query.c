@@ -6,7 +6,6 @@
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/credentials.h"
-#include "lib/program/kepler_key.h"
 #include "lib/program/opt.h"
 #include "trainer/record/prom_query.h"
 #include "trainer/record/stop.h"

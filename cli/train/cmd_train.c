@@ -14,7 +14,6 @@
 #include "lib/http/client/url.h"
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
-#include "lib/program/opt.h"
 #include "model-db/signature.h"
 #include "trainer/train.h"
 #include "trainer/train_job.h"

@@ -4,7 +4,6 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "cli/train/train_input.h"
-#include "isolator/isolator.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
@@ -14,10 +13,8 @@
 #include "model-db/pipeline.h"
 #include "model-db/publish.h"
 #include "profiler/name.h"
-#include "trainer/extract/smooth.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/names.h"
-#include "trainer/train.h"
 #include "trainer/train_result.h"
 #include "trainer/train_until.h"
 

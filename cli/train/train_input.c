@@ -4,7 +4,6 @@
 #include "cli/memory.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/file.h"
 #include "lib/core/sha256.h"
 #include "lib/field/csv.h"
 #include "lib/json/json.h"

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <linux/ipmi.h>
 #include <sched.h>
-#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>

@@ -8,7 +8,6 @@
 #include "lib/core/err.h"
 #include "lib/http/client/http.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define TIMEOUT_MS 30000

@@ -5,12 +5,10 @@
 #include "collector/power/power.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
 #include "lib/http/server/httpd_reply.h"
 #include "lib/json/writer.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

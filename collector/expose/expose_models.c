@@ -3,12 +3,10 @@
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
 #include "collector/power/estimates.h"
-#include "collector/power/node.h"
 #include "estimator/predict/power_model.h"
 #include "lib/core/array.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* What an estimate exports; NAN: no sample. */

@@ -8,7 +8,6 @@
 #include "collector/meters/meter_polled.h"
 #include "collector/system/credentials.h"
 #include "lib/ask/ask.h"
-#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/field/energy.h"
 #include "lib/http/client/url.h"

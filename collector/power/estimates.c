@@ -7,7 +7,6 @@
 #include "collector/power/node.h"
 #include "collector/system/virtual.h"
 #include "estimator/predict/power_model.h"
-#include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/program/log.h"
 #include "profiler/discover.h"

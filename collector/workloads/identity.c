@@ -4,7 +4,6 @@
 #include "lib/core/array.h"
 
 #include <ctype.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/hash.h"
-#include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
 
 #include <jansson.h>

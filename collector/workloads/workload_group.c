@@ -5,7 +5,6 @@
  */
 #include "collector/system/process.h"
 #include "collector/workloads/workload_state.h"
-#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <fcntl.h>

@@ -16,7 +16,6 @@
 #include "collector/workloads/workload_state.h"
 #include "lib/core/array.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Resolution of the time that a LAST series stays, if there are too many. */

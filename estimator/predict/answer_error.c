@@ -4,7 +4,6 @@
 #include "estimator/predict/lists.h"
 #include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
-#include "lib/json/json.h"
 #include "model-db/model.h"
 
 #include <math.h>

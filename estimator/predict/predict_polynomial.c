@@ -5,7 +5,6 @@
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /*

@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

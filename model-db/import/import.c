@@ -4,7 +4,6 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
-#include "lib/json/json.h"
 #include "lib/zip/fileset.h"
 #include "model-db/import/import_model.h"
 #include "model-db/model.h"

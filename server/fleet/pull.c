@@ -10,7 +10,6 @@
 #include "server/fleet/pull_source.h"
 #include "server/fleet/pull_take.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -10,7 +10,6 @@
 #include "lib/json/json.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

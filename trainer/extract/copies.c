@@ -4,7 +4,6 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "trainer/extract/metric_series.h"
-#include "trainer/response/machines.h"
 
 #include <math.h>
 #include <stdint.h>

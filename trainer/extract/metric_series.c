@@ -4,7 +4,6 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
-#include "trainer/response/machines.h"
 
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
