@@ -453,16 +453,17 @@ static int check_meters(const struct tw_prom *p, const struct tw_extract_args *a
 
 	for (size_t i = 0; i < count; i++) {
 		const char *zone = tw_series_label(&s[i], "zone"),
-			   *name = tw_series_label(&s[i], "name"),
+			   *path = tw_series_label(&s[i], "path"),
 			   *reason = tw_series_label(&s[i], "reason");
 
-		if (zone == NULL || name == NULL || reason == NULL ||
+		if (zone == NULL || path == NULL || reason == NULL ||
 		    (strcmp(zone, "psys") == 0 && strcmp(a->source->name, "psys") != 0))
 			continue;
-		return tw_fail(err, TW_INVALID,
-			       "the recording's meters contradict physics: zone %s '%s': "
-			       "%s ('tallywatt probe --explain' there shows the meters)",
-			       zone, name, reason);
+		return tw_fail(
+			err, TW_INVALID,
+			"the recording's meters contradict physics: zone %s, %s: %s "
+			"('tallywatt probe --explain' there shows the meters)",
+			zone, path, reason);
 	}
 	return 0;
 }

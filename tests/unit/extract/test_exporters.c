@@ -210,12 +210,12 @@ static void readings_that_contradict_physics_are_not_learned(void **state)
 {
 	static const struct sampled contradictions[] = {
 		{ "tallywatt_meter_violation",
-		  "'zone':'psys','name':'psys','source':'rapl-sysfs','reason':'its "
+		  "'zone':'psys','path':'/psys','source':'rapl-sysfs','reason':'its "
 		  "packages "
 		  "have 90.0 W, the psys 40.0 W'",
 		  "100,1 110,1" },
 		{ "tallywatt_meter_violation",
-		  "'zone':'package','name':'package-1','source':'rapl-msr','reason':'its "
+		  "'zone':'package','path':'/1','source':'rapl-msr','reason':'its "
 		  "counter is that of package-0'",
 		  "100,1 110,1" },
 	};
@@ -230,13 +230,13 @@ static void readings_that_contradict_physics_are_not_learned(void **state)
 	extract(all, TW_COUNT(ours) + 1, &args, &d);
 	tw_dataset_release(&d);
 	expect_failure(all, TW_COUNT(all), &args, TW_INVALID,
-		       "the recording's meters contradict physics: zone package "
-		       "'package-1': its counter is that of package-0 ('tallywatt probe "
+		       "the recording's meters contradict physics: zone package, "
+		       "/1: its counter is that of package-0 ('tallywatt probe "
 		       "--explain' there shows the meters)");
 	args = make_args("psys", "BPFOnly");
 	expect_failure(
 		all, TW_COUNT(ours) + 1, &args, TW_INVALID,
-		"the recording's meters contradict physics: zone psys 'psys': its "
+		"the recording's meters contradict physics: zone psys, /psys: its "
 		"packages have 90.0 W, the psys 40.0 W ('tallywatt probe --explain' "
 		"there shows the meters)");
 }
