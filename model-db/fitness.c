@@ -13,6 +13,11 @@ static enum tw_fitness unfit(const char **why, const char *reason)
 	return TW_UNFIT;
 }
 
+static bool failed(const struct tw_model_info *i, const char *key)
+{
+	return json_is_false(json_object_get(i->metadata, key));
+}
+
 /* NoneIsolator leaves idle power in the target: 89 W for each idle container. */
 static bool has_idle_in_target(const struct tw_model_info *i)
 {
@@ -33,7 +38,10 @@ static enum tw_fitness dynamic_fitness(const struct tw_model_info *i,
 
 	if (has_idle_in_target(i))
 		return unfit(why, TW_FITNESS_IDLE);
-	return additive ? TW_FIT : unfit(why, TW_FITNESS_NOT_ADDITIVE);
+	if (!additive)
+		return unfit(why, TW_FITNESS_NOT_ADDITIVE);
+	/* Nothing adds up to nothing: a recording without load makes such a model. */
+	return failed(i, TW_CERTIFICATE_RISES) ? unfit(why, TW_FITNESS_FALLS) : TW_FIT;
 }
 
 /* Weights of mixed sign may still rise over the training rows: see the certificate. */
@@ -48,16 +56,12 @@ static enum tw_fitness absolute_fitness(const struct tw_model_info *i,
 	return json_is_false(rises) ? unfit(why, TW_FITNESS_FALLS) : TW_FITNESS_UNKNOWN;
 }
 
-static bool failed(const struct tw_model_info *i, const char *key)
-{
-	return json_is_false(json_object_get(i->metadata, key));
-}
-
 /* Metadata is a foreign text: only known reasons are repeated. */
 static const char *find_refusal(const struct tw_model_info *i)
 {
-	static const char *const reasons[] = { TW_REFUSED_CPU_TIME, TW_REFUSED_ERROR,
-					       TW_REFUSED_NO_LOAD };
+	static const char *const reasons[] = { TW_REFUSED_BIAS,    TW_REFUSED_CPU_TIME,
+					       TW_REFUSED_ERROR,   TW_REFUSED_LOAD,
+					       TW_REFUSED_NO_LOAD, TW_REFUSED_POWER };
 	const char *text =
 		json_string_value(json_object_get(i->metadata, TW_CERTIFICATE_REFUSED));
 

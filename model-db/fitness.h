@@ -26,6 +26,8 @@ struct tw_weights_shape;
  * say. Absent: no such reason.
  */
 #define TW_CERTIFICATE_REFUSED "certificate_refused"
+/* A list of texts with it: the rows that show it best. */
+#define TW_CERTIFICATE_ROWS "certificate_rows"
 
 /* Reasons why a model is unfit. */
 #define TW_FITNESS_FALLS "power does not rise with load"
@@ -39,11 +41,24 @@ struct tw_weights_shape;
 	"its features do not show rest: with the least load, power is not lowest"
 #define TW_REFUSED_CPU_TIME \
 	"its CPU time is incomplete: the recorded cycles do not fit into it"
-#define TW_REFUSED_NO_LOAD "its recording has no load: no feature varies"
+#define TW_REFUSED_NO_LOAD "its recording has no load: power does not vary with it"
+#define TW_REFUSED_LOAD "its recording has more load than the machine has CPUs"
+#define TW_REFUSED_POWER "its recording has power outside physics"
 #define TW_REFUSED_ERROR "its own error is above 50 %"
+#define TW_REFUSED_BIAS                                                       \
+	"its mean error is too large, on all rows, at little or much power, " \
+	"or between both halves"
 
 /* The largest error on held-out rows of a model with a certificate, percent. */
 #define TW_CERTIFICATE_ERROR_MAX 50.0
+/*
+ * The largest mean errors there, percent of the mean power: of all rows, of the fifth
+ * with the least or the most power, and of the second half less that of the first. Good
+ * models of recorded machines reach 3, 14 and 9; models without rest 12, 41 and 21.
+ */
+#define TW_BIAS_MAX 10.0
+#define TW_BIAS_END_MAX 25.0
+#define TW_BIAS_DRIFT_MAX 15.0
 
 /*
  * The largest deviation (struct tw_certificate) at which a model of a whole machine also

@@ -12,6 +12,7 @@
 #include "trainer/train_data.h"
 #include "trainer/train_job.h"
 #include "trainer/train_machines.h"
+#include "trainer/train_refusal.h"
 #include "trainer/train_result.h"
 #include "trainer/train_unit.h"
 
@@ -86,34 +87,44 @@ static int make_rows(const struct tw_train_outcome *t, struct tw_train_result *o
 	return 0;
 }
 
-static bool is_too_wrong(const struct tw_train_unit *u)
+/* Why a model gets no certificate, or NULL. */
+static const char *refusal_of(const struct tw_train_unit *u)
 {
-	const char *why = json_string_value(
-		json_object_get(u->model.info.metadata, TW_CERTIFICATE_REFUSED));
-
-	return u->err.code == TW_OK && why != NULL && strcmp(why, TW_REFUSED_ERROR) == 0;
+	return u->err.code == TW_OK
+		       ? json_string_value(json_object_get(u->model.info.metadata,
+							   TW_CERTIFICATE_REFUSED))
+		       : NULL;
 }
 
-/* One line about the models that get no certificate for their error. */
-static void report_errors(const struct tw_train_outcome *t, struct tw_train_result *out)
+/* One line about the models that get no certificate for a reason; u is the first. */
+static void report_refusal(const struct tw_train_outcome *t, size_t u,
+			   struct tw_train_result *out)
 {
-	const struct tw_train_unit *first = NULL;
+	const struct tw_train_unit *first = &t->unit[u];
+	const char *why = refusal_of(first);
+	const json_t *rows =
+		json_object_get(first->model.info.metadata, TW_CERTIFICATE_ROWS);
 	size_t count = 0;
 
 	for (size_t i = 0; i < t->units; i++) {
-		if (!is_too_wrong(&t->unit[i]))
+		const char *other = refusal_of(&t->unit[i]);
+
+		if (other == NULL || strcmp(other, why) != 0)
 			continue;
-		first = first != NULL ? first : &t->unit[i];
+		if (i < u)
+			return; /* reported with an earlier one */
 		count++;
 	}
-	if (first != NULL)
-		tw_buf_addf(&out->quality,
-			    "warning: %zu of %zu models get no certificate, first %s %s "
-			    "%s: the error on held-out rows is above %g %%; look for a "
-			    "wrong step of the meter in the recording\n",
-			    count, out->models, tw_output_name(first->data->output),
-			    first->data->group->name, first->trainer->name,
-			    TW_CERTIFICATE_ERROR_MAX);
+	tw_buf_addf(
+		&out->quality,
+		"warning: %zu of %zu models get no certificate, first %s %s %s: %s; %s",
+		count, out->models, tw_output_name(first->data->output),
+		first->data->group->name, first->trainer->name, why,
+		tw_train_refusal_advice(why));
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		tw_buf_addf(&out->quality, "; %s%s", i == 0 ? "worst rows: " : "",
+			    json_string_value(json_array_get(rows, i)));
+	tw_buf_adds(&out->quality, "\n");
 }
 
 /* Describe the recordings of each machine, by the first of its data. */
@@ -132,7 +143,9 @@ static int report_quality(const struct tw_train_outcome *t, struct tw_train_resu
 			tw_buf_addf(&out->quality, "machine '%s': ", last->name);
 		tw_buf_adds(&out->quality, d->quality_text.data);
 	}
-	report_errors(t, out);
+	for (size_t i = 0; i < t->units; i++)
+		if (refusal_of(&t->unit[i]) != NULL)
+			report_refusal(t, i, out);
 	if (tw_buf_failed(&out->quality))
 		return tw_fail(err, TW_NOMEM, "quality of the data");
 	return 0;

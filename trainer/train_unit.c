@@ -14,6 +14,7 @@
 #include "trainer/fit/validate.h"
 #include "trainer/train_job.h"
 #include "trainer/train_machines.h"
+#include "trainer/train_refusal.h"
 #include "trainer/train_scores.h"
 
 #include <math.h>
@@ -186,87 +187,44 @@ static const struct tw_err *find_failure(const struct tw_train_unit *u)
 
 /* ---- certificate ---- */
 
-/*
- * The error of a component on held-out rows, percent. Dynamic power starts at 0 W, where
- * percentages of its rows mean little: its error is compared with the whole power.
- */
-static double error_percent(const struct tw_train_unit *u, size_t c)
-{
-	const struct tw_train_data *d = u->data;
-	const struct tw_score *s = &u->scores.score[0][c];
-	const struct tw_profile_power *idle = tw_profile_find(
-		&d->profile, d->source, d->component[c], (uint32_t)d->machine->node_type);
-
-	if (d->output == TW_ABS_POWER)
-		return s->mape;
-	return 100 * s->mae / fmax(1.0, s->mean + (idle != NULL ? idle->median_w : 0));
-}
-
-/* That of the worst component; NaN if no error is defined. */
-static double own_error(const struct tw_train_unit *u)
-{
-	double worst = NAN;
-
-	for (size_t c = 0; c < u->data->components; c++)
-		worst = fmax(worst, error_percent(u, c));
-	return worst;
-}
-
-/* Whether a feature varies over the rows. */
-static bool varies(const struct tw_model_part *p, size_t features)
-{
-	for (size_t i = 0; i < features; i++)
-		if (p->feature_min[i] < p->feature_max[i])
-			return true;
-	return false;
-}
-
-/*
- * The power at rest of each component; *refused: why the model gets no certificate, the
- * most telling reason first.
- */
+/* The power at rest of each component. */
 static int find_evidence(const struct tw_train_unit *u, struct tw_rest_evidence *out,
-			 const char **refused, struct tw_err *err)
+			 struct tw_rest *rest, struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
 
-	*refused = NULL;
-	if (own_error(u) > TW_CERTIFICATE_ERROR_MAX)
-		*refused = TW_REFUSED_ERROR;
-	else if (!varies(&u->model.part[0], d->cols))
-		*refused = TW_REFUSED_NO_LOAD;
-	else if (d->cpu_time_incomplete)
-		*refused = TW_REFUSED_CPU_TIME;
 	for (size_t c = 0; c < d->components; c++) {
 		const struct tw_samples s = tw_train_data_samples(d, d->folds, c);
-		struct tw_rest rest;
 
-		if (tw_rest_find(&s, &rest, err) < 0)
+		if (tw_rest_find(&s, &rest[c], err) < 0)
 			return -1;
 		out[c] = (struct tw_rest_evidence){
-			.low = rest.low,
-			.high = rest.high,
-			.rested = rest.rested,
-			.load = d->feature[rest.load],
-			.low_load = rest.low_load,
+			.low = rest[c].low,
+			.high = rest[c].high,
+			.rested = rest[c].rested,
+			.load = d->feature[rest[c].load],
+			.low_load = rest[c].low_load,
 		};
 		if (d->output == TW_DYN_POWER)
 			out[c].low = out[c].high = 0.0;
-		if (!rest.shown && *refused == NULL)
-			*refused = TW_REFUSED_NO_REST;
 	}
 	return 0;
 }
 
 static int write_certificate(struct tw_train_unit *u, const struct tw_certificate *c,
-			     const char *refused, struct tw_err *err)
+			     const struct tw_rest *rest, struct tw_err *err)
 {
 	json_t *metadata = u->model.info.metadata;
+	const char *refused;
 
-	if (tw_certificate_write(c, metadata, err) < 0)
+	if (tw_certificate_write(c, metadata, err) < 0 ||
+	    tw_train_refusal_find(&u->scores, rest, &refused, err) < 0)
 		return -1;
-	if (refused != NULL && json_object_set_new(metadata, TW_CERTIFICATE_REFUSED,
-						   json_string(refused)) < 0)
+	if (refused != NULL &&
+	    (json_object_set_new(metadata, TW_CERTIFICATE_REFUSED, json_string(refused)) <
+		     0 ||
+	     json_object_set_new(metadata, TW_CERTIFICATE_ROWS,
+				 tw_train_refusal_rows(&u->scores, refused)) < 0))
 		return tw_fail(err, TW_NOMEM, "certificate");
 	return 0;
 }
@@ -279,8 +237,8 @@ static int add_certificate(struct tw_train_unit *u, struct tw_err *err)
 	double *rows = calloc(count * d->cols, sizeof(*rows));
 	struct tw_rest_evidence evidence[TW_COMPONENT_COUNT];
 	struct tw_power_model *p = NULL;
+	struct tw_rest rest[TW_COMPONENT_COUNT];
 	struct tw_certificate c;
-	const char *refused;
 	int rc = -1;
 
 	if (rows == NULL) {
@@ -291,9 +249,9 @@ static int add_certificate(struct tw_train_unit *u, struct tw_err *err)
 		memcpy(rows + i * d->cols, d->x + i * d->rows / count * d->cols,
 		       d->cols * sizeof(*rows));
 	if (tw_power_model_borrow(&u->model, &p, err) < 0 ||
-	    find_evidence(u, evidence, &refused, err) < 0 ||
+	    find_evidence(u, evidence, rest, err) < 0 ||
 	    tw_certify(p, rows, count, evidence, &c, err) < 0 ||
-	    write_certificate(u, &c, refused, err) < 0)
+	    write_certificate(u, &c, rest, err) < 0)
 		goto out;
 
 	rc = 0;

@@ -16,6 +16,8 @@
 /* At rest, work is at most this share of the largest, or of all CPUs. */
 #define REST_SHARE 0.05
 #define REST_CPU_SHARE 0.02
+/* A machine with no more busy CPUs had no load. */
+#define NO_LOAD_CPUS 0.05
 
 /* ---- time ---- */
 
@@ -116,6 +118,12 @@ static void sum_rest(struct tw_quality *q, const struct tw_measured_rows *r,
 	q->idle_high_w = q->rest_s > 0 ? high : q->power_min_w;
 }
 
+/* Whether the whole recording is rest. */
+static bool lacks_load(const struct tw_quality *q)
+{
+	return q->load_max <= fmax(NO_LOAD_CPUS, REST_CPU_SHARE * q->cpus);
+}
+
 static int find_rest(struct tw_quality *q, const struct tw_measured_rows *r,
 		     struct tw_err *err)
 {
@@ -125,9 +133,9 @@ static int find_rest(struct tw_quality *q, const struct tw_measured_rows *r,
 	if (rest == NULL)
 		return tw_fail(err, TW_NOMEM, "rest of %zu rows", r->rows);
 	memcpy(rest, r->filled, r->rows * sizeof(*rest));
-	if (r->cpu_ms != NULL)
+	if (r->cpu_ms != NULL && !lacks_load(q))
 		mark_rest(r, r->cpu_ms, REST_CPU_SHARE * 1e3 * q->cpus, rest);
-	for (size_t f = 0; f < r->features; f++) {
+	for (size_t f = 0; f < r->features && !lacks_load(q); f++) {
 		if (!is_work(r->name[f]))
 			continue;
 		any = true;
@@ -261,12 +269,18 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 			    100 * energy,
 			    q->restarts > 0 ? "the exporter was restarted"
 					    : "features or power are missing at times");
-	if (q->rest_s == 0)
+	if (lacks_load(q))
+		tw_buf_addf(b,
+			    "the machine had no load, at most %.3f busy CPUs: record it "
+			    "under "
+			    "several loads, too\n",
+			    q->load_max);
+	else if (q->rest_s == 0)
 		tw_buf_addf(b,
 			    "the recording never rested: idle power may be anything from "
 			    "0 to %.1f W; record some minutes of an idle machine, too\n",
 			    q->power_min_w);
-	if (q->load_max < LOAD_RATIO_MIN * q->load_min)
+	if (q->load_max < LOAD_RATIO_MIN * q->load_min && !lacks_load(q))
 		tw_buf_adds(b, "the load hardly varies; record other loads, too\n");
 	if (q->constant.count > 0) {
 		tw_buf_adds(b, "constant features, which teach nothing: ");

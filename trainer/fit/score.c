@@ -93,11 +93,46 @@ static void add_percentage(const double *measured, const double *predicted,
 	s->mape_left_out = (double)(s->rows - used) / (double)s->rows;
 }
 
+/* The mean error of some rows in an order. */
+static double mean_error(const double *measured, const double *predicted,
+			 const struct ranked *order, size_t rows)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < rows; i++)
+		sum += predicted[order[i].row] - measured[order[i].row];
+	return sum / (double)rows;
+}
+
+/* Sort rows by key, or leave them in order of time if key is NULL. */
+static void rank(const double *key, size_t rows, struct ranked *order)
+{
+	for (size_t i = 0; i < rows; i++)
+		order[i] = (struct ranked){ key != NULL ? key[i] : 0.0, i };
+	qsort(order, rows, sizeof(*order), compare_ranked);
+}
+
+/* Biases of parts of the rows, which cancel out in the whole. */
+static void add_biases(const double *measured, const double *predicted,
+		       const double *main, struct ranked *order, struct tw_score *s)
+{
+	const size_t n = s->rows, half = (n + 1) / 2, fifth = (n + 4) / 5;
+
+	rank(NULL, n, order);
+	s->bias_drift = mean_error(measured, predicted, order + n - half, half) -
+			mean_error(measured, predicted, order, half);
+	rank(measured, n, order);
+	s->bias_low = mean_error(measured, predicted, order, fifth);
+	s->bias_high = mean_error(measured, predicted, order + n - fifth, fifth);
+	if (main != NULL)
+		rank(main, n, order);
+	s->idle_bias = mean_error(measured, predicted, order, (n + 19) / 20);
+}
+
 int tw_score(const double *measured, const double *predicted, const double *main,
 	     size_t rows, struct tw_score *out, struct tw_err *err)
 {
 	struct tw_score s = { .rows = rows };
-	const size_t idle = (rows + 19) / 20;
 	struct ranked *order;
 	double *error;
 
@@ -118,13 +153,7 @@ int tw_score(const double *measured, const double *predicted, const double *main
 		error[i] = fabs(predicted[i] - measured[i]);
 	s.p95 = percentile_95(error, rows);
 
-	for (size_t i = 0; i < rows; i++)
-		order[i] = (struct ranked){ main != NULL ? main[i] : measured[i], i };
-	qsort(order, rows, sizeof(*order), compare_ranked);
-	for (size_t i = 0; i < idle; i++)
-		s.idle_bias +=
-			(predicted[order[i].row] - measured[order[i].row]) / (double)idle;
-
+	add_biases(measured, predicted, main, order, &s);
 	free(order);
 	free(error);
 	*out = s;
@@ -133,7 +162,10 @@ int tw_score(const double *measured, const double *predicted, const double *main
 
 json_t *tw_score_to_json(const struct tw_score *s)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", /**/
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "bias_low", tw_json_rounded(s->bias_low), "bias_high",
+			 tw_json_rounded(s->bias_high), "bias_drift",
+			 tw_json_rounded(s->bias_drift), /**/
 			 "mae", tw_json_rounded(s->mae), "rmse", tw_json_rounded(s->rmse),
 			 "r2", tw_json_rounded(s->r2), "bias", tw_json_rounded(s->bias),
 			 "p95", tw_json_rounded(s->p95), "mape", tw_json_rounded(s->mape),

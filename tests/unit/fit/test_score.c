@@ -132,6 +132,25 @@ static void among_equal_loads_the_first_rows_are_at_rest(void **state)
 	assert_near(s.idle_bias, 0.5);
 }
 
+/* Errors of the parts cancel out in the whole. */
+static void biases_of_parts_are_told_apart(void **state)
+{
+	double y[100], p[100];
+	struct tw_score s;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 100; i++) {
+		y[i] = (double)(i % 50 * 2);
+		p[i] = y[i] + (y[i] < 20 ? 3 : y[i] >= 80 ? -3 : 0) + (i < 50 ? -1 : 1);
+	}
+	assert_int_equal(tw_score(y, p, NULL, 100, &s, &err), 0);
+	assert_near(s.bias, 0);
+	assert_near(s.bias_low, 3);
+	assert_near(s.bias_high, -3);
+	assert_near(s.bias_drift, 2);
+}
+
 static void undefined_values_are_null_in_json(void **state)
 {
 	static const double y[] = { 0, 0 }, p[] = { 0.25, -0.25 };
@@ -148,7 +167,7 @@ static void undefined_values_are_null_in_json(void **state)
 	assert_true(json_is_null(json_object_get(obj, "r2")));
 	assert_true(json_is_null(json_object_get(obj, "mape")));
 	assert_near(json_real_value(json_object_get(obj, "mae")), 0.25);
-	assert_int_equal(json_object_size(obj), 9);
+	assert_int_equal(json_object_size(obj), 12);
 	json_decref(obj);
 }
 
@@ -234,6 +253,7 @@ int main(void)
 		cmocka_unit_test(percentiles_go_by_nearest_rank),
 		cmocka_unit_test(only_the_rows_count),
 		cmocka_unit_test(among_equal_loads_the_first_rows_are_at_rest),
+		cmocka_unit_test(biases_of_parts_are_told_apart),
 		cmocka_unit_test(undefined_values_are_null_in_json),
 		cmocka_unit_test(json_figures_have_four_decimals),
 		cmocka_unit_test(constant_power_has_no_r2),

@@ -2,8 +2,10 @@
 #include "tests/unit/tw_test.h"
 
 #include "isolator/isolator.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
+#include "lib/field/feature.h"
 #include "model-db/fitness.h"
 #include "model-db/model.h"
 #include "tests/unit/shared.h"
@@ -239,7 +241,7 @@ static void check_certificates(const struct tw_train_result *r, bool refused)
 		m = train_parse_file(r, name);
 		why = json_string_value(json_object_get(m, TW_CERTIFICATE_REFUSED));
 		if (refused)
-			assert_string_equal(why, TW_REFUSED_ERROR);
+			assert_string_equal(why, TW_REFUSED_POWER);
 		else
 			assert_null(why);
 		json_decref(m);
@@ -247,9 +249,10 @@ static void check_certificates(const struct tw_train_result *r, bool refused)
 	assert_true((r->quality.data != NULL &&
 		     strstr(r->quality.data,
 			    "warning: 2 of 2 models get no certificate, first AbsPower "
-			    "CounterOnly LinearRegressionTrainer: the error on held-out "
-			    "rows is above 50 %; look for a wrong step of the meter") !=
-			     NULL) == refused);
+			    "CounterOnly LinearRegressionTrainer: its recording has "
+			    "power outside physics; look for a wrong step of the meter; "
+			    "worst rows: 2023-11-14T22:14:23.000Z: ") != NULL) ==
+		    refused);
 }
 
 static void a_wrong_step_of_the_meter_costs_the_certificate(void **state)
@@ -279,32 +282,118 @@ static void a_wrong_step_of_the_meter_costs_the_certificate(void **state)
 	}
 }
 
-static void a_recording_without_load_earns_no_certificate(void **state)
+/* The load of a row, its power, and the reason that the models get. */
+struct recorded {
+	double (*load)(size_t row);
+	double (*watts)(double load, size_t row);
+	const char *refused;
+};
+
+static double varied(size_t row)
 {
-	static const char *const features[] = { "cpu_cycles", "cpu_instructions",
-						"cache_miss" };
+	return (double)(row * 17 % 40) / 40;
+}
+
+static double nothing(size_t row)
+{
+	(void)row;
+	return 0;
+}
+
+static double noise(size_t row)
+{
+	return 0.004 + 0.001 * sin((double)(row * row));
+}
+
+static double by_law(double load, size_t row)
+{
+	(void)row;
+	return 30 + 100 * load;
+}
+
+static double at_rest(double load, size_t row)
+{
+	(void)load;
+	return 30 + 0.3 * cos((double)(row * row * row));
+}
+
+static double of_another_machine(double load, size_t row)
+{
+	(void)load;
+	return 30 + 100 * varied(row * 3 + 7);
+}
+
+static double half_drifted(double load, size_t row)
+{
+	return by_law(load, row) + (row >= ROWS / 2 ? 40 : 0);
+}
+
+static const char *refusal(const struct recorded *r, unsigned cores, const char *model)
+{
+	static const char *const known[] = { TW_REFUSED_NO_LOAD, TW_REFUSED_BIAS,
+					     TW_REFUSED_LOAD, TW_REFUSED_ERROR };
 	struct training t;
-	struct tw_train_result r = { 0 };
+	struct tw_train_result result = { 0 };
 	struct tw_err err = { 0 };
+	const char *why, *found = NULL;
+	double *cpu;
 	json_t *m;
 
-	(void)state;
 	train_set_up(&t, ROWS);
+	t.table.group = tw_feature_group_find("BPFOnly");
+	t.job.spec.cores = cores;
+	assert_int_equal(tw_dataset_add(&t.d, "bpf_cpu_time_ms", &cpu, &err), 0);
 	for (size_t i = 0; i < ROWS; i++) {
-		for (size_t f = 0; f < 3; f++)
-			tw_dataset_find(&t.d, features[f])[i] = 0;
-		tw_dataset_find(&t.d, "package_power")[i] = 30;
+		cpu[i] = 4000 * r->load(i);
+		tw_dataset_find(&t.d, "cpu_cycles")[i] = 2e6 * cpu[i];
+		tw_dataset_find(&t.d, "package_power")[i] = r->watts(r->load(i), i);
 	}
 	assert_int_equal(
+		tw_strs_adds(&t.job.abs_trainers, "LinearRegressionTrainer", &err), 0);
+	assert_int_equal(
 		tw_strs_adds(&t.job.dyn_trainers, "LinearRegressionTrainer", &err), 0);
-	if (tw_train(&t.job, &r, &err) < 0)
+	if (tw_train(&t.job, &result, &err) < 0)
 		fail_msg("%s", err.text);
-	m = train_parse_file(&r, DYN_DIR "metadata.json");
-	assert_string_equal(json_string_value(json_object_get(m, TW_CERTIFICATE_REFUSED)),
-			    TW_REFUSED_NO_LOAD);
+	m = train_parse_file(&result, model);
+	why = json_string_value(json_object_get(m, TW_CERTIFICATE_REFUSED));
+	for (size_t i = 0; why != NULL && i < TW_COUNT(known); i++)
+		found = strcmp(known[i], why) == 0 ? known[i] : found;
+	if (why != NULL && found == NULL)
+		fail_msg("%s", why);
 	json_decref(m);
-	tw_train_result_release(&r);
+	tw_train_result_release(&result);
 	train_tear_down(&t);
+	return found;
+}
+
+static void a_recording_that_teaches_nothing_earns_no_certificate(void **state)
+{
+	static const struct recorded cases[] = {
+		{ varied, by_law, NULL },
+		{ nothing, at_rest, TW_REFUSED_NO_LOAD },
+		{ nothing, of_another_machine, TW_REFUSED_NO_LOAD },
+		{ noise, at_rest, TW_REFUSED_NO_LOAD },
+		{ varied, half_drifted, TW_REFUSED_BIAS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		static const char *const models[] = {
+			"rapl-sysfs/AbsPower/BPFOnly/LinearRegressionTrainer_0/"
+			"metadata.json",
+			"rapl-sysfs/DynPower/BPFOnly/LinearRegressionTrainer_0/"
+			"metadata.json"
+		};
+
+		for (size_t k = 0; k < 2; k++)
+			assert_ptr_equal(refusal(&cases[i], 0, models[k]),
+					 cases[i].refused);
+		if (cases[i].refused != NULL)
+			continue;
+		/* Four busy CPUs of four, and of two. */
+		assert_null(refusal(&cases[i], 4, models[0]));
+		assert_string_equal(refusal(&cases[i], 2, models[0]), TW_REFUSED_LOAD);
+	}
 }
 
 static void a_series_model_reports_both_errors_and_its_choice(void **state)
@@ -622,7 +711,7 @@ int main(void)
 		cmocka_unit_test(the_errors_of_a_model_are_its_worst_components),
 		cmocka_unit_test(a_training_ends_at_each_task_if_its_observer_says_so),
 		cmocka_unit_test(a_wrong_step_of_the_meter_costs_the_certificate),
-		cmocka_unit_test(a_recording_without_load_earns_no_certificate),
+		cmocka_unit_test(a_recording_that_teaches_nothing_earns_no_certificate),
 		cmocka_unit_test(a_series_model_reports_both_errors_and_its_choice),
 		cmocka_unit_test(feature_ranges_are_those_of_the_data),
 		cmocka_unit_test(threads_and_repeats_change_no_byte),

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/train_refusal.h"
+
+#include "lib/core/array.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/field/feature.h"
+#include "model-db/fitness.h"
+#include "trainer/fit/rest.h"
+#include "trainer/fit/score.h"
+#include "trainer/train_machines.h"
+#include "trainer/train_scores.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of the recording's ends that tell whether power follows the load: a fifth. */
+#define END 5
+/* Between them power differs by this share, and by so many standard errors. */
+#define RISE_MIN 0.02
+#define RISE_ERRORS 2
+/* Power is below this multiple of its 99th percentile, if there are so many rows. */
+#define POWER_MAX 3
+#define POWER_ROWS 20
+/* A late scrape's rounding. */
+#define LOAD_MARGIN 1.05
+#define WORST 5
+
+/* Mean power of a component, with the power at rest that isolation subtracted. */
+static double mean_power(const struct tw_train_scores *u, size_t c)
+{
+	const struct tw_train_data *d = u->data;
+	const struct tw_profile_power *idle = tw_profile_find(
+		&d->profile, d->source, d->component[c], (uint32_t)d->machine->node_type);
+
+	return u->score[0][c].mean +
+	       (d->output == TW_DYN_POWER && idle != NULL ? idle->median_w : 0);
+}
+
+/*
+ * The error of a component on held-out rows, percent. Dynamic power starts at 0 W, where
+ * percentages of its rows mean little: its error is compared with the whole power.
+ */
+static double error_percent(const struct tw_train_scores *u, size_t c)
+{
+	const struct tw_score *s = &u->score[0][c];
+
+	if (u->data->output == TW_ABS_POWER)
+		return s->mape;
+	return 100 * s->mae / fmax(1.0, mean_power(u, c));
+}
+
+/* The component with the largest error. */
+static size_t find_worst(const struct tw_train_scores *u)
+{
+	size_t worst = 0;
+
+	for (size_t c = 1; c < u->data->components; c++)
+		if (error_percent(u, c) > error_percent(u, worst) ||
+		    isnan(error_percent(u, worst)))
+			worst = c;
+	return worst;
+}
+
+static bool is_biased(const struct tw_train_scores *u, size_t c)
+{
+	const struct tw_score *s = &u->score[0][c];
+	const double w = fmax(1.0, mean_power(u, c)) / 100;
+
+	return fabs(s->bias) > TW_BIAS_MAX * w ||
+	       fabs(s->bias_low) > TW_BIAS_END_MAX * w ||
+	       fabs(s->bias_high) > TW_BIAS_END_MAX * w ||
+	       fabs(s->bias_drift) > TW_BIAS_DRIFT_MAX * w;
+}
+
+/* ---- the recording ---- */
+
+/* A row's load and power: sorted by load, which is first. */
+struct loaded {
+	double load, watts;
+};
+
+static void find_mean(const struct loaded *r, size_t n, double *mean, double *variance)
+{
+	double sum = 0, squares = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sum += r[i].watts / (double)n;
+		squares += r[i].watts * r[i].watts / (double)n;
+	}
+	*mean = sum;
+	*variance = fmax(squares - sum * sum, 0) / (double)n;
+}
+
+/* Whether power differs between the rows with the least and the most load. */
+static bool has_load(const struct loaded *r, size_t rows, double watts)
+{
+	const size_t n = (rows + END - 1) / END;
+	double low, high, low_error, high_error;
+
+	if (!(r[0].load < r[rows - 1].load))
+		return false;
+	find_mean(r, n, &low, &low_error);
+	find_mean(r + rows - n, n, &high, &high_error);
+	return fabs(high - low) >
+	       fmax(RISE_MIN * watts, RISE_ERRORS * sqrt(low_error + high_error));
+}
+
+/* Milliseconds of CPU time in a second that the machine has; 0: not known. */
+static double most_cpu_ms(const struct tw_machine_spec *s)
+{
+	return 1e3 * s->cores * (s->threads_per_core > 1 ? s->threads_per_core : 1);
+}
+
+static bool is_absurd(double *watts, size_t rows, double idle_w)
+{
+	const size_t place = rows - 1 - (rows + 99) / 100;
+	double most = watts[0];
+
+	if (rows < POWER_ROWS)
+		return false;
+	for (size_t i = 1; i < rows; i++)
+		most = fmax(most, watts[i]);
+	tw_put_in_place(watts, rows, place);
+	return most + idle_w > POWER_MAX * fmax(watts[place] + idle_w, 1.0);
+}
+
+/* The first fault of the recording's own rows. */
+static const char *find_fault(const struct tw_train_scores *u, const struct tw_rest *rest,
+			      size_t c, struct loaded *r, double *watts)
+{
+	const struct tw_train_data *d = u->data;
+	const struct tw_samples s = tw_train_data_samples(d, d->folds, c);
+	const char *load = d->feature[rest[c].load];
+	const double idle_w = mean_power(u, c) - u->score[0][c].mean;
+	const double cpu_ms = most_cpu_ms(&d->machine->spec);
+
+	for (size_t i = 0; i < s.rows; i++) {
+		r[i] = (struct loaded){ s.x[i * s.cols + rest[c].load], s.y[i] };
+		watts[i] = s.y[i];
+	}
+	qsort(r, s.rows, sizeof(*r), tw_compare_doubles);
+	if (strcmp(load, "bpf_cpu_time_ms") == 0 && cpu_ms > 0 &&
+	    r[s.rows - 1].load > LOAD_MARGIN * cpu_ms)
+		return TW_REFUSED_LOAD;
+	if (is_absurd(watts, s.rows, idle_w))
+		return TW_REFUSED_POWER;
+	return has_load(r, s.rows, mean_power(u, c)) ? NULL : TW_REFUSED_NO_LOAD;
+}
+
+int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest *rest,
+			  const char **why, struct tw_err *err)
+{
+	const struct tw_train_data *d = u->data;
+	struct loaded *r = calloc(d->rows + 1, sizeof(*r));
+	double *watts = calloc(d->rows + 1, sizeof(*watts));
+	const char *fault = NULL;
+	bool biased = false, shown = true;
+
+	*why = NULL;
+	if (r == NULL || watts == NULL) {
+		free(r);
+		free(watts);
+		return tw_fail(err, TW_NOMEM, "%zu rows", d->rows);
+	}
+	/* Whether there is load shows in the first component, the package or platform. */
+	for (size_t c = d->components; c-- > 0;) {
+		const char *found = find_fault(u, rest, c, r, watts);
+
+		if (c == 0 || (found != NULL && strcmp(found, TW_REFUSED_NO_LOAD) != 0))
+			fault = found != NULL ? found : fault;
+		biased |= is_biased(u, c);
+		shown &= rest[c].shown;
+	}
+	free(r);
+	free(watts);
+	if (fault != NULL && strcmp(fault, TW_REFUSED_NO_LOAD) != 0)
+		*why = fault;
+	else if (error_percent(u, find_worst(u)) > TW_CERTIFICATE_ERROR_MAX)
+		*why = TW_REFUSED_ERROR;
+	else if (d->cpu_time_incomplete)
+		*why = TW_REFUSED_CPU_TIME;
+	else if (fault != NULL)
+		*why = fault;
+	else if (!shown)
+		*why = TW_REFUSED_NO_REST;
+	else if (biased)
+		*why = TW_REFUSED_BIAS;
+	return 0;
+}
+
+/* ---- for people ---- */
+
+json_t *tw_train_refusal_rows(const struct tw_train_scores *u, const char *why)
+{
+	const struct tw_train_data *d = u->data;
+	const size_t c = find_worst(u);
+	const struct tw_samples s = tw_train_data_samples(d, d->folds, c);
+	const double *predicted = tw_train_scores_held_out(u, 0, c);
+	const bool by_load = strcmp(why, TW_REFUSED_LOAD) == 0;
+	const bool by_power = strcmp(why, TW_REFUSED_POWER) == 0;
+	const size_t load = tw_load_feature(d->feature, d->cols);
+	struct loaded worst[WORST + 1];
+	json_t *list = json_array();
+	size_t count = 0;
+
+	if (strcmp(why, TW_REFUSED_NO_LOAD) == 0)
+		return list; /* no row shows it */
+	for (size_t i = 0; i < s.rows; i++) {
+		const double key = by_load    ? s.x[i * s.cols + load]
+				   : by_power ? s.y[i]
+					      : fabs(predicted[i] - s.y[i]);
+		size_t at = count;
+
+		for (; at > 0 && worst[at - 1].load < key; at--)
+			worst[at] = worst[at - 1];
+		worst[at] = (struct loaded){ key, (double)i };
+		count += count < WORST;
+	}
+	for (size_t k = 0; list != NULL && k < count; k++) {
+		const size_t i = (size_t)worst[k].watts;
+		json_t *time = tw_train_data_instant(d->d.time_ms[i]);
+		const char *at = json_string_value(time);
+		char text[160];
+
+		snprintf(text, sizeof(text), "%s: %.1f W, predicted %.1f W, %s %.4g",
+			 at != NULL ? at : "-", s.y[i], predicted[i], d->feature[load],
+			 s.x[i * s.cols + load]);
+		json_array_append_new(list, json_string(text));
+		json_decref(time);
+	}
+	return list;
+}
+
+const char *tw_train_refusal_advice(const char *why)
+{
+	static const struct {
+		const char *why, *advice;
+	} known[] = {
+		{ TW_REFUSED_LOAD,
+		  "is an exporter read twice (--match), or the number of "
+		  "CPUs wrong (--spec)?" },
+		{ TW_REFUSED_POWER, "look for a wrong step of the meter" },
+		{ TW_REFUSED_ERROR,
+		  "look for a wrong step of the meter in the recording" },
+		{ TW_REFUSED_NO_LOAD, "record rest and several loads ('tallywatt engage' "
+				      "runs them)" },
+		{ TW_REFUSED_CPU_TIME, "record again by an exporter that counts all CPU "
+				       "time, such as tw-collector" },
+		{ TW_REFUSED_NO_REST, "record some minutes of an idle machine, too" },
+		{ TW_REFUSED_BIAS, "record longer, and each load more than once" },
+	};
+
+	for (size_t i = 0; i < TW_COUNT(known); i++)
+		if (strcmp(known[i].why, why) == 0)
+			return known[i].advice;
+	return "train again";
+}
