@@ -20,13 +20,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <zlib.h>
 
 struct exchange {
 	struct tw_exchange_server *server;
 	struct tw_guarded *connection;
 	const struct tw_http_route *route; /* NULL: no route matched */
 	size_t body_max;
-	size_t seen; /* bytes of the body, including dropped ones */
+	size_t seen;  /* bytes of the body, including dropped ones */
+	size_t taken; /* bytes after decompression */
+	z_stream zip;
+	bool zipped, unzipped; /* the body is gzip; its end was there */
 	struct tw_buf body;
 	struct tw_strs params;
 	uint64_t since_ns;
@@ -211,6 +215,10 @@ static enum MHD_Result answer(struct exchange *e, struct MHD_Connection *c,
 
 	/* The request is complete; queue_reply() sets the next deadline. */
 	tw_guard_working(e->connection);
+	if (e->rejected == 0 && e->zipped && !e->unzipped) {
+		tw_fail(&e->why, TW_PARSE, "the gzip body is cut short");
+		reject(e, MHD_HTTP_BAD_REQUEST);
+	}
 	if (e->rejected != 0)
 		return answer_rejected(e, c, path);
 	if (e->handled) {
@@ -381,6 +389,30 @@ static void check_origin(struct exchange *e, struct MHD_Connection *c, const cha
 	reject(e, MHD_HTTP_FORBIDDEN);
 }
 
+/* 16 asks zlib for gzip's header. */
+#define GZIP_BITS (MAX_WBITS + 16)
+
+/* Prepare for the coding of the body. */
+static void begin_coding(struct exchange *e, struct MHD_Connection *c)
+{
+	const char *coding =
+		MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Encoding");
+
+	if (coding == NULL || strcasecmp(coding, "identity") == 0)
+		return;
+	if (strcasecmp(coding, "gzip") != 0 && strcasecmp(coding, "x-gzip") != 0) {
+		tw_fail(&e->why, TW_UNSUPPORTED,
+			"Content-Encoding '%.32s' is not supported: use gzip or none",
+			coding);
+		reject(e, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE);
+	} else if (inflateInit2(&e->zip, GZIP_BITS) != Z_OK) {
+		tw_fail(&e->why, TW_NOMEM, "gzip");
+		reject(e, 0);
+	} else {
+		e->zipped = true;
+	}
+}
+
 /* Find the route, once the access is known. */
 static enum MHD_Result admit(struct exchange *e, struct MHD_Connection *c,
 			     const char *method, const char *path)
@@ -405,6 +437,8 @@ static enum MHD_Result admit(struct exchange *e, struct MHD_Connection *c,
 	/* An answer before the body makes the library close the connection. */
 	if (over)
 		return answer_rejected(e, c, path);
+	if (e->rejected == 0)
+		begin_coding(e, c);
 	if (e->rejected == 0 && e->route->body != NULL) {
 		if (e->route->body->begin(e->server->app, &e->stream, &e->why) < 0)
 			reject(e, 0);
@@ -433,6 +467,55 @@ static enum MHD_Result begin(struct tw_exchange_server *s, struct MHD_Connection
 	return MHD_YES;
 }
 
+static void reject_long(struct exchange *e)
+{
+	tw_fail(&e->why, TW_INVALID, "body of more than %zu bytes", e->body_max);
+	reject(e, MHD_HTTP_CONTENT_TOO_LARGE);
+}
+
+static void take_bytes(struct exchange *e, const char *data, size_t len)
+{
+	e->taken += len;
+	if (e->taken > e->body_max) {
+		reject_long(e);
+	} else if (e->streaming) {
+		if (e->route->body->feed(e->stream, data, len, &e->why) < 0)
+			reject(e, 0);
+	} else {
+		tw_buf_add(&e->body, data, len);
+		if (tw_buf_failed(&e->body)) {
+			tw_fail(&e->why, TW_NOMEM, "body of %zu bytes", e->taken);
+			reject(e, 0);
+		}
+	}
+}
+
+#define UNZIP_BYTES 16384
+
+static void take_zipped(struct exchange *e, const char *data, size_t len)
+{
+	char out[UNZIP_BYTES];
+	int rc = e->unzipped ? Z_DATA_ERROR : Z_OK;
+
+	e->zip.next_in = (Bytef *)(uintptr_t)data;
+	e->zip.avail_in = (uInt)len;
+	do {
+		e->zip.next_out = (Bytef *)out;
+		e->zip.avail_out = sizeof(out);
+		if (rc == Z_OK)
+			rc = inflate(&e->zip, Z_NO_FLUSH);
+		if (rc == Z_OK || rc == Z_STREAM_END)
+			take_bytes(e, out, sizeof(out) - e->zip.avail_out);
+	} while (e->rejected == 0 && rc == Z_OK && e->zip.avail_out == 0);
+	e->unzipped = rc == Z_STREAM_END;
+	/* Z_BUF_ERROR: there is no more to inflate yet. */
+	if (e->rejected != 0 || (rc == Z_STREAM_END && e->zip.avail_in == 0) ||
+	    rc == Z_OK || rc == Z_BUF_ERROR)
+		return;
+	tw_fail(&e->why, TW_PARSE, "the body is not gzip, as its Content-Encoding says");
+	reject(e, MHD_HTTP_BAD_REQUEST);
+}
+
 /*
  * Take a piece of the body. The library cannot answer in the middle of a body, so the
  * rest of a rejected one is dropped. The client has TW_GUARD_HEAD_MS for the rest of a
@@ -450,19 +533,12 @@ static enum MHD_Result take_piece(struct exchange *e, const char *data, size_t l
 		tw_guard_waiting(e->connection);
 	if (e->rejected != 0)
 		return MHD_YES;
-	if (over) {
-		tw_fail(&e->why, TW_INVALID, "body of more than %zu bytes", e->body_max);
-		reject(e, MHD_HTTP_CONTENT_TOO_LARGE);
-	} else if (e->streaming) {
-		if (e->route->body->feed(e->stream, data, len, &e->why) < 0)
-			reject(e, 0);
-	} else {
-		tw_buf_add(&e->body, data, len);
-		if (tw_buf_failed(&e->body)) {
-			tw_fail(&e->why, TW_NOMEM, "body of %zu bytes", e->seen);
-			reject(e, 0);
-		}
-	}
+	if (over)
+		reject_long(e);
+	else if (e->zipped)
+		take_zipped(e, data, len);
+	else
+		take_bytes(e, data, len);
 	return MHD_YES;
 }
 
@@ -523,6 +599,7 @@ void tw_exchange_completed(void *cls, struct MHD_Connection *c, void **state,
 	*state = NULL;
 	tw_guard_waiting(e->connection);
 	drop_body(e);
+	inflateEnd(&e->zip); /* all zero: does nothing */
 	tw_http_reply_release(&e->reply);
 	tw_strs_clear(&e->params);
 	free(e);

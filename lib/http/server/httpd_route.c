@@ -49,10 +49,21 @@ static bool is_param(const char *segment, size_t len)
 	return len > 2 && segment[0] == '{' && segment[len - 1] == '}';
 }
 
-/* Byte by byte, because most routes differ from a path in their first bytes. */
+/* A client that joins "http://host/" and "/model" asks for "//model". */
+static const char *skip_slashes(const char *path)
+{
+	while (path[0] == '/' && path[1] == '/')
+		path++;
+	return path;
+}
+
+/*
+ * Byte by byte, because most routes differ from a path in their first bytes. A slash at
+ * the end of the path does not matter.
+ */
 static bool matches(const char *route, const char *path)
 {
-	for (;; route++, path++) {
+	for (path = skip_slashes(path);; route++, path++) {
 		if (*route == '{') {
 			const size_t have = segment_length(path);
 
@@ -62,7 +73,7 @@ static bool matches(const char *route, const char *path)
 			path += have;
 		}
 		if (*route != *path)
-			return false;
+			return *route == '\0' && strcmp(path, "/") == 0;
 		if (*route == '\0')
 			return true;
 	}
@@ -97,6 +108,7 @@ int tw_http_route_params(const struct tw_http_route *r, const char *path,
 {
 	const char *route = r->path;
 
+	path = skip_slashes(path);
 	while (*route != '\0' && *path != '\0') {
 		const size_t want = segment_length(route), have = segment_length(path);
 

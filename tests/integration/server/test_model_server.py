@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw-server: what each client asks and gets, what it refuses, how it reloads and stops."""
+import gzip
 import io
 import json
 import os
@@ -50,6 +51,28 @@ class ModelServer(Case):
         return body["detail"]
 
     # ---- weights ---------------------------------------------------------------
+
+    def test_a_request_may_be_gzip_within_the_limit(self):
+        ask = json.dumps(model_request()).encode()
+        packed = gzip.compress(ask)
+
+        def post(body, coding):
+            return call(self.server, "POST", "/model", body, {"Content-Encoding": coding})
+
+        want = call(self.server, "POST", "/model", ask)
+        for coding, body in (("gzip", packed), ("x-gzip", packed), ("identity", ask)):
+            self.assertEqual(post(body, coding).body, want.body, coding)
+        for path in ("//model", "/model/", "///model/"):
+            self.assertEqual(call(self.server, "POST", path, ask).body, want.body, path)
+        self.assertEqual(call(self.server, "GET", "/model/x").status, 404)
+        for status, coding, body, why in (
+                (415, "br", packed, "use gzip or none"),
+                (400, "gzip", packed[:-9], "cut short"), (400, "gzip", ask, "not gzip"),
+                (400, "gzip", packed + b"more", "not gzip"), (400, "gzip", b"", "cut short"),
+                (413, "gzip", gzip.compress(b" " * (64 << 20)), "bytes")):
+            answer = post(body, coding)
+            self.assertEqual(answer.status, status, (coding, why, answer.body))
+            self.assertIn(why, answer.body.decode())
 
     def test_weights_have_the_form_of_current_clients(self):
         answer = self.ask(machine_spec=SPEC, trainer_name="SGDRegressorTrainer")

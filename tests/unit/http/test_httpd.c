@@ -98,10 +98,10 @@ static void unknown_paths_and_methods_are_problems(void **state)
 	toy_answers(&s, "GET /no%22pe HTTP/1.1\r\n" CLOSE "\r\n", "404 Not Found",
 		    "{\"title\":\"Not Found\",\"status\":404,"
 		    "\"detail\":\"no such path: '/no\\\"pe'\"}");
-	toy_answers(&s, "POST /hello/ HTTP/1.1\r\nContent-Length: 3\r\n" CLOSE "\r\nabc",
+	toy_answers(&s, "POST /hello/x HTTP/1.1\r\nContent-Length: 3\r\n" CLOSE "\r\nabc",
 		    "404 Not Found",
 		    "{\"title\":\"Not Found\",\"status\":404,"
-		    "\"detail\":\"no such path: '/hello/'\"}");
+		    "\"detail\":\"no such path: '/hello/x'\"}");
 	answer = toy_ask(&s,
 			 "PUT /hello HTTP/1.1\r\nContent-Length: 3\r\n" CLOSE "\r\nabc");
 	assert_memory_equal(answer, "HTTP/1.1 405 ", 13);
