@@ -350,24 +350,6 @@ out:
 	return rc;
 }
 
-static int list_metrics(const struct tw_strs *models, struct tw_strs *out,
-			struct tw_err *err)
-{
-	for (size_t i = 0; i < models->count; i++) {
-		struct tw_power_model *p = NULL;
-		struct tw_err ignored = { 0 };
-		int rc;
-
-		if (tw_power_model_load(models->at[i], &p, &ignored) < 0)
-			continue;
-		rc = tw_evaluation_metrics(p, out, err);
-		tw_power_model_free(p);
-		if (rc < 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* p is NULL if the model could not be read. */
 static void add_json(struct tw_buf *b, const char *path, const struct tw_power_model *p,
 		     const struct outcome *o)
@@ -433,13 +415,12 @@ static int predict_pipeline(const struct config *c, struct tw_buf *predictions,
 			    struct tw_buf *summary, struct tw_err *err)
 {
 	struct tw_evaluation j = { .machine = c->machine };
-	struct tw_strs models = { 0 }, metrics = { 0 };
+	struct tw_strs models = { 0 };
 	size_t done = 0;
 	int rc = -1;
 
 	if (list_models(c->pipeline, &models, err) < 0 ||
-	    list_metrics(&models, &metrics, err) < 0 ||
-	    tw_evaluation_read(&j, c->input, &metrics, err) < 0)
+	    tw_evaluation_read(&j, c->input, &models, err) < 0)
 		goto out;
 	tw_buf_adds(predictions, HEADER);
 	tw_buf_adds(summary, c->json ? "[" : "");
@@ -455,7 +436,6 @@ static int predict_pipeline(const struct config *c, struct tw_buf *predictions,
 out:
 	tw_evaluation_release(&j);
 	tw_strs_clear(&models);
-	tw_strs_clear(&metrics);
 	return rc;
 }
 

@@ -106,24 +106,6 @@ out:
 	return rc;
 }
 
-/* Skip a model that cannot be read; the evaluation reports it. */
-static int list_metrics(const struct config *c, struct tw_strs *out, struct tw_err *err)
-{
-	for (size_t i = 0; i < c->models.count; i++) {
-		struct tw_power_model *p = NULL;
-		struct tw_err ignored = { 0 };
-		int status;
-
-		if (tw_power_model_load(c->models.at[i], &p, &ignored) < 0)
-			continue;
-		status = tw_evaluation_metrics(p, out, err);
-		tw_power_model_free(p);
-		if (status < 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* A model that fails does not stop the others. */
 static int judge(void *config, struct tw_err *err)
 {
@@ -131,11 +113,9 @@ static int judge(void *config, struct tw_err *err)
 	struct tw_evaluation *j = &c->judge;
 	struct tw_isolation_input isolation = { 0 };
 	struct tw_buf out = { 0 };
-	struct tw_strs metrics = { 0 };
 	int rc = -1;
 
-	if (list_metrics(c, &metrics, err) < 0 ||
-	    tw_evaluation_read(j, c->input, &metrics, err) < 0 ||
+	if (tw_evaluation_read(j, c->input, &c->models, err) < 0 ||
 	    tw_isolation_read(&c->isolation, c->model_db, &isolation, err) < 0)
 		goto out;
 	if (j->response != NULL)
@@ -167,7 +147,6 @@ static int judge(void *config, struct tw_err *err)
 	rc = err->code == TW_OK ? 0 : -1;
 out:
 	tw_isolation_input_release(&isolation);
-	tw_strs_clear(&metrics);
 	return rc;
 }
 

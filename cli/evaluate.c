@@ -35,28 +35,45 @@ static int looks_like_json(const char *path, bool *out, struct tw_err *err)
 	return 0;
 }
 
-int tw_evaluation_metrics(const struct tw_power_model *p, struct tw_strs *out,
-			  struct tw_err *err)
+/* Features of models that no schema has: names of metrics. */
+static int list_metrics(const struct tw_strs *models, struct tw_strs *out,
+			struct tw_err *err)
 {
-	const struct tw_strs *features = &tw_power_model_info(p)->features;
+	int rc = 0;
 
-	for (size_t i = 0; i < features->count; i++)
-		if (tw_feature_find(features->at[i]) == NULL &&
-		    !tw_strs_has(out, features->at[i]) &&
-		    tw_strs_adds(out, features->at[i], err) < 0)
-			return -1;
-	return 0;
+	for (size_t m = 0; rc == 0 && models != NULL && m < models->count; m++) {
+		struct tw_power_model *p = NULL;
+		struct tw_err ignored = { 0 };
+		const struct tw_strs *features;
+
+		/* The evaluation of the model reports why. */
+		if (tw_power_model_load(models->at[m], &p, &ignored) < 0)
+			continue;
+		features = &tw_power_model_info(p)->features;
+		for (size_t i = 0; rc == 0 && i < features->count; i++)
+			if (tw_feature_find(features->at[i]) == NULL &&
+			    !tw_strs_has(out, features->at[i]))
+				rc = tw_strs_adds(out, features->at[i], err);
+		tw_power_model_free(p);
+	}
+	return rc;
 }
 
 int tw_evaluation_read(struct tw_evaluation *j, const char *path,
-		       const struct tw_strs *more, struct tw_err *err)
+		       const struct tw_strs *models, struct tw_err *err)
 {
+	struct tw_strs metrics = { 0 };
 	bool json = false;
+	int rc = -1;
 
 	if (looks_like_json(path, &json, err) < 0)
 		return -1;
-	if (json)
-		return tw_prom_read_more(path, more, &j->response, err);
+	if (json) {
+		if (list_metrics(models, &metrics, err) == 0)
+			rc = tw_prom_read_more(path, &metrics, &j->response, err);
+		tw_strs_clear(&metrics);
+		return rc;
+	}
 	if (j->machine != NULL)
 		return tw_fail(err, TW_INVALID,
 			       "'%s' is a table, which is of one machine", path);

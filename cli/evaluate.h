@@ -34,15 +34,11 @@ struct tw_evaluation {
 };
 
 /*
- * Read a response if the text begins with '{', including the metrics named by more; else
- * a table.
+ * Read a response if the text begins with '{', with the metrics of the models that no
+ * schema has (NULL: none); else a table.
  */
 int tw_evaluation_read(struct tw_evaluation *j, const char *path,
-		       const struct tw_strs *more, struct tw_err *err);
-
-/* Features of a model that no schema has: names of metrics. */
-int tw_evaluation_metrics(const struct tw_power_model *p, struct tw_strs *out,
-			  struct tw_err *err);
+		       const struct tw_strs *models, struct tw_err *err);
 void tw_evaluation_release(struct tw_evaluation *j);
 
 /* The rows for a model, with measured power as it was recorded. *out must be empty. */
