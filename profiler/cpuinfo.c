@@ -6,9 +6,12 @@
 #include "profiler/cpu_facts.h"
 #include "profiler/name.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- names of Arm processors, by the register MIDR_EL1 ---- */
 
@@ -91,6 +94,47 @@ static void take_brand(struct parse *p, struct span v)
 		tw_processor_name(v.at, v.len, p->out->processor);
 }
 
+/* POWER: "POWER9, altivec supported". */
+static void take_cpu(struct parse *p, struct span v)
+{
+	const char *comma = memchr(v.at, ',', v.len);
+
+	if (comma != NULL)
+		v.len = (size_t)(comma - v.at);
+	take_brand(p, v);
+}
+
+/* RISC-V: "sifive,u74-mc". */
+static void take_uarch(struct parse *p, struct span v)
+{
+	const char *comma = memchr(v.at, ',', v.len);
+
+	if (comma != NULL)
+		take_vendor(p, (struct span){ v.at, (size_t)(comma - v.at) });
+	take_brand(p, v);
+}
+
+/* s390x: "version = FF,  identification = 13C7B7,  machine = 2964". */
+static void take_machine(struct parse *p, struct span v)
+{
+	static const char key[] = "machine = ";
+	const size_t len = sizeof(key) - 1;
+	char brand[16];
+	size_t n = 0;
+
+	for (size_t i = 0; i + len < v.len; i++)
+		if (memcmp(v.at + i, key, len) == 0) {
+			const char *at = v.at + i + len;
+
+			while (at + n < v.at + v.len && isalnum((unsigned char)at[n]) &&
+			       n < 8)
+				n++;
+			snprintf(brand, sizeof(brand), "IBM %.*s", (int)n, at);
+			take_brand(p, (struct span){ brand, strlen(brand) });
+			return;
+		}
+}
+
 static void take_frequency(struct parse *p, struct span v)
 {
 	double mhz;
@@ -114,8 +158,13 @@ static uint32_t read_number(struct span s)
 									 : 0;
 }
 
+/* LoongArch: "Loongson-64bit". */
 static void take_family(struct parse *p, struct span v)
 {
+	const char *dash = memchr(v.at, '-', v.len);
+
+	if (dash != NULL)
+		take_vendor(p, (struct span){ v.at, (size_t)(dash - v.at) });
 	if (p->out->signature.family == 0)
 		p->out->signature.family = read_number(v);
 }
@@ -140,21 +189,32 @@ static void take_implementer(struct parse *p, struct span v)
 		p->out->signature.implementer = read_hex(v);
 }
 
+/* Of big and small cores the big one names the processor: Arm's has the higher number. */
 static void take_part(struct parse *p, struct span v)
 {
-	if (p->out->signature.part == 0)
-		p->out->signature.part = read_hex(v);
+	struct tw_cpu_signature *s = &p->out->signature;
+	const uint32_t part = read_hex(v);
+
+	if (s->part == 0 || (s->implementer == 0x41 && part > s->part))
+		s->part = part;
 }
 
 static const struct {
 	const char *key;
 	void (*take)(struct parse *p, struct span v);
 } keys[] = {
-	{ "vendor_id", take_vendor },  { "model name", take_brand },
-	{ "cpu MHz", take_frequency }, { "CPU implementer", take_implementer },
-	{ "CPU part", take_part },     { "cpu", take_brand }, /* POWER */
-	{ "clock", take_frequency },                          /* POWER */
-	{ "cpu family", take_family }, { "model", take_model },
+	{ "vendor_id", take_vendor },
+	{ "model name", take_brand },
+	{ "cpu MHz", take_frequency },
+	{ "CPU implementer", take_implementer },
+	{ "CPU part", take_part },
+	{ "cpu", take_cpu },                   /* POWER */
+	{ "clock", take_frequency },           /* POWER */
+	{ "processor 0", take_machine },       /* s390x */
+	{ "cpu MHz dynamic", take_frequency }, /* s390x */
+	{ "uarch", take_uarch },               /* RISC-V */
+	{ "cpu family", take_family },
+	{ "model", take_model },
 	{ "stepping", take_stepping },
 };
 
@@ -168,7 +228,7 @@ static void take_line(struct parse *p, const char *at, const char *end)
 	key = trim(at, colon);
 	for (size_t i = 0; i < TW_COUNT(keys); i++)
 		if (strlen(keys[i].key) == key.len &&
-		    memcmp(keys[i].key, key.at, key.len) == 0)
+		    strncasecmp(keys[i].key, key.at, key.len) == 0)
 			keys[i].take(p, trim(colon + 1, end));
 }
 

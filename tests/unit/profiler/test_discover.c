@@ -323,7 +323,22 @@ static void cpuinfo_takes_any_bytes(void **state)
 		{ "cpu MHz : 1e300\n", "", "", 0 },
 		{ "processor : 0\ncpu : POWER9, altivec supported\nclock : "
 		  "3783.000000MHz\n",
-		  "", "power9_altivec_supported", 3800 },
+		  "", "power9", 3800 },
+		{ "CPU Family : Loongson-64bit\nModel Name : Loongson-3C6000/D\n"
+		  "CPU MHz : 2100.00\n",
+		  "loongson", "loongson_3c6000_d", 2100 },
+		{ "vendor_id : IBM/S390\nprocessor 0: version = FF,  identification = "
+		  "13C7B7,  machine = 2964\ncpu MHz dynamic : 5000\n",
+		  "ibm_s390", "ibm_2964", 5000 },
+		{ "processor 0: machine = ", "", "", 0 },
+		{ "processor 0: machine = 0123456789abcdef", "", "ibm_01234567", 0 },
+		{ "uarch : sifive,u74-mc\n", "sifive", "sifive_u74_mc", 0 },
+		{ "CPU implementer : 0x70\nCPU part : 0x662\n", "phytium",
+		  "phytium_ft_2000+", 0 },
+		/* Small and big cores. */
+		{ "CPU implementer : 0x41\nCPU part : 0xd03\nCPU part : 0xd08\n"
+		  "CPU part : 0xd03\n",
+		  "arm", "cortex_a72", 0 },
 		{ "CPU implementer : 0x41\nCPU part : 0xd08\n", "arm", "cortex_a72", 0 },
 		{ "CPU implementer : 0x41\nCPU part : 0xfffffffff\n", "arm", "", 0 },
 		{ "CPU implementer : 41\nCPU part : 0xG08\n", "", "", 0 },
