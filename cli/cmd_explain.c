@@ -163,6 +163,7 @@ static void add_model(struct tw_buf *b, const json_t *m, const char *why)
 	tw_buf_addf(b, "%-16s %-18s %-30s", text_of(m, "pipeline"),
 		    text_of(m, "feature_group"), text_of(m, "model_name"));
 	add_figure(b, m, "mae");
+	add_figure(b, m, "series_mae");
 	add_figure(b, m, "mape");
 	tw_buf_addf(b, "  %s\n", why);
 }
@@ -178,9 +179,10 @@ static void add_head(struct tw_buf *b, const struct config *c, const struct tw_w
 	tw_buf_addf(
 		b,
 		"\n\nOrder: usable with these features, certificate, similar machine,\n"
-		"error under load and at rest (%s), fewest features.\n\n"
-		"%-16s %-18s %-30s %8s %8s\n",
-		TW_INDEX_ERROR, "pipeline", "group", "model", "MAE W", "MAPE %");
+		"error under load and at rest (%s) of rows as a series, fewest features.\n\n"
+		"%-16s %-18s %-30s %8s %8s %8s\n",
+		TW_INDEX_ERROR, "pipeline", "group", "model", "MAE W", "series W",
+		"MAPE %");
 }
 
 static void add_explanation(struct tw_buf *b, const json_t *root, uint32_t rows)

@@ -94,7 +94,8 @@ static void search_family(const struct tw_matcher *m, const struct tw_index_fami
 	bool better = best->entry == NULL || compare_fits(fit, &best->fit) > 0;
 
 	for (size_t i = 0; i < f->count; i++) {
-		const struct tw_index_entry *e = f->model[i];
+		const struct tw_index_entry *e =
+			tw_wanted_series(m->wanted) ? f->by_series[i] : f->model[i];
 		const char *detail;
 
 		if (!better && !e->idle_power)

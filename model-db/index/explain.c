@@ -61,10 +61,13 @@ static bool add_mismatch(const struct tw_matcher *m, const struct tw_index_entry
 
 /* ---- why a candidate lost ---- */
 
-static void add_rank(const struct tw_index *x, const struct tw_index_entry *e,
+static void add_rank(const struct tw_matcher *m, const struct tw_index_entry *e,
 		     const struct tw_index_entry *best, struct tw_buf *b)
 {
-	const char *key = tw_index_error_key(x);
+	const char *key = tw_index_error_key(m->index);
+	const bool series = tw_wanted_series(m->wanted);
+	const double error = series ? e->series_error : e->error,
+		     least = series ? best->series_error : best->error;
 
 	if (e->machine != best->machine)
 		tw_buf_addf(b,
@@ -73,8 +76,8 @@ static void add_rank(const struct tw_index *x, const struct tw_index_entry *e,
 			    e->node_type, e->pipeline);
 	else if (e->fitness == TW_UNFIT && best->fitness != TW_UNFIT)
 		tw_buf_addf(b, "it has no certificate: %s", e->unfit_why);
-	else if (e->error > best->error || (isnan(e->error) && !isnan(best->error)))
-		tw_buf_addf(b, "its %s is %s", key,
+	else if (error > least || (isnan(error) && !isnan(least)))
+		tw_buf_addf(b, "its %s%s is %s", key, series ? " as a series" : "",
 			    tw_index_figure_more_is_better(key) ? "lower" : "higher");
 	else if (e->feature_count > best->feature_count)
 		tw_buf_adds(b, "it needs more features");
@@ -100,7 +103,7 @@ static void add_loss(const struct tw_matcher *m, const struct tw_index_entry *e,
 		 best->idle_power)
 		tw_buf_adds(b, "it gives no power at zero use");
 	else
-		add_rank(m->index, e, best, b);
+		add_rank(m, e, best, b);
 }
 
 /* ---- JSON ---- */
@@ -113,6 +116,7 @@ static void add_model(const struct tw_matcher *m, const struct tw_index_entry *e
 	tw_json_add_text(b, "feature_group", e->group->name);
 	tw_json_add_int(b, "node_type", e->node_type);
 	tw_json_add_number(b, "mae", e->mae_w);
+	tw_json_add_number(b, "series_mae", tw_index_series_figure(e, "mae"));
 	tw_json_add_number(b, "mape", e->mape_percent);
 	if (e->fitness == TW_FITNESS_UNKNOWN)
 		tw_json_add_null(b, "certificate");

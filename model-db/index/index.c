@@ -160,9 +160,16 @@ static double find_figure(const struct tw_index_entry *e, const char *name)
 	return place != NULL ? e->figures[place - e->figure_names] : NAN;
 }
 
+static bool ends_with(const char *s, const char *end)
+{
+	size_t len = strlen(s), n = strlen(end);
+
+	return len >= n && strcmp(s + len - n, end) == 0;
+}
+
 bool tw_index_figure_more_is_better(const char *name)
 {
-	return strcmp(name, "abs_max_corr") == 0 || strcmp(name, "r2") == 0;
+	return ends_with(name, "abs_max_corr") || ends_with(name, "r2");
 }
 
 /* The worst of "<component>_<name>" over the components that define it. */
@@ -184,27 +191,30 @@ static double find_worst(const struct tw_index_entry *e, const char *name)
 	return worst;
 }
 
-static bool ends_with(const char *s, const char *end)
+/* The figure of a component, as a series if asked for and if there is one. */
+static double find_part(const struct tw_index_entry *e, enum tw_component c, bool series,
+			const char *name)
 {
-	size_t len = strlen(s), n = strlen(end);
+	char key[NAME_MAX_BYTES];
+	double d = NAN;
 
-	return len >= n && strcmp(s + len - n, end) == 0;
+	snprintf(key, sizeof(key), "%s_series_%s", tw_component_name(c), name);
+	if (series)
+		d = find_figure(e, key);
+	snprintf(key, sizeof(key), "%s_%s", tw_component_name(c), name);
+	return isnan(d) ? find_figure(e, key) : d;
 }
 
 /* TW_INDEX_ERROR: a mean error that is small under load may be large at rest. */
-static double find_error(const struct tw_index_entry *e)
+static double find_error(const struct tw_index_entry *e, bool series)
 {
 	double worst = NAN;
 
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
-		const char *name = tw_component_name((enum tw_component)c);
-		char mae[NAME_MAX_BYTES], rest[NAME_MAX_BYTES];
-		double d, bias;
+		const double bias =
+			find_part(e, (enum tw_component)c, series, "idle_bias");
+		double d = find_part(e, (enum tw_component)c, series, "mae");
 
-		snprintf(mae, sizeof(mae), "%s_mae", name);
-		snprintf(rest, sizeof(rest), "%s_idle_bias", name);
-		d = find_figure(e, mae);
-		bias = find_figure(e, rest);
 		/* kepler-model-server writes -1 for an error that it could not compute.
 		 */
 		if (isnan(d) || d < 0)
@@ -220,7 +230,7 @@ double tw_index_figure(const struct tw_index_entry *e, const char *name)
 	double d;
 
 	if (strcmp(name, TW_INDEX_ERROR) == 0)
-		return find_error(e);
+		return find_error(e, false);
 	if (strcmp(name, "mae") == 0)
 		return e->mae_w;
 	if (strcmp(name, "mape") == 0)
@@ -232,6 +242,18 @@ double tw_index_figure(const struct tw_index_entry *e, const char *name)
 	if (d < 0 && (ends_with(name, "mae") || ends_with(name, "mape")))
 		return NAN;
 	return d;
+}
+
+double tw_index_series_figure(const struct tw_index_entry *e, const char *name)
+{
+	char key[NAME_MAX_BYTES];
+
+	if (isnan(find_worst(e, "series_mae")))
+		return NAN;
+	if (strcmp(name, TW_INDEX_ERROR) == 0)
+		return find_error(e, true);
+	snprintf(key, sizeof(key), "series_%s", name);
+	return find_worst(e, key);
 }
 
 /* ---- references ---- */
@@ -263,6 +285,7 @@ void tw_index_unref(struct tw_index *x)
 	}
 	free(x->family);
 	free(x->by_rank);
+	free(x->by_series);
 	free(x->machine);
 	free(x->pipeline);
 	free(x->state);

@@ -56,7 +56,9 @@ struct tw_index_entry {
 	long long node_type;
 	const struct tw_machine_spec *spec; /* as the model's metadata has it */
 	double mae_w, mape_percent;         /* NAN: not defined */
-	double error; /* compares the models of a machine; lower is better */
+	double error;        /* compares the models of a machine; lower is better */
+	double series_error; /* the same of rows as a series; error if it has no such form
+			      */
 	const char *const *figure_names; /* sorted: the other numbers of the metadata */
 	const double *figures;
 	size_t figure_count;
@@ -83,6 +85,8 @@ struct tw_index_family {
 	const struct tw_energy_source *source;
 	enum tw_output output;
 	const struct tw_index_entry *const *model; /* the most preferred first */
+	/* The same models, the most preferred by a client that sends series first. */
+	const struct tw_index_entry *const *by_series;
 	size_t count;
 };
 
@@ -130,7 +134,7 @@ struct tw_index {
 	struct tw_prior prior; /* without views: the database has none */
 
 	const char *error_key;
-	const struct tw_index_entry **by_rank;
+	const struct tw_index_entry **by_rank, **by_series;
 	struct tw_index_family *family; /* in order of rank */
 	size_t family_count;
 };
@@ -187,6 +191,9 @@ bool tw_index_is_linear(const struct tw_index_entry *e);
  * of that name ("r2": package_r2, dram_r2 ..); else NaN.
  */
 double tw_index_figure(const struct tw_index_entry *e, const char *name);
+
+/* The figure of rows as a series; NaN: the model has no form for them. */
+double tw_index_series_figure(const struct tw_index_entry *e, const char *name);
 
 /* Whether a larger figure of this name is better: abs_max_corr and r2. */
 bool tw_index_figure_more_is_better(const char *name);

@@ -164,6 +164,17 @@ static int by_preference(const void *a, const void *b)
 	return d != 0 ? d : compare_models(x->entry, y->entry);
 }
 
+static int by_series(const void *a, const void *b)
+{
+	const struct tw_index_entry *const *p = a, *const *q = b;
+	const struct tw_index_entry *x = *p, *y = *q;
+	int d = (x->fitness == TW_UNFIT) - (y->fitness == TW_UNFIT);
+
+	if (d == 0)
+		d = compare_doubles(or_last(x->series_error), or_last(y->series_error));
+	return d != 0 ? d : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
 static size_t find_preference(const struct tw_strs *prefer, const char *pipeline)
 {
 	ptrdiff_t place = prefer != NULL ? tw_strs_find(prefer, pipeline) : -1;
@@ -220,23 +231,21 @@ static void weigh_all(struct ranked *list, size_t count, const struct tw_strs *p
 }
 
 /*
- * Two digits: a smaller difference between blocked errors is chance, and a model of fewer
- * features is then the safer one.
+ * Steps of 2 %: a smaller difference between blocked errors is chance, and a model of
+ * fewer features is then the safer one.
  */
+#define ERROR_STEP 0.02
+
 static double round_error(double error)
 {
-	double unit;
-
 	if (!(error > 0) || isinf(error))
 		return error;
-	unit = pow(10, floor(log10(error)) - 1);
-	return round(error / unit) * unit;
+	return exp(round(log(error) / ERROR_STEP) * ERROR_STEP);
 }
 
 /* Lower is better for every figure: the sign of r2 and the like is changed. */
-static double error_of(const struct tw_index *x, const struct tw_index_entry *e)
+static double error_of(const struct tw_index *x, double figure)
 {
-	const double figure = tw_index_figure(e, x->error_key);
 
 	if (strcmp(x->error_key, TW_INDEX_ERROR) == 0)
 		return round_error(figure);
@@ -258,10 +267,15 @@ static int list_families(struct tw_index *x, struct tw_err *err)
 			*f = (struct tw_index_family){ .machine = e->machine,
 						       .source = e->source,
 						       .output = e->output,
-						       .model = &x->by_rank[i] };
+						       .model = &x->by_rank[i],
+						       .by_series = &x->by_series[i] };
 		}
+		x->by_series[i] = e;
 		f->count++;
 	}
+	for (size_t i = 0; i < x->family_count; i++)
+		qsort(&x->by_series[x->family[i].model - x->by_rank], x->family[i].count,
+		      sizeof(*x->by_series), by_series);
 	return 0;
 }
 
@@ -271,12 +285,17 @@ int tw_index_rank(struct tw_index *x, const struct tw_strs *prefer, struct tw_er
 	int rc = -1;
 
 	x->by_rank = calloc(x->count + 1, sizeof(*x->by_rank));
-	if (list == NULL || x->by_rank == NULL) {
+	x->by_series = calloc(x->count + 1, sizeof(*x->by_series));
+	if (list == NULL || x->by_rank == NULL || x->by_series == NULL) {
 		tw_fail(err, TW_NOMEM, "order of %zu models", x->count);
 		goto out;
 	}
 	for (size_t i = 0; i < x->count; i++) {
-		x->entry[i].error = error_of(x, &x->entry[i]);
+		struct tw_index_entry *e = &x->entry[i];
+		const double series = tw_index_series_figure(e, x->error_key);
+
+		e->error = error_of(x, tw_index_figure(e, x->error_key));
+		e->series_error = isnan(series) ? e->error : error_of(x, series);
 		list[i].entry = &x->entry[i];
 	}
 	qsort(list, x->count, sizeof(*list), by_family);

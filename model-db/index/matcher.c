@@ -187,6 +187,11 @@ void tw_wanted_release(struct tw_wanted *w)
 	*w = (struct tw_wanted){ 0 };
 }
 
+bool tw_wanted_series(const struct tw_wanted *w)
+{
+	return w->ensembles && !w->weight;
+}
+
 bool tw_trainer_is_default(const char *trainer)
 {
 	return trainer != NULL && strcmp(trainer, "SGDRegressorTrainer") == 0;

@@ -66,6 +66,12 @@ struct tw_wanted {
 void tw_wanted_release(struct tw_wanted *w);
 
 /*
+ * Whether the answers will be of rows as a series: programs that read ensembles keep the
+ * earlier rows of a node.
+ */
+bool tw_wanted_series(const struct tw_wanted *w);
+
+/*
  * Whether Kepler 0.7.9 to 0.9 sends this name for a user who names no trainer
  * (docs/wire.md). From such a client, the name means any linear model. NULL is fine.
  */

@@ -123,7 +123,7 @@ static void write_models(const char *db, unsigned *seed)
 
 			for (int n = 0; n < 6; n++) {
 				const size_t t = draw(seed, TW_COUNT(trainers));
-				char metadata[128];
+				char metadata[192];
 				struct sample s = {
 					.group = groups[draw(seed, TW_COUNT(groups))],
 					.trainer = trainers[t].trainer,
@@ -142,8 +142,13 @@ static void write_models(const char *db, unsigned *seed)
 				if (access(path, F_OK) == 0)
 					continue;
 				snprintf(metadata, sizeof(metadata),
-					 "{\"r2\":%.1f,\"data_rows\":%u}",
-					 draw(seed, 10) / 10.0, 500 * draw(seed, 4));
+					 "{\"r2\":%.1f,\"data_rows\":%u,"
+					 "\"package_mae\":%g%s%u}",
+					 draw(seed, 10) / 10.0, 500 * draw(seed, 4),
+					 s.mae_w,
+					 draw(seed, 2) == 0 ? ",\"package_series_mae\":"
+							    : ",\"other\":",
+					 1 + draw(seed, 5));
 				write_zip(db, pipelines[p], &s);
 			}
 		}
@@ -214,6 +219,10 @@ static bool better(const struct tw_wanted *w, const struct tw_index_entry *a,
 		return a->machine->members > b->machine->members;
 	if (w->weight && a->idle_power != b->idle_power)
 		return a->idle_power;
+	if (!w->weight && w->ensembles && a->machine == b->machine &&
+	    (a->fitness == TW_UNFIT) == (b->fitness == TW_UNFIT) &&
+	    (a->series_error < b->series_error || a->series_error > b->series_error))
+		return a->series_error < b->series_error;
 	return a->rank < b->rank;
 }
 
@@ -292,6 +301,7 @@ static struct tw_wanted draw_request(unsigned *seed)
 			       .loose_node_type = draw(seed, 3) > 0,
 			       .weight = draw(seed, 2) == 0,
 			       .classes = draw(seed, 2) == 0,
+			       .ensembles = draw(seed, 2) == 0,
 			       .trees = draw(seed, 2) == 0 };
 	struct tw_err err = { 0 };
 
