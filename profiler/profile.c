@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler/profile.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
@@ -11,16 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Grow an array of n elements by one. */
-static void *grow(void *at, size_t n, size_t size, struct tw_err *err)
-{
-	void *more = realloc(at, (n + 1) * size);
-
-	if (more == NULL)
-		tw_fail(err, TW_NOMEM, "profile of %zu entries", n);
-	return more;
-}
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -40,17 +31,14 @@ static int put_power(struct tw_profile *to, const struct tw_profile_power *p,
 {
 	const struct tw_profile_power *old =
 		tw_profile_find(to, p->source, p->component, p->node_type);
-	struct tw_profile_power *more;
 
 	if (old != NULL) {
 		if (replace)
 			to->power[old - to->power] = *p;
 		return 0;
 	}
-	more = grow(to->power, to->powers, sizeof(*more), err);
-	if (more == NULL)
-		return -1;
-	to->power = more;
+	if (!tw_resize(&to->power, to->powers + 1, sizeof(*p)))
+		return tw_fail(err, TW_NOMEM, "profile of %zu entries", to->powers);
 	to->power[to->powers++] = *p;
 	return 0;
 }
@@ -77,7 +65,6 @@ int tw_profile_add_scaler(struct tw_profile *p, const struct tw_feature_group *g
 			  uint32_t node_type, const char *feature, double max,
 			  struct tw_err *err)
 {
-	struct tw_profile_scaler *more;
 	char *name;
 
 	for (size_t i = 0; i < p->scalers; i++) {
@@ -89,10 +76,8 @@ int tw_profile_add_scaler(struct tw_profile *p, const struct tw_feature_group *g
 		s->max = max > s->max ? max : s->max;
 		return 0;
 	}
-	more = grow(p->scaler, p->scalers, sizeof(*more), err);
-	if (more == NULL)
-		return -1;
-	p->scaler = more;
+	if (!tw_resize(&p->scaler, p->scalers + 1, sizeof(*p->scaler)))
+		return tw_fail(err, TW_NOMEM, "profile of '%s'", feature);
 	name = strdup(feature);
 	if (name == NULL)
 		return tw_fail(err, TW_NOMEM, "profile of '%s'", feature);
@@ -116,12 +101,8 @@ int tw_profile_add_background(struct tw_profile *p, uint32_t node_type, const ch
 	struct tw_profile_background *b = find_background(p, node_type);
 
 	if (b == NULL) {
-		struct tw_profile_background *more =
-			grow(p->background, p->backgrounds, sizeof(*more), err);
-
-		if (more == NULL)
-			return -1;
-		p->background = more;
+		if (!tw_resize(&p->background, p->backgrounds + 1, sizeof(*b)))
+			return tw_fail(err, TW_NOMEM, "profile of '%s'", name);
 		b = &p->background[p->backgrounds++];
 		*b = (struct tw_profile_background){ .node_type = node_type };
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/agents/sums.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 
@@ -195,15 +196,12 @@ static struct tw_sum_part *part_of(struct tw_sums *s, struct tw_sum *sum,
 	for (size_t i = 0; i < sum->parts; i++)
 		if (sum->part[i].kind == kind && sum->part[i].source == source)
 			return &sum->part[i];
-	part = sum->parts < TW_SUM_PARTS_MAX
-		       ? realloc(sum->part, (sum->parts + 1) * sizeof(*part))
-		       : NULL;
-	if (part == NULL) {
+	if (sum->parts == TW_SUM_PARTS_MAX ||
+	    !tw_resize(&sum->part, sum->parts + 1, sizeof(*part))) {
 		s->left_out++;
 		return NULL;
 	}
-	sum->part = part;
-	part += sum->parts++;
+	part = &sum->part[sum->parts++];
 	*part = (struct tw_sum_part){ .kind = kind, .source = source };
 	return part;
 }

@@ -12,7 +12,6 @@
 
 #define DEPTH_MAX 16
 #define TEXT_MAX 4096
-#define ROWS_MIN 64
 /* In microjoules, as in watts: more is no energy of a machine. */
 #define UJ_MAX UINT64_C(1000000000000000000)
 #define WATTS_MAX 1e9
@@ -193,18 +192,11 @@ static int take_answer_value(struct parser *p, const struct tw_jsax_event *e,
 static int add_row(struct parser *p, struct tw_err *err)
 {
 	struct tw_agent_rows *r = p->out;
-	const size_t size = r->size != 0 ? r->size * 2 : ROWS_MIN;
-	struct tw_ask_row *at;
 
 	if (r->count == TW_AGENT_ROWS_MAX)
 		return tw_fail(err, TW_INVALID, "over %d workloads", TW_AGENT_ROWS_MAX);
-	if (r->count == r->size) {
-		at = realloc(r->at, size * sizeof(*at));
-		if (at == NULL)
-			return tw_fail(err, TW_NOMEM, "workloads");
-		r->at = at;
-		r->size = size;
-	}
+	if (!tw_grow(&r->at, &r->size, r->count, sizeof(*r->at)))
+		return tw_fail(err, TW_NOMEM, "workloads");
 	r->at[r->count++] = p->row;
 	return 0;
 }

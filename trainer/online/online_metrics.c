@@ -28,13 +28,9 @@ void tw_online_metrics_set(struct tw_online_metrics *m, size_t i,
 {
 	pthread_mutex_lock(&m->lock);
 	if (i >= m->nodes) {
-		struct tw_online_figures *more =
-			realloc(m->node, (i + 1) * sizeof(*more));
-
-		if (more == NULL)
+		if (!tw_resize(&m->node, i + 1, sizeof(*f)))
 			goto out;
-		memset(more + m->nodes, 0, (i + 1 - m->nodes) * sizeof(*more));
-		m->node = more;
+		memset(m->node + m->nodes, 0, (i + 1 - m->nodes) * sizeof(*f));
 		m->nodes = i + 1;
 	}
 	m->node[i] = *f;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/record/spool.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -183,24 +184,21 @@ static size_t find_place(const struct tw_spool *s, const char *metric, const cha
 static int grow(struct tw_spool *s, struct tw_err *err)
 {
 	size_t size = s->size != 0 ? 2 * s->size : 64;
-	struct series *series;
 	uint32_t *index;
 
 	if (s->count < s->size)
 		return 0;
-	series = realloc(s->series, size * sizeof(*series));
-	if (series == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu series", size);
-	s->series = series;
 	index = calloc(2 * size, sizeof(*index));
-	if (index == NULL)
+	if (index == NULL || !tw_resize(&s->series, size, sizeof(*s->series))) {
+		free(index);
 		return tw_fail(err, TW_NOMEM, "%zu series", size);
+	}
 	free(s->index);
 	s->index = index;
 	s->index_size = 2 * size;
 	s->size = size;
 	for (size_t i = 0; i < s->count; i++)
-		index[find_place(s, series[i].metric, series[i].labels)] =
+		index[find_place(s, s->series[i].metric, s->series[i].labels)] =
 			(uint32_t)(i + 1);
 	return 0;
 }
