@@ -265,6 +265,7 @@ out:
 	return rc;
 }
 
+#if TW_FLEET
 int tw_pipeline_check_version(const char *db, const char *name,
 			      const struct tw_fileset *pipeline, bool allow_downgrade,
 			      struct tw_err *err)
@@ -283,6 +284,7 @@ out:
 	free(path);
 	return rc;
 }
+#endif
 
 static int create(const char *dir, const char *name, const struct tw_buf *b,
 		  struct tw_err *err)

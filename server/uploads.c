@@ -177,10 +177,12 @@ out:
 	return rc;
 }
 
+#if TW_FLEET
 bool tw_uploads_allow_downgrade(const struct tw_uploads *u)
 {
 	return u->allow_downgrade;
 }
+#endif
 
 bool tw_uploads_require_signature(const struct tw_uploads *u)
 {
@@ -282,6 +284,7 @@ static int convert(struct tw_fileset *pipeline, size_t *kept_out, struct tw_err 
 	return 0;
 }
 
+#if TW_FLEET
 int tw_uploads_check_any(const struct tw_uploads *u, const char *name,
 			 struct tw_fileset *pipeline, size_t *models_out,
 			 size_t *kept_out, struct tw_err *err)
@@ -300,3 +303,4 @@ int tw_uploads_check_any(const struct tw_uploads *u, const char *name,
 	*kept_out = kept;
 	return 0;
 }
+#endif

@@ -246,8 +246,10 @@ int tw_fetch_call(void *fetch, const struct tw_http_call *call,
 	return run(fetch, call, -1, out, err);
 }
 
+#if TW_FLEET
 int tw_fetch_save(void *fetch, const struct tw_http_call *call, int fd,
 		  struct tw_http_answer *out, struct tw_err *err)
 {
 	return run(fetch, call, fd, out, err);
 }
+#endif

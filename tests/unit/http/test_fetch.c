@@ -156,6 +156,7 @@ static void a_body_is_bytes_with_a_nul_behind_them(void **state)
 	tw_fetch_close(fetch);
 }
 
+#if TW_FLEET
 static void the_helper_writes_to_the_file_of_a_download(void **state)
 {
 	struct tw_http_call call = post("http://h/save");
@@ -177,6 +178,7 @@ static void the_helper_writes_to_the_file_of_a_download(void **state)
 	tw_fetch_close(fetch);
 	scratch_free(dir);
 }
+#endif
 
 static void a_helper_that_fails_dies_or_sends_rubbish_is_a_failure(void **state)
 {
@@ -285,7 +287,9 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_helper_gets_the_call_and_its_answer_comes_back),
 		cmocka_unit_test(a_body_is_bytes_with_a_nul_behind_them),
+#if TW_FLEET
 		cmocka_unit_test(the_helper_writes_to_the_file_of_a_download),
+#endif
 		cmocka_unit_test(a_helper_that_fails_dies_or_sends_rubbish_is_a_failure),
 		cmocka_unit_test(a_failure_without_an_end_or_a_known_code_is_cut),
 		cmocka_unit_test(a_hanging_helper_is_killed_on_stop),
