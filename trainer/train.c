@@ -29,15 +29,10 @@ struct step {
 };
 
 struct training {
-	const struct tw_train_job *job;
+	struct tw_train_outcome all;        /* of the stages so far */
 	const struct tw_train_share *share; /* NULL: all units */
-	struct tw_train_machines machines;
-	struct tw_isolation isolation;
-	struct tw_train_data *data;
-	size_t datas;
-	size_t from, to; /* the data of the batch */
-	struct tw_train_unit *unit;
-	size_t unit_from, units; /* the batch's units are unit_from to units - 1 */
+	size_t from, to;                    /* the data of the batch */
+	size_t unit_from; /* the batch's first unit; its last is the last */
 	struct step *step;
 	size_t steps;
 	atomic_size_t done; /* finished steps of the batch */
@@ -94,7 +89,7 @@ const struct tw_strs *tw_train_trainers(const struct tw_train_job *job,
 static const struct tw_trainer *next_trainer(const struct training *t,
 					     const struct tw_train_data *d, size_t *i)
 {
-	const struct tw_strs *names = tw_train_trainers(t->job, d->output);
+	const struct tw_strs *names = tw_train_trainers(t->all.job, d->output);
 
 	while (*i < names->count) {
 		const struct tw_trainer *trainer = tw_trainer_find(names->at[(*i)++]);
@@ -112,11 +107,11 @@ static void add_data(struct training *t, struct tw_train_data data)
 	for (size_t i = 0; i < 2; i++) {
 		size_t from = 0;
 
-		data.job = t->job;
+		data.job = t->all.job;
 		data.output = output[i];
-		data.isolation = &t->isolation;
+		data.isolation = &t->all.isolation;
 		if (next_trainer(t, &data, &from) != NULL)
-			t->data[t->datas++] = data;
+			t->all.data[t->all.datas++] = data;
 	}
 }
 
@@ -161,12 +156,12 @@ struct tw_train_pair tw_train_pair_at(const struct tw_train_job *job, size_t i)
 
 static void plan_machine(struct training *t, size_t machine)
 {
-	const struct tw_train_machine *m = &t->machines.at[machine];
+	const struct tw_train_machine *m = &t->all.machines.at[machine];
 
-	for (size_t i = 0; i < tw_train_pairs(t->job); i++) {
-		const struct tw_train_pair p = tw_train_pair_at(t->job, i);
+	for (size_t i = 0; i < tw_train_pairs(t->all.job); i++) {
+		const struct tw_train_pair p = tw_train_pair_at(t->all.job, i);
 
-		if (tw_train_machine_wants(m, t->job, p.source, p.group))
+		if (tw_train_machine_wants(m, t->all.job, p.source, p.group))
 			add_data(t, (struct tw_train_data){ .source = p.source,
 							    .group = p.group,
 							    .machine = m });
@@ -176,8 +171,9 @@ static void plan_machine(struct training *t, size_t machine)
 static int fail_no_data(const struct training *t, struct tw_err *err)
 {
 	const struct tw_energy_source *s =
-		t->job->source == NULL ? tw_train_machines_unmeasured(&t->machines)
-				       : NULL;
+		t->all.job->source == NULL
+			? tw_train_machines_unmeasured(&t->all.machines)
+			: NULL;
 
 	if (s != NULL)
 		return tw_fail(err, TW_NOTFOUND,
@@ -189,36 +185,36 @@ static int fail_no_data(const struct training *t, struct tw_err *err)
 
 static int plan(struct training *t, struct tw_err *err)
 {
-	const struct tw_train_job *job = t->job;
+	const struct tw_train_job *job = t->all.job;
 	size_t most = 2 * job->table_count;
 
-	most += 2 * t->machines.count * tw_train_pairs(job);
-	t->data = calloc(most + 1, sizeof(*t->data));
-	if (t->data == NULL)
+	most += 2 * t->all.machines.count * tw_train_pairs(job);
+	t->all.data = calloc(most + 1, sizeof(*t->all.data));
+	if (t->all.data == NULL)
 		return tw_fail(err, TW_NOMEM, "plan of the training");
 
-	for (size_t i = 0; i < t->machines.count; i++)
+	for (size_t i = 0; i < t->all.machines.count; i++)
 		plan_machine(t, i);
 	for (size_t i = 0; i < job->table_count; i++)
 		add_data(t, (struct tw_train_data){ .source = job->tables[i].source,
 						    .group = job->tables[i].group,
-						    .machine = &t->machines.at[0],
+						    .machine = &t->all.machines.at[0],
 						    .table = &job->tables[i] });
-	return t->datas > 0 ? 0 : fail_no_data(t, err);
+	return t->all.datas > 0 ? 0 : fail_no_data(t, err);
 }
 
 /* ---- the observer ---- */
 
 static void tell(const struct training *t, const char *stage, size_t done, size_t steps)
 {
-	const struct tw_train_watch *w = t->job->watch;
+	const struct tw_train_watch *w = t->all.job->watch;
 	const double part = steps > 0 ? (double)done / (double)steps : 0.0;
 	const struct tw_train_progress at = {
 		.stage = stage,
 		.fits = done,
 		.of = steps,
 		.fraction = ((double)t->from + (double)(t->to - t->from) * part) /
-			    (double)t->datas,
+			    (double)t->all.datas,
 	};
 
 	if (w != NULL && w->progress != NULL)
@@ -227,7 +223,7 @@ static void tell(const struct training *t, const char *stage, size_t done, size_
 
 static bool goes_on(struct training *t)
 {
-	const struct tw_train_watch *w = t->job->watch;
+	const struct tw_train_watch *w = t->all.job->watch;
 
 	if (w == NULL || w->go_on == NULL)
 		return true;
@@ -248,13 +244,13 @@ static int check_ended(const struct training *t, struct tw_err *err)
 static bool shares_rows(const struct training *t, size_t i)
 {
 	return i > t->from && i < t->to &&
-	       tw_train_rows_same(&t->data[i - 1], &t->data[i]);
+	       tw_train_rows_same(&t->all.data[i - 1], &t->all.data[i]);
 }
 
 static void extract_one(void *arg, size_t i)
 {
 	struct training *t = arg;
-	struct tw_train_data *d = &t->data[t->from + i];
+	struct tw_train_data *d = &t->all.data[t->from + i];
 
 	if (shares_rows(t, t->from + i) || !goes_on(t))
 		return;
@@ -268,7 +264,7 @@ static void isolate_one(void *arg, size_t i)
 	struct training *t = arg;
 
 	if (goes_on(t))
-		tw_train_data_isolate(&t->data[t->from + i]);
+		tw_train_data_isolate(&t->all.data[t->from + i]);
 }
 
 static void fit_one(void *arg, size_t i)
@@ -277,7 +273,7 @@ static void fit_one(void *arg, size_t i)
 
 	if (!goes_on(t))
 		return;
-	tw_train_unit_step(&t->unit[t->step[i].unit], t->step[i].step);
+	tw_train_unit_step(&t->all.unit[t->step[i].unit], t->step[i].step);
 	tell(t, "fit", atomic_fetch_add(&t->done, 1) + 1, t->steps);
 }
 
@@ -286,17 +282,17 @@ static void finish_one(void *arg, size_t i)
 	struct training *t = arg;
 
 	if (goes_on(t))
-		tw_train_unit_finish(&t->unit[t->unit_from + i]);
+		tw_train_unit_finish(&t->all.unit[t->unit_from + i]);
 }
 
 static int make_units(struct training *t, struct tw_err *err)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < t->datas; i++)
-		count += tw_train_trainers(t->job, t->data[i].output)->count;
-	t->unit = calloc(count, sizeof(*t->unit));
-	if (t->unit == NULL)
+	for (size_t i = 0; i < t->all.datas; i++)
+		count += tw_train_trainers(t->all.job, t->all.data[i].output)->count;
+	t->all.unit = calloc(count, sizeof(*t->all.unit));
+	if (t->all.unit == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu models", count);
 	return 0;
 }
@@ -304,13 +300,14 @@ static int make_units(struct training *t, struct tw_err *err)
 /* Make the units of the batch. */
 static void begin_units(struct training *t)
 {
-	t->unit_from = t->units;
+	t->unit_from = t->all.units;
 	for (size_t i = t->from; i < t->to; i++) {
 		const struct tw_trainer *trainer;
 		size_t k = 0;
 
-		while ((trainer = next_trainer(t, &t->data[i], &k)) != NULL)
-			tw_train_unit_init(&t->unit[t->units++], &t->data[i], trainer);
+		while ((trainer = next_trainer(t, &t->all.data[i], &k)) != NULL)
+			tw_train_unit_init(&t->all.unit[t->all.units++], &t->all.data[i],
+					   trainer);
 	}
 }
 
@@ -318,16 +315,16 @@ static int make_steps(struct training *t, struct tw_err *err)
 {
 	size_t count = 0;
 
-	for (size_t i = t->unit_from; i < t->units; i++)
-		count += tw_train_unit_steps(&t->unit[i]);
+	for (size_t i = t->unit_from; i < t->all.units; i++)
+		count += tw_train_unit_steps(&t->all.unit[i]);
 	free(t->step);
 	t->steps = 0;
 	atomic_store(&t->done, 0);
 	t->step = calloc(count + 1, sizeof(*t->step));
 	if (t->step == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu fits", count);
-	for (size_t i = t->unit_from; i < t->units; i++) {
-		const size_t steps = tw_train_unit_steps(&t->unit[i]);
+	for (size_t i = t->unit_from; i < t->all.units; i++) {
+		const size_t steps = tw_train_unit_steps(&t->all.unit[i]);
 
 		for (size_t k = 0; k < steps; k++)
 			t->step[t->steps++] = (struct step){ i, k };
@@ -342,13 +339,13 @@ static int make_steps(struct training *t, struct tw_err *err)
 static int check_data(const struct training *t, struct tw_err *err)
 {
 	for (size_t i = t->from; i < t->to; i++) {
-		const struct tw_train_data *d = &t->data[i];
+		const struct tw_train_data *d = &t->all.data[i];
 
 		if (d->err.code == TW_OK || d->err.code == TW_NOTFOUND)
 			continue;
 		tw_fail(err, d->err.code, "%s %s: %s", d->source->name, d->group->name,
 			d->err.text);
-		if (t->machines.count > 1)
+		if (t->all.machines.count > 1)
 			tw_err_wrap(err, "machine '%.60s'", d->machine->name);
 		return -1;
 	}
@@ -357,15 +354,8 @@ static int check_data(const struct training *t, struct tw_err *err)
 
 static void release(struct training *t)
 {
-	for (size_t i = 0; i < t->units; i++)
-		tw_train_unit_release(&t->unit[i]);
-	for (size_t i = 0; i < t->datas; i++)
-		tw_train_data_release(&t->data[i]);
 	free(t->step);
-	free(t->unit);
-	free(t->data);
-	tw_isolation_release(&t->isolation);
-	tw_train_machines_release(&t->machines);
+	tw_train_outcome_release(&t->all);
 }
 
 /* ---- batches ---- */
@@ -383,19 +373,20 @@ static size_t count_cells(const struct tw_train_data *d)
 /* Choose the next batch: data from t->to on, at least one. */
 static void begin_batch(struct training *t)
 {
-	const size_t most = t->job->batch_cells > 0 ? t->job->batch_cells : BATCH_CELLS;
+	const size_t most =
+		t->all.job->batch_cells > 0 ? t->all.job->batch_cells : BATCH_CELLS;
 	size_t cells = 0;
 
 	t->from = t->to;
 	do
-		cells += count_cells(&t->data[t->to++]);
-	while (t->to < t->datas && cells + count_cells(&t->data[t->to]) <= most);
+		cells += count_cells(&t->all.data[t->to++]);
+	while (t->to < t->all.datas && cells + count_cells(&t->all.data[t->to]) <= most);
 }
 
 /* Take the next data through all stages but the last: rows, isolation, fits, scores. */
 static int train_batch(struct training *t, struct tw_train_result *r, struct tw_err *err)
 {
-	const struct tw_train_job *job = t->job;
+	const struct tw_train_job *job = t->all.job;
 	uint64_t lap = tw_now_ns();
 	size_t datas;
 
@@ -420,24 +411,24 @@ static int train_batch(struct training *t, struct tw_train_result *r, struct tw_
 	if (check_ended(t, err) < 0)
 		return -1;
 	tell(t, "validate", t->steps, t->steps);
-	tw_pool_run(t->units - t->unit_from, job->threads, finish_one, t);
+	tw_pool_run(t->all.units - t->unit_from, job->threads, finish_one, t);
 	if (check_ended(t, err) < 0)
 		return -1;
 	for (size_t i = t->from; i < t->to; i++)
-		tw_train_data_drop(&t->data[i]);
+		tw_train_data_drop(&t->all.data[i]);
 	r->pack_ns += lap_ns(&lap);
 	return 0;
 }
 
 static int begin(struct training *t, struct tw_err *err)
 {
-	const struct tw_train_job *job = t->job;
+	const struct tw_train_job *job = t->all.job;
 
 	if (tw_train_job_check(job, err) < 0 ||
-	    tw_train_machines_find(job, &t->machines, err) < 0 ||
-	    tw_train_isolation_init(job, &t->machines,
+	    tw_train_machines_find(job, &t->all.machines, err) < 0 ||
+	    tw_train_isolation_init(job, &t->all.machines,
 				    t->share != NULL && job->table_count == 0,
-				    &t->isolation, err) < 0 ||
+				    &t->all.isolation, err) < 0 ||
 	    plan(t, err) < 0)
 		return -1;
 	return make_units(t, err);
@@ -446,26 +437,19 @@ static int begin(struct training *t, struct tw_err *err)
 int tw_train(const struct tw_train_job *job, struct tw_train_result *out,
 	     struct tw_err *err)
 {
-	struct training t = { .job = job };
+	struct training t = { .all.job = job };
 	struct tw_train_result r = { 0 };
 	uint64_t lap;
 	int rc = -1;
 
 	if (begin(&t, err) < 0)
 		goto out;
-	while (t.to < t.datas)
+	while (t.to < t.all.datas)
 		if (train_batch(&t, &r, err) < 0)
 			goto out;
 	lap = tw_now_ns();
 	tell(&t, "pack", t.steps, t.steps);
-	if (tw_train_pack(&(struct tw_train_outcome){ .job = job,
-						      .machines = &t.machines,
-						      .isolation = &t.isolation,
-						      .data = t.data,
-						      .datas = t.datas,
-						      .unit = t.unit,
-						      .units = t.units },
-			  &r, err) < 0)
+	if (tw_train_pack(&t.all, &r, err) < 0)
 		goto out;
 	r.pack_ns += lap_ns(&lap);
 
@@ -484,8 +468,8 @@ out:
 /* Hand the units of the batch to the share's receiver. */
 static int hand_over(struct training *t, struct tw_err *err)
 {
-	for (size_t i = t->unit_from; i < t->units; i++) {
-		struct tw_train_unit *u = &t->unit[i];
+	for (size_t i = t->unit_from; i < t->all.units; i++) {
+		struct tw_train_unit *u = &t->all.unit[i];
 
 		/* A model must not depend on how much memory there was. */
 		if (u->err.code == TW_NOMEM)
@@ -501,11 +485,11 @@ static int hand_over(struct training *t, struct tw_err *err)
 int tw_train_units(const struct tw_train_job *job, const struct tw_train_share *share,
 		   struct tw_err *err)
 {
-	struct training t = { .job = job, .share = share };
+	struct training t = { .all.job = job, .share = share };
 	struct tw_train_result times = { 0 };
 	int rc = begin(&t, err);
 
-	while (rc == 0 && t.to < t.datas)
+	while (rc == 0 && t.to < t.all.datas)
 		rc = train_batch(&t, &times, err) < 0 ? -1 : hand_over(&t, err);
 	release(&t);
 	return rc;

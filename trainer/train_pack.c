@@ -8,10 +8,8 @@
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
 #include "trainer/extract/smooth.h"
-#include "trainer/isolation.h"
 #include "trainer/train_data.h"
 #include "trainer/train_job.h"
-#include "trainer/train_machines.h"
 #include "trainer/train_refusal.h"
 #include "trainer/train_result.h"
 #include "trainer/train_unit.h"
@@ -21,12 +19,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+void tw_train_outcome_release(struct tw_train_outcome *o)
+{
+	for (size_t i = 0; i < o->units; i++)
+		tw_train_unit_release(&o->unit[i]);
+	for (size_t i = 0; i < o->datas; i++)
+		tw_train_data_release(&o->data[i]);
+	free(o->unit);
+	free(o->data);
+	tw_isolation_release(&o->isolation);
+	tw_train_machines_release(&o->machines);
+}
+
 /* Add a row for each machine without data. */
 static void add_machines_without(const struct tw_train_outcome *t,
 				 struct tw_train_result *out)
 {
-	for (size_t i = 0; i < t->machines->count; i++) {
-		const struct tw_train_machine *m = &t->machines->at[i];
+	for (size_t i = 0; i < t->machines.count; i++) {
+		const struct tw_train_machine *m = &t->machines.at[i];
 		struct tw_train_row *row = &out->row[out->rows];
 		bool any = false;
 
@@ -46,10 +56,10 @@ static void add_machines_without(const struct tw_train_outcome *t,
 static int make_rows(const struct tw_train_outcome *t, struct tw_train_result *out,
 		     struct tw_err *err)
 {
-	out->row = calloc(t->units + t->machines->count, sizeof(*out->row));
+	out->row = calloc(t->units + t->machines.count, sizeof(*out->row));
 	if (out->row == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu rows of results", t->units);
-	out->machines = t->machines->count;
+	out->machines = t->machines.count;
 	for (size_t i = 0; i < t->units; i++) {
 		const struct tw_train_unit *u = &t->unit[i];
 		const struct tw_err *note = tw_train_unit_note(u);
@@ -139,7 +149,7 @@ static int report_quality(const struct tw_train_outcome *t, struct tw_train_resu
 		if (d->machine == last || d->err.code != TW_OK || d->quality == NULL)
 			continue;
 		last = d->machine;
-		if (t->machines->count > 1)
+		if (t->machines.count > 1)
 			tw_buf_addf(&out->quality, "machine '%s': ", last->name);
 		tw_buf_adds(&out->quality, d->quality_text.data);
 	}
@@ -309,7 +319,7 @@ static int pack(const struct tw_train_outcome *t, struct tw_train_result *out,
 		    tw_fileset_merge(&out->pipeline, &t->unit[i].files, err) < 0)
 			return -1;
 	if (add_summary(t, out, err) < 0 || add_arguments(t->job, out, err) < 0 ||
-	    add_profile(t->data, t->datas, t->isolation, &out->pipeline, err) < 0)
+	    add_profile(t->data, t->datas, &t->isolation, &out->pipeline, err) < 0)
 		return -1;
 	tw_fileset_sort(&out->pipeline);
 	return 0;

@@ -6,13 +6,11 @@
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
 #include "model-db/pipeline_merge.h"
-#include "trainer/isolation.h"
 #include "trainer/names.h"
 #include "trainer/shards/part.h"
 #include "trainer/shards/plan.h"
 #include "trainer/train.h"
 #include "trainer/train_data.h"
-#include "trainer/train_machines.h"
 #include "trainer/train_pack.h"
 #include "trainer/train_unit.h"
 
@@ -26,10 +24,8 @@
 
 struct merging {
 	const struct tw_plan *plan;
-	struct tw_train_machines machines; /* names are borrowed from the plan */
-	struct tw_train_data *data;
-	struct tw_train_unit *unit;
-	bool *filled; /* of the data */
+	struct tw_train_outcome all; /* names of machines are borrowed from the plan */
+	bool *filled;                /* of the data */
 	/* Of each unit's part; "" and NULL: there is none yet. */
 	char (*sha256)[TW_SHA256_TEXT];
 	char **path;
@@ -45,7 +41,7 @@ static int fail_nomem(struct tw_err *err)
 static int make_data(struct merging *m, size_t i, struct tw_err *err)
 {
 	const struct tw_plan_data *from = &m->plan->data[i];
-	struct tw_train_data *d = &m->data[i];
+	struct tw_train_data *d = &m->all.data[i];
 
 	if (tw_names_source(from->source, &d->source, err) < 0 ||
 	    tw_names_group(from->group, &d->group, err) < 0)
@@ -53,7 +49,7 @@ static int make_data(struct merging *m, size_t i, struct tw_err *err)
 	if (!tw_output_find(from->output, &d->output))
 		return tw_fail(err, TW_INVALID, "data[%zu]: no output '%.64s'", i,
 			       from->output);
-	d->machine = &m->machines.at[from->machine];
+	d->machine = &m->all.machines.at[from->machine];
 	return 0;
 }
 
@@ -61,17 +57,20 @@ static int open_merging(struct merging *m, struct tw_err *err)
 {
 	const struct tw_plan *p = m->plan;
 
-	m->machines.at = calloc(p->machines + 1, sizeof(*m->machines.at));
-	m->data = calloc(p->datas + 1, sizeof(*m->data));
-	m->unit = calloc(p->units + 1, sizeof(*m->unit));
+	m->all.machines.at = calloc(p->machines + 1, sizeof(*m->all.machines.at));
+	m->all.data = calloc(p->datas + 1, sizeof(*m->all.data));
+	m->all.unit = calloc(p->units + 1, sizeof(*m->all.unit));
 	m->filled = calloc(p->datas + 1, sizeof(*m->filled));
 	m->sha256 = calloc(p->units + 1, sizeof(*m->sha256));
 	m->path = calloc(p->units + 1, sizeof(*m->path));
-	if (m->machines.at == NULL || m->data == NULL || m->unit == NULL ||
+	if (m->all.machines.at == NULL || m->all.data == NULL || m->all.unit == NULL ||
 	    m->filled == NULL || m->sha256 == NULL || m->path == NULL)
 		return fail_nomem(err);
+	m->all.datas = p->datas;
+	m->all.units = p->units;
 	for (size_t i = 0; i < p->machines; i++) {
-		struct tw_train_machine *to = &m->machines.at[m->machines.count++];
+		struct tw_train_machine *to =
+			&m->all.machines.at[m->all.machines.count++];
 
 		to->name = p->machine[i].name;
 		to->spec = p->machine[i].spec;
@@ -81,8 +80,9 @@ static int open_merging(struct merging *m, struct tw_err *err)
 		if (make_data(m, i, err) < 0)
 			return -1;
 	for (size_t i = 0; i < p->units; i++) {
-		m->unit[i].data = &m->data[p->unit[i].data];
-		if (tw_names_trainer(p->unit[i].trainer, &m->unit[i].trainer, err) < 0)
+		m->all.unit[i].data = &m->all.data[p->unit[i].data];
+		if (tw_names_trainer(p->unit[i].trainer, &m->all.unit[i].trainer, err) <
+		    0)
 			return -1;
 	}
 	return 0;
@@ -90,18 +90,12 @@ static int open_merging(struct merging *m, struct tw_err *err)
 
 static void close_merging(struct merging *m)
 {
-	for (size_t i = 0; m->unit != NULL && i < m->plan->units; i++)
-		tw_train_unit_release(&m->unit[i]);
-	for (size_t i = 0; m->data != NULL && i < m->plan->datas; i++)
-		tw_train_data_release(&m->data[i]);
 	for (size_t i = 0; m->path != NULL && i < m->plan->units; i++)
 		free(m->path[i]);
-	free(m->data);
-	free(m->unit);
 	free(m->filled);
 	free(m->sha256);
 	free(m->path);
-	tw_train_machines_release(&m->machines);
+	tw_train_outcome_release(&m->all);
 }
 
 /* ---- parts ---- */
@@ -161,7 +155,7 @@ static int check_model(const struct tw_train_unit *u, struct tw_err *err)
 static int take_part(struct merging *m, struct tw_part *part, const char *path,
 		     struct tw_err *err)
 {
-	struct tw_train_unit *u = &m->unit[part->unit];
+	struct tw_train_unit *u = &m->all.unit[part->unit];
 	const size_t data = m->plan->unit[part->unit].data;
 
 	if (m->path[part->unit] != NULL) {
@@ -185,7 +179,7 @@ static int take_part(struct merging *m, struct tw_part *part, const char *path,
 	if (m->filled[data])
 		return 0;
 	m->filled[data] = true;
-	return fill_data(&m->data[data], part, err);
+	return fill_data(&m->all.data[data], part, err);
 }
 
 static int read_one(struct merging *m, const char *path, struct tw_err *err)
@@ -254,8 +248,7 @@ int tw_merge_parts(const struct tw_plan *p, const struct tw_train_job *job,
 		   const struct tw_strs *dirs, struct tw_train_result *out,
 		   struct tw_err *err)
 {
-	struct merging m = { .plan = p };
-	struct tw_isolation isolation = { 0 };
+	struct merging m = { .plan = p, .all.job = job };
 	struct tw_train_result r = { 0 };
 	int rc = -1;
 
@@ -265,15 +258,9 @@ int tw_merge_parts(const struct tw_plan *p, const struct tw_train_job *job,
 		if (read_dir(&m, dirs->at[i], err) < 0)
 			goto out;
 	if (check_missing(&m, err) < 0 ||
-	    tw_train_isolation_init(job, &m.machines, false, &isolation, err) < 0 ||
-	    tw_train_pack(&(struct tw_train_outcome){ .job = job,
-						      .machines = &m.machines,
-						      .isolation = &isolation,
-						      .data = m.data,
-						      .datas = p->datas,
-						      .unit = m.unit,
-						      .units = p->units },
-			  &r, err) < 0)
+	    tw_train_isolation_init(job, &m.all.machines, false, &m.all.isolation, err) <
+		    0 ||
+	    tw_train_pack(&m.all, &r, err) < 0)
 		goto out;
 
 	*out = r;
@@ -281,7 +268,6 @@ int tw_merge_parts(const struct tw_plan *p, const struct tw_train_job *job,
 	rc = 0;
 out:
 	tw_train_result_release(&r);
-	tw_isolation_release(&isolation);
 	close_merging(&m);
 	return rc;
 }
