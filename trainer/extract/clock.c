@@ -2,6 +2,7 @@
 #include "trainer/extract/clock.h"
 
 #include "lib/core/err.h"
+#include "trainer/extract/clean.h"
 #include "trainer/extract/counter_series.h"
 #include "trainer/extract/metric_series.h"
 
@@ -49,7 +50,7 @@ static int add_wanted(const struct tw_extract_input *in, const char *metric,
 		    tw_counter_set_add(out, labels, 0, &s[i], err) < 0)
 			return -1;
 	tw_counter_set_sort(out);
-	return 0;
+	return tw_clean_series(out, NULL, false, err);
 }
 
 /* The time of ticks starts again when the machine boots: go on by the scrapes' step. */

@@ -80,6 +80,7 @@ size_t tw_counter_set_next(const struct tw_counter_set *c, size_t i)
 void tw_counter_set_release(struct tw_counter_set *c)
 {
 	tw_intern_release(&c->keys);
+	tw_arena_release(&c->memory);
 	free(c->at);
 	*c = (struct tw_counter_set){ 0 };
 }

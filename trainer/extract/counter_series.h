@@ -30,6 +30,8 @@ struct tw_counter_set {
 	struct tw_intern keys;
 	struct tw_counter_series *at;
 	size_t count, size;
+	struct tw_arena memory; /* parts of series (trainer/extract/clean.h) */
+	size_t merged;          /* series of which clean.h dropped all or a part */
 };
 
 /* Add a series; its key is made of the labels, a list that ends with NULL. */

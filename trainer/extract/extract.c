@@ -3,8 +3,8 @@
 
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
+#include "trainer/extract/clean_rows.h"
 #include "trainer/extract/clock.h"
-#include "trainer/extract/copies.h"
 #include "trainer/extract/counter_series.h"
 #include "trainer/extract/lag.h"
 #include "trainer/extract/metric_series.h"
@@ -67,6 +67,7 @@ struct job {
 	struct tw_node_rows node;
 	struct tw_increment_counts counts;
 	struct tw_late_counts late;
+	struct tw_clean_counts clean;
 	double corrected_s; /* by which power was shifted */
 	/* For each time of power: its row, or at container level the next workload's. */
 	size_t *row;
@@ -255,12 +256,29 @@ static int read_node(struct job *j, struct tw_err *err)
 	j->rates.increments.counts = (struct tw_increment_counts){ 0 };
 	if (tw_node_rows_read(&j->node, &j->rates, j->in.features, err) < 0)
 		return -1;
+	if (j->args->compat == TW_COMPAT_NONE &&
+	    tw_node_rows_limit_births(&j->node, &j->rates)) {
+		tw_node_rows_release(&j->node);
+		j->rates.increments.counts = (struct tw_increment_counts){ 0 };
+		if (tw_node_rows_read(&j->node, &j->rates, j->in.features, err) < 0)
+			return -1;
+	}
 	j->counts = j->rates.increments.counts;
 	return 0;
 }
 
+/* Read the features again if rows of power were dropped or joined. */
+static int read_again(struct job *j, bool changed, struct tw_err *err)
+{
+	if (!changed)
+		return 0;
+	if (tw_rates_retime(&j->rates, &j->power, err) < 0)
+		return -1;
+	return read_node(j, err);
+}
+
 /* Drop the rows in which the meter was absent. Join the rows of late scrapes, of an
- * exporter whose clock is not known. */
+ * exporter whose clock is not known. Drop the rows that are wrong. */
 static int repair_rows(struct job *j, struct tw_err *err)
 {
 	const size_t times = j->power.times;
@@ -273,15 +291,13 @@ static int repair_rows(struct job *j, struct tw_err *err)
 		return -1;
 	if (read_node(j, err) < 0)
 		return -1;
-	if (j->clock.count > 0)
-		return 0;
-	if (tw_late_repair(&j->power, &j->node, &j->rates, &j->late, err) < 0)
+	if (j->clock.count == 0 &&
+	    (tw_late_repair(&j->power, &j->node, &j->rates, &j->late, err) < 0 ||
+	     read_again(j, j->late.late + j->late.impossible > 0, err) < 0))
 		return -1;
-	if (j->late.late == 0 && j->late.impossible == 0)
-		return 0;
-	if (tw_rates_retime(&j->rates, &j->power, err) < 0)
+	if (tw_clean_rows(&j->power, &j->node, &j->rates, &j->clean, err) < 0)
 		return -1;
-	return read_node(j, err);
+	return read_again(j, j->clean.outliers + j->clean.standing > 0, err);
 }
 
 /* Names of the features, for TW_EXTRACT_FEATURES_MAX of them. */
@@ -402,6 +418,8 @@ static int measure_quality(struct job *j, struct tw_err *err)
 	struct tw_quality q = { .cpus = j->clock.cpus,
 				.repeats = j->power.repeats,
 				.late = j->late,
+				.clean = j->clean,
+				.merged = j->workloads.merged + j->power.merged,
 				.series = j->counts,
 				.restarts = count_restarts(j),
 				.energy_meter_j = j->power.grown_j,
@@ -426,18 +444,6 @@ out:
 	tw_quality_release(&q);
 	free(node_ms);
 	return rc;
-}
-
-/* No counter of the rows may be there twice. */
-static int check_copies(const struct tw_extract_input *in, struct tw_err *err)
-{
-	for (size_t f = 0; f < in->features; f++)
-		if (tw_copies_check(&in->feature[f], err) < 0)
-			return -1;
-	for (size_t k = 0; k < in->components; k++)
-		if (tw_copies_check(&in->power[k], err) < 0)
-			return -1;
-	return 0;
 }
 
 /*
@@ -475,8 +481,7 @@ static int find_inputs(struct job *j, const struct tw_prom *p, struct tw_err *er
 
 	if (tw_extract_input_find(p, a, &j->in, err) < 0)
 		return -1;
-	if (a->compat == TW_COMPAT_NONE &&
-	    (check_copies(&j->in, err) < 0 || check_meters(p, a, err) < 0))
+	if (a->compat == TW_COMPAT_NONE && check_meters(p, a, err) < 0)
 		return -1;
 	if (tw_clock_find(&j->in, &j->clock, err) < 0 ||
 	    tw_packages_find(&j->in, &j->packages, err) < 0 ||

@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "trainer/extract/counter_series.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ struct step {
 	bool within; /* the sample before it is of the same series */
 	int64_t from_ms, ms;
 	double before, value;
+	double peak; /* before the last dip; the counter may come back to it */
 	double rate; /* the last rate before this step, per ms */
 };
 
@@ -61,16 +63,26 @@ static void keep_ended(struct ended *ended, size_t *count, struct ended last)
 	ended[(*count)++] = last;
 }
 
+/* What the counter grew by in a step without a reset: nothing in a dip, and what lies
+ * above the value before the dip after it. */
+static double growth(const struct step *s)
+{
+	const double before = s->value >= s->peak ? fmax(s->peak, s->before) : s->before;
+
+	return fmax(s->value - before, 0);
+}
+
 static void update_rate(struct step *s)
 {
 	if (!s->first && s->value >= s->before)
-		s->rate = (s->value - s->before) / (double)(s->ms - s->from_ms);
+		s->rate = growth(s) / (double)(s->ms - s->from_ms);
 }
 
 /* Advance to the sample after s. */
 static void advance(struct step *s, int64_t ms, double value)
 {
 	update_rate(s);
+	s->peak = !s->first && tw_counter_dips(s->before, s->value) ? s->before : 0;
 	s->first = false;
 	s->within = true;
 	s->from_ms = s->ms;
@@ -220,7 +232,7 @@ static int note_fall(void *arg, const struct step *s, struct tw_err *err)
 {
 	struct falls *f = arg;
 
-	if (s->first || s->value >= s->before)
+	if (s->first || s->value >= s->before || tw_counter_dips(s->before, s->value))
 		return 0;
 	if (!tw_grow(&f->at, &f->size, f->count, sizeof(*f->at)))
 		return tw_fail(err, TW_NOMEM, "%zu falls of counters", f->count);
@@ -346,12 +358,29 @@ struct reading {
 };
 
 static int add_span(struct tw_increments *i, int64_t from_ms, int64_t to_ms,
-		    double amount, struct tw_err *err)
+		    double amount, bool born, struct tw_err *err)
 {
 	if (!tw_grow(&i->at, &i->size, i->count, sizeof(*i->at)))
 		return tw_fail(err, TW_NOMEM, "%zu increments", i->count);
-	i->at[i->count++] = (struct tw_increment){ from_ms, to_ms, amount };
+	i->at[i->count++] = (struct tw_increment){ from_ms, to_ms, amount, born };
 	return 0;
+}
+
+/* Whether a workload was there before the tick, and the exporter did not show it: one of
+ * its counters has more than a workload that began since then can have. */
+static bool is_hidden(const struct tw_increment_rules *rules, double amount, int64_t tick,
+		      int64_t ms)
+{
+	struct tw_hidden *h = rules->hidden;
+
+	for (size_t i = 0; h != NULL && i < h->count; i++)
+		if (h->ms[i] == ms)
+			return true;
+	if (!(amount > rules->most_per_ms * (double)(ms - tick)))
+		return false;
+	if (h != NULL && h->count < TW_HIDDEN_MAX)
+		h->ms[h->count++] = ms;
+	return true;
 }
 
 /* Count from 0, since the tick before. A sample before it is at that tick, or earlier. */
@@ -366,7 +395,7 @@ static int count_from_zero(const struct reading *r, const struct step *s,
 
 	if (tick >= s->ms)
 		return 0;
-	if (amount > rules->most_per_ms * (double)(s->ms - tick)) {
+	if (is_hidden(rules, amount, tick, s->ms)) {
 		n->hidden++;
 		amount = 0;
 	} else if (s->first) {
@@ -375,26 +404,29 @@ static int count_from_zero(const struct reading *r, const struct step *s,
 	} else {
 		n->reused++;
 	}
-	return add_span(r->out, tick, s->ms, amount, err);
+	return add_span(r->out, tick, s->ms, amount, true, err);
 }
 
 static int read_step(void *arg, const struct step *s, struct tw_err *err)
 {
 	const struct reading *r = arg;
 	const int64_t length = s->ms - s->from_ms;
+	bool dips;
 
 	if (s->first && (!r->rules->births || s->ms <= r->rules->first_ms))
 		return 0;
 	if (s->first)
 		return count_from_zero(r, s, err);
+	dips = tw_counter_dips(s->before, s->value);
 	if (is_restart(r->rules->restarts, s->column, s->ms) ||
-	    (s->value < s->before && !r->rules->births)) {
+	    (s->value < s->before && !dips && !r->rules->births)) {
 		r->out->counts.carried++;
-		return add_span(r->out, s->from_ms, s->ms, s->rate * (double)length, err);
+		return add_span(r->out, s->from_ms, s->ms, s->rate * (double)length,
+				false, err);
 	}
-	if (s->value < s->before)
+	if (s->value < s->before && !dips)
 		return count_from_zero(r, s, err);
-	return add_span(r->out, s->from_ms, s->ms, s->value - s->before, err);
+	return add_span(r->out, s->from_ms, s->ms, growth(s), false, err);
 }
 
 int tw_increments_read(struct tw_increments *i, const struct tw_counter_series *at,

@@ -6,12 +6,14 @@
  * Increments of a counter that is made of several series, without loss:
  *
  * - A series that begins after the first tick counts from 0: its workload began since the
- *   tick before. A series of one sample counts, too.
+ *   tick before. A series of one sample counts, too. A value that is too high for that
+ *   shows that the workload was there before: it counts from its first sample.
  * - A series that begins where another of the counter has ended continues it (a label
  *   changed, as `command` does at exec), if its value is not lower.
- * - Where a counter falls, it is that of another workload, such as a process with the
- *   same pid, and counts from 0; or the exporter was restarted. After a restart, half of
- *   the exporter's counters of a metric, or more, fall at the same time. The rate before
+ * - Where a counter dips (tw_counter_dips()), it stood still.
+ * - Where a counter falls further, it is that of another workload, such as a process with
+ * the same pid, and counts from 0; or the exporter was restarted. After a restart, half
+ * of the exporter's counters of a metric, or more, fall at the same time. The rate before
  *   the restart continues then.
  * - An increase between two samples is spread evenly over the time between them.
  */
@@ -42,6 +44,14 @@ int tw_restarts_find(const struct tw_counter_set *c, const struct tw_ticks *tick
 		     struct tw_restarts *out, struct tw_err *err);
 void tw_restarts_release(struct tw_restarts *r);
 
+/* When a workload appeared that was there before, by one of its counters: the others do
+ * not count from 0 either. All zero bytes is empty. */
+#define TW_HIDDEN_MAX 8
+struct tw_hidden {
+	int64_t ms[TW_HIDDEN_MAX];
+	size_t count;
+};
+
 /* How the increments of one column are read. Borrowed. */
 struct tw_increment_rules {
 	const struct tw_ticks *ticks;
@@ -51,14 +61,17 @@ struct tw_increment_rules {
 	bool births;
 	int64_t first_ms; /* the first tick of features */
 	/* A larger increase in a ms is impossible for one that began since the last tick:
-	 * the workload was there before, and the exporter did not show it. */
+	 * the workload was there before, and the exporter did not show it. INFINITY: not
+	 * known. */
 	double most_per_ms;
+	struct tw_hidden *hidden; /* of the workload, shared by its counters; or NULL */
 };
 
 /* An increase within (from_ms, to_ms]; 0 where a workload only was there. */
 struct tw_increment {
 	int64_t from_ms, to_ms;
 	double amount;
+	bool born; /* counted from 0 */
 };
 
 /* The series that the rules decided about. */

@@ -541,10 +541,12 @@ int tw_series_check_resets(const struct tw_series *s, const char *metric,
 	if (tw_packed_rises(&s->value))
 		return 0;
 	do {
+		if (values.at == s->value.count)
+			return 0;
 		before = value;
 		value = tw_unpack_next(&values);
 		time_ms = tw_unpack_next(&times);
-	} while (value >= before);
+	} while (value >= before || tw_counter_dips(before, value));
 	tw_series_describe(s, labels, sizeof(labels));
 	tw_format_double(at, time_ms / 1e3);
 	tw_format_double(from, before);

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* CPU time is counted in steps of up to 10 ms a process. */
+#define CPU_TOLERANCE 0.1
+
 /* Whether the feature is CPU time: of workloads, or of the node in one mode. */
 static bool is_cpu_time(const struct tw_metric_series *m)
 {
@@ -23,12 +26,13 @@ static bool is_cpu_time(const struct tw_metric_series *m)
 
 static int reserve(struct tw_node_rows *n, struct tw_err *err)
 {
-	n->memory = calloc((n->features + 1) * n->rows + 1, sizeof(*n->memory));
-	n->feature = calloc(n->features + 1, sizeof(*n->feature));
+	n->memory = calloc((2 * n->features + 1) * n->rows + 1, sizeof(*n->memory));
+	n->feature = calloc(2 * n->features + 1, sizeof(*n->feature));
 	n->filled = calloc(n->rows + 1, sizeof(*n->filled));
 	if (n->memory == NULL || n->feature == NULL || n->filled == NULL)
 		return tw_fail(err, TW_NOMEM, "sums of %zu rows", n->rows);
-	for (size_t f = 0; f < n->features; f++)
+	n->born = n->feature + n->features;
+	for (size_t f = 0; f < 2 * n->features; f++)
 		n->feature[f] = n->memory + f * n->rows;
 	return 0;
 }
@@ -38,7 +42,7 @@ static void add_cpu_time(struct tw_node_rows *n, const struct tw_metric_series *
 	for (size_t f = 0; f < n->features; f++) {
 		if (!is_cpu_time(&feature[f]))
 			continue;
-		n->cpu_ms = n->memory + n->features * n->rows;
+		n->cpu_ms = n->memory + 2 * n->features * n->rows;
 		for (size_t k = 0; k < n->rows; k++)
 			n->cpu_ms[k] += n->feature[f][k];
 	}
@@ -53,6 +57,7 @@ static int read_all(struct tw_node_rows *n, struct tw_rates *r, struct tw_err *e
 		return tw_fail(err, TW_NOMEM, "%zu rows", n->rows);
 	for (size_t k = 0; k < n->rows; k++)
 		row[k] = k;
+	r->born = n->born;
 	for (size_t i = 0; i < r->counters->count;) {
 		if (tw_rates_next(r, &i, n->feature, row, err) < 0)
 			goto out;
@@ -61,6 +66,7 @@ static int read_all(struct tw_node_rows *n, struct tw_rates *r, struct tw_err *e
 	}
 	rc = 0;
 out:
+	r->born = NULL;
 	free(row);
 	return rc;
 }
@@ -87,6 +93,54 @@ void tw_node_rows_release(struct tw_node_rows *n)
 	*n = (struct tw_node_rows){ 0 };
 }
 
+/* ---- births ---- */
+
+/* What a CPU can do within a second. */
+static const struct {
+	const char *feature;
+	double most;
+} of_cpu[] = {
+	{ "bpf_cpu_time_ms", (1 + CPU_TOLERANCE) * 1e3 },
+	{ "cgroupfs_cpu_usage_us", (1 + CPU_TOLERANCE) * 1e6 },
+	{ "cpu_cycles", 6.5e9 },
+	{ "cpu_instructions", 5e10 },
+};
+
+static double most_of_cpu(const char *feature)
+{
+	for (size_t i = 0; i < TW_COUNT(of_cpu); i++)
+		if (strcmp(of_cpu[i].feature, feature) == 0)
+			return of_cpu[i].most;
+	return INFINITY;
+}
+
+/* Twice what began before: a machine may double its load in a step. */
+#define MORE 2
+
+bool tw_node_rows_limit_births(const struct tw_node_rows *n, struct tw_rates *r)
+{
+	bool exceeded = false;
+
+	for (size_t f = 0; f < n->features; f++) {
+		const double *all = n->feature[f], *born = n->born[f];
+		double limit = most_of_cpu(r->feature[f].metric->feature) *
+			       fmax(r->clock->cpus, 1);
+		double most = 0;
+
+		if (isfinite(r->most[f]) || !isfinite(limit))
+			continue;
+		for (size_t k = 0; k < n->rows; k++) {
+			limit = fmax(limit, MORE * (all[k] - born[k]));
+			most = fmax(most, born[k]);
+		}
+		if (most <= limit)
+			continue;
+		r->most[f] = limit;
+		exceeded = true;
+	}
+	return exceeded;
+}
+
 /* ---- late scrapes ---- */
 
 /* Power beyond both neighbours by this share of theirs is suspect. */
@@ -99,8 +153,6 @@ void tw_node_rows_release(struct tw_node_rows *n)
  * change.
  */
 #define AGREES 0.15
-/* CPU time is counted in steps of up to 10 ms a process. */
-#define CPU_TOLERANCE 0.1
 
 enum fate { KEEP, JOIN_NEXT, DROP };
 

@@ -21,6 +21,7 @@ struct tw_rates;
 struct tw_node_rows {
 	size_t rows, features;
 	double **feature; /* rates by feature and row */
+	double **born;    /* the part of them that counts from 0 */
 	bool *filled;     /* for each row: whether a workload has it */
 	double *cpu_ms;   /* CPU time of each row, ms a second; NULL: no such feature */
 	double *memory;
@@ -30,6 +31,13 @@ struct tw_node_rows {
 int tw_node_rows_read(struct tw_node_rows *out, struct tw_rates *r, size_t features,
 		      struct tw_err *err);
 void tw_node_rows_release(struct tw_node_rows *n);
+
+/*
+ * Bound in r what a workload that begins may have by what CPUs can do and by twice what
+ * the others had at once, where the number of CPUs does not bound it already. Returns
+ * whether a workload of n exceeds that: it was there before, so n is to be read again.
+ */
+bool tw_node_rows_limit_births(const struct tw_node_rows *n, struct tw_rates *r);
 
 /* Features and power of one machine, in order of time, for figures of them. */
 struct tw_measured_rows {

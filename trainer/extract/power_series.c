@@ -2,6 +2,7 @@
 #include "trainer/extract/power_series.h"
 
 #include "lib/core/err.h"
+#include "trainer/extract/clean.h"
 #include "trainer/extract/clock.h"
 #include "trainer/extract/counter_series.h"
 #include "trainer/extract/metric_series.h"
@@ -28,15 +29,18 @@ struct curve {
 	double factor;              /* from the metric's unit */
 	int64_t *from_ms, *time_ms; /* from_ms is set by drop_first_time() */
 	size_t count, room;
+	bool *stopped; /* the meter stood still before this sample */
 	double *watts; /* columns of `room` values: the component, then its packages */
 	const char *package[1 + TW_PACKAGES_MAX]; /* name for each column; NULL: all */
 	size_t columns;
+	size_t merged; /* series that others repeat */
 };
 
 static void release_curve(struct curve *c)
 {
 	free(c->from_ms);
 	free(c->time_ms);
+	free(c->stopped);
 	free(c->watts);
 	*c = (struct curve){ 0 };
 }
@@ -64,7 +68,8 @@ static int check_resets(const struct tw_metric_series *m, const struct tw_extrac
 /* Energy series of one package, or of all (NULL), as counters. Their key is the schema's
  * unit labels. */
 static int find_counters(const struct tw_metric_series *m, const char *package,
-			 struct tw_counter_set *out, struct tw_err *err)
+			 enum tw_compat compat, struct tw_counter_set *out,
+			 struct tw_err *err)
 {
 	const struct tw_series *s;
 	size_t i = 0;
@@ -77,7 +82,7 @@ static int find_counters(const struct tw_metric_series *m, const char *package,
 			return -1;
 	}
 	tw_counter_set_sort(out);
-	return 0;
+	return compat == TW_COMPAT_NONE ? tw_clean_series(out, m, true, err) : 0;
 }
 
 static size_t count_keys(const struct tw_counter_set *c)
@@ -148,6 +153,7 @@ static void shift(const struct curve *c, double *watts, double factor)
 static void drop_first_time(struct curve *c)
 {
 	c->count -= c->count > 0;
+	memmove(c->stopped, c->stopped + 1, c->count * sizeof(*c->stopped));
 	memcpy(c->from_ms, c->time_ms, c->count * sizeof(*c->time_ms));
 	memmove(c->time_ms, c->time_ms + 1, c->count * sizeof(*c->time_ms));
 }
@@ -157,7 +163,7 @@ static void drop_first_time(struct curve *c)
  * added if the component has no series of the package.
  */
 static int add_package(struct curve *c, const struct tw_metric_series *m,
-		       const char *package, struct tw_err *err)
+		       const char *package, enum tw_compat compat, struct tw_err *err)
 {
 	double *joules = column_at(c, c->columns);
 	struct tw_counter_set counters = { 0 };
@@ -165,7 +171,7 @@ static int add_package(struct curve *c, const struct tw_metric_series *m,
 	size_t n = 0;
 	int rc = -1;
 
-	if (find_counters(m, package, &counters, err) < 0 ||
+	if (find_counters(m, package, compat, &counters, err) < 0 ||
 	    tw_merged_series_join(&track, counters.at, counters.count, err) < 0)
 		goto out;
 	for (size_t i = 0; i < track.count && n < c->count; i++)
@@ -196,7 +202,7 @@ static int begin_curve(struct curve *c, const struct tw_metric_series *m,
 	struct tw_merged_series track = { 0 };
 	int rc = -1;
 
-	if (find_counters(m, NULL, &counters, err) < 0 ||
+	if (find_counters(m, NULL, compat, &counters, err) < 0 ||
 	    tw_merged_series_join(&track, counters.at, counters.count, err) < 0)
 		goto out;
 	c->room = track.count + 1;
@@ -205,14 +211,17 @@ static int begin_curve(struct curve *c, const struct tw_metric_series *m,
 	c->factor = m->metric->factor;
 	c->from_ms = calloc(c->room, sizeof(*c->from_ms));
 	c->time_ms = calloc(c->room, sizeof(*c->time_ms));
+	c->stopped = calloc(c->room, sizeof(*c->stopped));
 	c->watts = calloc(c->room * (1 + packages), sizeof(*c->watts));
-	if (c->from_ms == NULL || c->time_ms == NULL || c->watts == NULL) {
+	if (c->from_ms == NULL || c->time_ms == NULL || c->stopped == NULL ||
+	    c->watts == NULL) {
 		tw_fail(err, TW_NOMEM, "%zu samples of power", track.count);
 		goto out;
 	}
 	c->count = keep_whole(&track, compat == TW_COMPAT_KMS ? 0 : count_keys(&counters),
 			      c->time_ms, c->watts);
 	c->columns = 1;
+	c->merged = counters.merged;
 	rc = 0;
 out:
 	tw_merged_series_release(&track);
@@ -228,7 +237,7 @@ static int make_curve(const struct tw_metric_series *m, const struct tw_extract_
 	    begin_curve(out, m, a->compat, packages->count, err) < 0)
 		return -1;
 	for (size_t k = 0; k < packages->count; k++)
-		if (add_package(out, m, packages->name[k], err) < 0)
+		if (add_package(out, m, packages->name[k], a->compat, err) < 0)
 			return -1;
 	return 0;
 }
@@ -334,14 +343,14 @@ static int find_patience(const struct curve *c, size_t count, int64_t *out,
 
 /*
  * Drop the times at which neither the meter nor the exporter's clock has moved on: the
- * sample repeats the one before it, and the next one has the energy of both steps. A
- * meter that has stopped keeps a time without power, so that its pause is in no row.
+ * sample repeats the one before it, and the next one has the energy of both steps. What
+ * follows a stop is marked: the pause, and what the meter grew by, are in no row.
  */
 static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *clock,
 			size_t *repeats, struct tw_err *err)
 {
 	size_t n = 0, place = 0;
-	int64_t patience_ms = 0;
+	int64_t patience_ms = 0, repeat_ms = 0;
 	double kept_ms = 0;
 
 	if (find_patience(c, count, &patience_ms, err) < 0)
@@ -349,15 +358,13 @@ static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *cl
 	for (size_t i = 0; i < c->count; i++) {
 		const double at_ms = tw_clock_at(clock, c->time_ms[i], &place);
 		size_t from[TW_COMPONENT_COUNT];
-		bool keep = n == 0 || (at_ms > kept_ms && has_moved(c, count, n - 1, i));
 
-		if (n > 0 && at_ms > kept_ms &&
-		    c->time_ms[i] - c->time_ms[n - 1] > patience_ms)
-			keep = true;
-		if (!keep) {
+		if (n > 0 && !(at_ms > kept_ms && has_moved(c, count, n - 1, i))) {
 			++*repeats;
+			repeat_ms = c->time_ms[i];
 			continue;
 		}
+		c->stopped[n] = n > 0 && repeat_ms - c->time_ms[n - 1] > patience_ms;
 		for (size_t k = 0; k < count; k++)
 			from[k] = i;
 		move_sample(c, count, from, n++);
@@ -368,14 +375,19 @@ static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *cl
 	return 0;
 }
 
-/* What the component's counters grew by. A counter that fell counts from 0. */
+/* What the component's counters grew by. A counter that was reset counts from 0. */
 static double sum_growth(const struct curve *c)
 {
 	double sum = 0;
 
-	for (size_t i = 1; !c->is_gauge && i < c->count; i++)
-		sum += c->watts[i] >= c->watts[i - 1] ? c->watts[i] - c->watts[i - 1]
-						      : c->watts[i];
+	for (size_t i = 1; !c->is_gauge && i < c->count; i++) {
+		if (c->stopped[i])
+			continue;
+		if (c->watts[i] >= c->watts[i - 1])
+			sum += c->watts[i] - c->watts[i - 1];
+		else if (!tw_counter_dips(c->watts[i - 1], c->watts[i]))
+			sum += c->watts[i];
+	}
 	return sum * c->factor;
 }
 
@@ -408,7 +420,8 @@ static int add_columns(const struct curve *c, size_t count, struct tw_power_seri
 	return 0;
 }
 
-/* Join the curves at their shared times; times at which all are 0 W are dropped. */
+/* Join the curves at their shared times; times at which all are 0 W, and those
+ * after a stop, are dropped. */
 static int join_curves(const struct curve *c, size_t count, struct tw_power_series *out,
 		       struct tw_err *err)
 {
@@ -428,7 +441,7 @@ static int join_curves(const struct curve *c, size_t count, struct tw_power_seri
 		}
 		out->from_ms[out->times] = c[0].from_ms[at[0]];
 		out->time_ms[out->times] = c[0].time_ms[at[0]];
-		out->times += any;
+		out->times += any && !c[0].stopped[at[0]];
 	}
 	return 0;
 }
@@ -447,6 +460,8 @@ int tw_power_series_extract(const struct tw_extract_input *in,
 	for (size_t k = 0; k < components; k++)
 		if (make_curve(&in->power[k], a, packages, &curve[k], err) < 0)
 			goto out;
+	for (size_t k = 0; k < components; k++)
+		power.merged += curve[k].merged;
 	if (a->compat == TW_COMPAT_NONE) {
 		keep_common(curve, components);
 		if (drop_repeats(curve, components, clock, &power.repeats, err) < 0)
@@ -490,7 +505,6 @@ static int find_usual_step(const struct tw_power_series *p, int64_t *out,
 int tw_power_series_drop_absences(struct tw_power_series *p, const struct tw_ticks *ticks,
 				  struct tw_err *err)
 {
-	const struct tw_power_column *first = p->column;
 	size_t n = 0, place = 0;
 	int64_t usual;
 
@@ -501,14 +515,19 @@ int tw_power_series_drop_absences(struct tw_power_series *p, const struct tw_tic
 
 		if (step > ABSENT_MS && step > ABSENT_STEPS * usual &&
 		    tw_ticks_before(ticks, p->time_ms[k], &place) > p->from_ms[k]) {
-			p->grown_j -=
-				fmin(p->grown_j, first->watts[k] * (double)step / 1e3);
+			tw_power_series_forget(p, k);
 			continue;
 		}
 		tw_power_series_move(p, n++, k);
 	}
 	p->times = n;
 	return 0;
+}
+
+void tw_power_series_forget(struct tw_power_series *p, size_t k)
+{
+	p->grown_j -=
+		fmin(p->grown_j, p->column[0].watts[k] * (double)step_of(p, k) / 1e3);
 }
 
 void tw_power_series_move(struct tw_power_series *p, size_t to, size_t from)

@@ -35,6 +35,7 @@ struct tw_power_series {
 	struct tw_power_column *column; /* the components as given, then their packages */
 	size_t columns;
 	double *memory;
+	size_t merged;  /* series that others repeat (clean.h) */
 	size_t repeats; /* times at which the meter had not moved on */
 	double grown_j; /* of the first component's counters; 0 for a gauge */
 };
@@ -42,7 +43,8 @@ struct tw_power_series {
 /*
  * Power of the components and packages, by the exporter's clock. Times at which no
  * component draws power are left out, and so are times at which the meter repeats its
- * last reading: the next power covers both steps. *out is the caller's:
+ * last reading: the next power covers both steps. A meter that stands for longer has
+ * stopped, and its pause is in no row. *out is the caller's:
  * tw_power_series_release(). Package names are the response's.
  */
 int tw_power_series_extract(const struct tw_extract_input *in,
@@ -57,6 +59,9 @@ int tw_power_series_extract(const struct tw_extract_input *in,
  */
 int tw_power_series_drop_absences(struct tw_power_series *p, const struct tw_ticks *ticks,
 				  struct tw_err *err);
+
+/* Take the energy of the row at k, which is dropped, from the meter's. */
+void tw_power_series_forget(struct tw_power_series *p, size_t k);
 
 /* Put the row at `from` in the place of the one at `to`. */
 void tw_power_series_move(struct tw_power_series *p, size_t to, size_t from);

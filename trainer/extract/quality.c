@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "trainer/extract/lag.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,8 @@ void tw_quality_release(struct tw_quality *q)
 
 /* A load that varies by less teaches little. */
 #define LOAD_RATIO_MIN 1.5
+/* A larger share of wrong power is worth a warning. */
+#define OUTLIERS_SHARE 0.01
 /* A lag of less than this share of a step does not matter. */
 #define LAG_SHARE 0.3
 
@@ -287,6 +290,18 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 		add_names(b, &q->constant);
 		tw_buf_adds(b, "\n");
 	}
+	if (q->clean.outliers > OUTLIERS_SHARE * (double)q->rows)
+		tw_buf_addf(
+			b,
+			"%zu rows had power that no load explains, the first of %.6g W "
+			"at %" PRId64 " (seconds), and were dropped; check the meter\n",
+			q->clean.outliers, q->clean.first_w, q->clean.first_ms / 1000);
+	if (q->clean.standing > OUTLIERS_SHARE * (double)q->rows)
+		tw_buf_addf(
+			b,
+			"features or power stood still while the other moved; %zu rows "
+			"were dropped; check the exporters\n",
+			q->clean.standing);
 	if (q->missing.count > 0) {
 		tw_buf_adds(b, "features of the group that the exporter lacks: ");
 		add_names(b, &q->missing);
@@ -331,6 +346,11 @@ void tw_quality_to_text(const struct tw_quality *q, struct tw_buf *out)
 		    "appeared late\n",
 		    q->series.births, q->series.singles, q->series.reused,
 		    q->series.hidden);
+	if (q->clean.outliers + q->clean.standing + q->merged > 0)
+		tw_buf_addf(out,
+			    "  cleaned: %zu outliers and %zu rows of a standing side "
+			    "dropped, %zu repeated series merged\n",
+			    q->clean.outliers, q->clean.standing, q->merged);
 	add_balance(out, "CPU time", q->cpu_rows_s, q->cpu_node_s, "s", "node");
 	add_balance(out, "energy", q->energy_rows_j, q->energy_meter_j, "J", "meter");
 	if (isfinite(q->load_min))
@@ -359,6 +379,12 @@ static json_t *integer(size_t v)
 	return json_integer((json_int_t)v);
 }
 
+/* NULL, which leaves the member out, for 0. */
+static json_t *integer_if(size_t v)
+{
+	return v > 0 ? integer(v) : NULL;
+}
+
 static json_t *warnings_json(const struct tw_quality *q)
 {
 	struct tw_buf b = { 0 };
@@ -385,7 +411,7 @@ json_t *tw_quality_to_json(const struct tw_quality *q)
 {
 	return json_pack(
 		"{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,"
-		"s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
+		"s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o*,s:o*,s:o*}",
 		"span_s", tw_json_rounded((double)(q->last_ms - q->first_ms) / 1e3),
 		"rows", integer(q->rows), "step_s", tw_json_rounded(q->step_s), "gaps",
 		integer(q->gaps), "longest_gap_s", tw_json_rounded(q->longest_gap_s),
@@ -405,5 +431,7 @@ json_t *tw_quality_to_json(const struct tw_quality *q)
 		tw_json_rounded(q->idle_high_w), "lag_s", tw_json_rounded(q->lag_s),
 		"lag_corrected_s", tw_json_rounded(q->lag_corrected_s),
 		"constant_features", tw_json_texts(&q->constant), "missing_features",
-		tw_json_texts(&q->missing), "warnings", warnings_json(q));
+		tw_json_texts(&q->missing), "warnings", warnings_json(q), "outlier_rows",
+		integer_if(q->clean.outliers), "standing_rows",
+		integer_if(q->clean.standing), "merged_series", integer_if(q->merged));
 }

@@ -8,6 +8,7 @@
  */
 
 #include "lib/core/strs.h"
+#include "trainer/extract/clean_rows.h"
 #include "trainer/extract/increments.h"
 #include "trainer/extract/node_rows.h"
 
@@ -29,6 +30,8 @@ struct tw_quality {
 	size_t restarts; /* of the exporter */
 	size_t repeats;  /* samples that repeated the one before */
 	struct tw_late_counts late;
+	struct tw_clean_counts clean;
+	size_t merged; /* series that others repeat */
 	struct tw_increment_counts series;
 	double cpus;                   /* 0: not known */
 	double cpu_rows_s, cpu_node_s; /* CPU time of the rows, and by the node's total */

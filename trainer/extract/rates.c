@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/rates.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
+#include "trainer/extract/clean.h"
 #include "trainer/extract/clock.h"
 #include "trainer/extract/power_series.h"
 #include "trainer/response/machines.h"
@@ -204,7 +206,9 @@ int tw_workload_counters_find(const struct tw_metric_series *feature, size_t fea
 		if (find_counters(&feature[f], a, f, guest, out, err) < 0)
 			return -1;
 	tw_counter_set_sort(out);
-	return 0;
+	if (a->compat != TW_COMPAT_NONE)
+		return 0;
+	return tw_clean_series(out, feature, a->group->of_node, err);
 }
 
 /* ---- times ---- */
@@ -288,6 +292,13 @@ int tw_rates_init(struct tw_rates *r, const struct tw_power_series *power,
 	*r = (struct tw_rates){
 		.counters = c, .feature = feature, .args = a, .clock = clock
 	};
+	for (size_t f = 0; f < TW_COUNT(r->most); f++)
+		r->most[f] = INFINITY;
+	for (size_t i = 0; clock->cpus > 0 && i < c->count; i++)
+		if (strcmp(feature[c->at[i].column].metric->feature, CPU_TIME_FEATURE) ==
+		    0)
+			r->most[c->at[i].column] =
+				(1 + CPU_TOLERANCE) * 1e3 * clock->cpus;
 	if (a->compat == TW_COMPAT_NONE) {
 		find_span(r);
 		if (find_ticks(r, power, err) < 0 ||
@@ -326,6 +337,7 @@ static void clear(struct tw_rates *r)
 /* Destination of the rates of one feature. */
 struct target {
 	double *column; /* or NULL */
+	double *born;   /* by row: what counts from 0; or NULL */
 	const size_t *row;
 	size_t k;           /* row of the last value */
 	bool makes_no_rows; /* its times add none to r->seen */
@@ -386,30 +398,34 @@ static void add_span(struct tw_rates *r, struct target *to, const struct tw_incr
 
 	for (size_t k = find_row(r, from, to->k); k < r->end && r->from[k] < end; k++) {
 		const double shared = fmin(end, r->to[k]) - fmax(from, r->from[k]);
+		double rate;
 
 		to->k = k;
-		if (shared > 0)
-			add_to_row(r, to, k,
-				   s->amount * factor * 1e3 / (r->to[k] - r->from[k]) *
-					   (shared / (end - from)));
+		if (!(shared > 0))
+			continue;
+		rate = s->amount * factor * 1e3 / (r->to[k] - r->from[k]) *
+		       (shared / (end - from));
+		add_to_row(r, to, k, rate);
+		if (s->born && to->born != NULL)
+			to->born[k] += rate;
 	}
 }
 
 /* Rates of a counter of the schema: its increments over the rows. */
 static int add_increments(struct tw_rates *r, struct target *to,
 			  const struct tw_counter_series *at, size_t count,
-			  const struct tw_schema_metric *metric, struct tw_err *err)
+			  const struct tw_schema_metric *metric, struct tw_hidden *hidden,
+			  struct tw_err *err)
 {
+	const double most = r->most[at->column];
 	struct tw_increment_rules rules = { .ticks = &r->ticks,
 					    .restarts = &r->restarts,
 					    .births = !r->args->group->of_node,
 					    .first_ms = r->first_ms,
-					    .most_per_ms = INFINITY };
+					    .most_per_ms = most / 1e3 / metric->factor,
+					    .hidden = hidden };
 	size_t place = 0;
 
-	/* A CPU second takes a second of one of the CPUs. */
-	if (r->clock->cpus > 0 && strcmp(metric->feature, CPU_TIME_FEATURE) == 0)
-		rules.most_per_ms = (1 + CPU_TOLERANCE) * r->clock->cpus / metric->factor;
 	if (tw_increments_read(&r->increments, at, count, &rules, err) < 0)
 		return -1;
 	for (size_t i = 0; i < r->increments.count; i++)
@@ -509,12 +525,14 @@ int tw_rates_next(struct tw_rates *r, size_t *i, double *const *column, const si
 	const struct tw_counter_set *c = r->counters;
 	const struct tw_metric_series *feature = r->feature;
 	const char *key = c->at[*i].key;
+	struct tw_hidden hidden = { .count = 0 };
 
 	clear(r);
 	while (*i < c->count && c->at[*i].key == key) {
 		const size_t next = tw_counter_set_next(c, *i), f = c->at[*i].column;
 		const struct tw_schema_metric *metric = feature[f].metric;
-		struct target to = { column != NULL ? column[f] : NULL, row, 0,
+		struct target to = { column != NULL ? column[f] : NULL,
+				     r->born != NULL ? r->born[f] : NULL, row, 0,
 				     r->thirdparty_makes_no_rows && feature[f].of_node };
 
 		const bool whole = r->args->compat == TW_COMPAT_NONE &&
@@ -526,8 +544,8 @@ int tw_rates_next(struct tw_rates *r, size_t *i, double *const *column, const si
 		    tw_merged_series_join(&r->samples, &c->at[*i], next - *i, err) < 0)
 			return -1;
 		if (whole) {
-			if (add_increments(r, &to, &c->at[*i], next - *i, metric, err) <
-			    0)
+			if (add_increments(r, &to, &c->at[*i], next - *i, metric, &hidden,
+					   err) < 0)
 				return -1;
 		} else if (metric->averaged) {
 			if (add_means(r, &to, metric->factor, err) < 0)

@@ -64,6 +64,11 @@ struct tw_rates {
 	const struct tw_clock *clock;
 	struct tw_ticks ticks;
 	struct tw_restarts restarts;
+	/* By feature: the highest rate of a workload that began since the last tick, in
+	 * the feature's unit; INFINITY: not known. */
+	double most[TW_EXTRACT_FEATURES_MAX];
+	double *const *born; /* by feature and row: gets the rates that count from 0; or
+				NULL. Borrowed. */
 	int64_t first_ms, last_ms; /* ticks of the features */
 	struct tw_increments increments;
 	struct tw_merged_series samples;

@@ -7,7 +7,6 @@
 #include "lib/core/file.h"
 #include "lib/program/log.h"
 #include "model-db/publish.h"
-#include "trainer/extract/copies.h"
 #include "trainer/extract/metric_series.h"
 #include "trainer/online/attempt.h"
 #include "trainer/online/models.h"
@@ -36,7 +35,6 @@ struct tw_online_node {
 	struct tw_live live, previous_live;
 	int64_t taken_to_ms;
 	bool doubted;               /* a line about its meter is in the log */
-	bool copied;                /* the last samples were there twice */
 	struct tw_attempt *attempt; /* a training in progress, or NULL */
 	int64_t attempt_to_ms, attempt_onset_ms; /* its last samples; its drift or 0 */
 };
@@ -229,22 +227,6 @@ static void doubt_meter(struct tw_online_node *n, const struct tw_prom *samples)
 			n->machine, other->name);
 }
 
-/* Whether the samples are of an exporter that is scraped twice; says when that changes.
- */
-static bool has_copies(struct tw_online_node *n, const struct tw_prom *samples)
-{
-	struct tw_err why = { 0 };
-	const bool now = tw_copies_check_all(samples, &why) < 0;
-
-	if (now && !n->copied)
-		tw_log_warn("%s: not trained on: %s", n->machine, why.text);
-	else if (!now && n->copied)
-		tw_log_info("%s: trained on again: its series are there once",
-			    n->machine);
-	n->copied = now;
-	return now;
-}
-
 int tw_online_node_take(struct tw_online_node *n, const struct tw_prom *samples,
 			int64_t from_ms, int64_t to_ms, struct tw_err *err)
 {
@@ -256,8 +238,6 @@ int tw_online_node_take(struct tw_online_node *n, const struct tw_prom *samples,
 	int rc = -1;
 
 	doubt_meter(n, samples);
-	if (has_copies(n, samples))
-		return 0;
 	/* A machine with a meter may have an interval without a row, between two that
 	 * its samples connect. */
 	if (tw_segment_summarize(samples, &g, &why) < 0 && n->taken_to_ms == 0) {

@@ -187,6 +187,9 @@ void tw_series_describe(const struct tw_series *s, char *out, size_t size)
 	}
 }
 
+/* A fall by this share of a counter is no reset. */
+#define DIP_MAX 0.01
+
 /* ---- packed numbers ---- */
 
 /* Doubles represent all integers up to WHOLE_MAX, and all halves up to HALF_MAX. */
@@ -361,6 +364,11 @@ double tw_unpack_next(struct tw_unpack *u)
 	}
 	u->at++;
 	return (double)u->whole / u->scale;
+}
+
+bool tw_counter_dips(double before, double value)
+{
+	return value < before && value >= (1 - DIP_MAX) * before;
 }
 
 double tw_packed_first(const struct tw_packed *p)

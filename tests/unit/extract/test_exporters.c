@@ -7,7 +7,6 @@
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sampled.h"
-#include "trainer/extract/copies.h"
 #include "trainer/extract/extract.h"
 #include "trainer/response/prom.h"
 #include "trainer/extract/quality.h"
@@ -403,11 +402,13 @@ static void a_virtual_tree_is_doubted(void **state)
 /* A second series of a process or of a package, beside those of job a. */
 struct second {
 	const char *metric, *labels, *samples;
-	const char *named; /* in the refusal; NULL: the series is a part */
+	size_t merged; /* series that repeat another */
+	bool once;     /* the first row is that of job a alone */
 };
 
 #define FIRST_CPU "100,10 110,15 120,17 130,26"
 #define FIRST_JOULES "100,1000 110,1300 120,1500 130,2000"
+#define WATTS_0 30
 
 static void check_second(const struct second *c)
 {
@@ -422,58 +423,59 @@ static void check_second(const struct second *c)
 	const bool of_cpu = strcmp(c->metric, PROCESS) == 0;
 	const struct sampled series[] = { cpu, of_cpu ? more : joules,
 					  of_cpu ? joules : more };
-	const struct tw_extract_args args = make_args("rapl-sysfs", "BPFOnly");
+	struct tw_extract_args args = make_args("rapl-sysfs", "BPFOnly");
 	struct tw_prom *p = sampled_response(series, TW_COUNT(series));
+	struct tw_quality q = { 0 };
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
 
-	if (c->named == NULL) {
-		if (tw_extract(p, &args, &d, &err) < 0)
-			fail_msg("%s: %s", c->labels, err.text);
-	} else {
-		if (tw_extract(p, &args, &d, &err) == 0)
-			fail_msg("%s: taken", c->labels);
-		if (err.code != TW_INVALID || strstr(err.text, c->named) == NULL)
-			fail_msg("got  %s\nwant %s", err.text, c->named);
-		assert_non_null(strstr(err.text, "read it once: --match '"));
+	args.quality = &q;
+	if (tw_extract(p, &args, &d, &err) < 0)
+		fail_msg("%s: %s", c->labels, err.text);
+	if (q.merged != c->merged)
+		fail_msg("%s: merged %zu", c->labels, q.merged);
+	if (c->once) {
+		assert_true(fabs(tw_dataset_find(&d, "bpf_cpu_time_ms")[0] - 500) < 1e-9);
+		assert_true(fabs(tw_dataset_find(&d, "package_power")[0] - WATTS_0) <
+			    1e-9);
 	}
+	tw_quality_release(&q);
 	tw_dataset_release(&d);
 	tw_prom_free(p);
 }
 
-static void an_exporter_that_two_jobs_scrape_is_refused(void **state)
+static void series_that_another_scrape_repeats_count_once(void **state)
 {
 	static const struct second seconds[] = {
 		{ PROCESS, "'pid':'1','comm':'x','job':'b','instance':'m:1'", FIRST_CPU,
-		  PROCESS ": {job=\"a\"} and {job=\"b\"} have the same values, as if an "
-			  "exporter were scraped twice" },
+		  1, true },
 		/* The other job's samples are later; the name of the process has changed.
 		 */
 		{ PROCESS, "'pid':'1','comm':'y','job':'b','instance':'m:1'",
-		  "103,11.5 113,15.6 123,19.7 133,27", "{job=\"a\"} and {job=\"b\"}" },
+		  "103,11.5 113,15.6 123,19.7 133,27", 1, false },
 		{ PROCESS,
 		  "'pid':'1','comm':'x','job':'a','instance':'m:1','pod':'p',"
 		  "'service':'s'",
-		  FIRST_CPU, "{} and {pod=\"p\",service=\"s\"}" },
+		  FIRST_CPU, 1, true },
 		{ ZONE, "'zone':'package','path':'/0','job':'b','instance':'m:1'",
-		  FIRST_JOULES, ZONE ": {job=\"a\"} and {job=\"b\"}" },
+		  FIRST_JOULES, 1, true },
 		/* Another package, with equal values or with none. */
 		{ ZONE, "'zone':'package','path':'/1','job':'a','instance':'m:1'",
-		  FIRST_JOULES, NULL },
+		  FIRST_JOULES, 0, false },
 		{ ZONE, "'zone':'package','path':'/1','job':'b','instance':'m:1'",
-		  "100,0 110,0 120,0 130,0", NULL },
+		  "100,0 110,0 120,0 130,0", 0, true },
 		/* Another process. */
 		{ PROCESS, "'pid':'2','comm':'x','job':'b','instance':'m:1'", FIRST_CPU,
-		  NULL },
+		  0, false },
 		/* One job after the other: the last sample of the first is repeated. */
 		{ PROCESS, "'pid':'1','comm':'x','job':'b','instance':'m:1'",
-		  "130,26 140,30 150,31 160,38", NULL },
+		  "130,26 140,30 150,31 160,38", 0, true },
 		/* A new exporter counts from 0, beside the old one. */
 		{ PROCESS, "'pid':'1','comm':'x','job':'b','instance':'m:1'",
-		  "100,0 110,5 120,7 130,16", NULL },
+		  "100,0 110,5 120,7 130,16", 0, false },
 		/* It did not grow. */
 		{ PROCESS, "'pid':'1','comm':'x','job':'b','instance':'m:1'",
-		  "100,10 110,10 120,10 130,10", NULL },
+		  "100,10 110,10 120,10 130,10", 0, true },
 	};
 
 	(void)state;
@@ -481,50 +483,22 @@ static void an_exporter_that_two_jobs_scrape_is_refused(void **state)
 		check_second(&seconds[i]);
 }
 
-/* Forty other counters with the same labels of the process stand between both copies. */
-static void copies_are_found_among_many_series(void **state)
-{
-	enum { COUNT = 42 };
-	static char labels[COUNT][64], samples[COUNT][64];
-	struct sampled series[COUNT];
-	struct tw_err err = { 0 };
-	struct tw_prom *p;
-
-	(void)state;
-	for (int i = 0; i < COUNT; i++) {
-		const int from = i == 0 || i == COUNT - 1 ? 7000 : 1000 * i + 500;
-
-		snprintf(labels[i], sizeof(labels[i]), "'pid':'1','job':'%d'", i);
-		snprintf(samples[i], sizeof(samples[i]), "100,%d 110,%d 120,%d", from,
-			 from + 5, from + 9);
-		series[i] = (struct sampled){ PROCESS, labels[i], samples[i] };
-	}
-	p = sampled_response(series, COUNT);
-	assert_int_equal(tw_copies_check_all(p, &err), -1);
-	assert_non_null(strstr(err.text, "{job=\"0\"} and {job=\"41\"}"));
-	tw_prom_free(p);
-}
-
-/* A failed allocation is that, and no refusal. */
-static void copies_are_found_or_memory_is_short(void **state)
+/* The meters of two machines that share an instance. */
+static void two_machines_behind_one_name_are_refused(void **state)
 {
 	static const struct sampled series[] = {
 		{ PROCESS, "'pid':'1','job':'a'", FIRST_CPU },
-		{ PROCESS, "'pid':'1','job':'b'", FIRST_CPU },
+		{ ZONE, "'zone':'package','path':'/0','job':'a'", FIRST_JOULES },
+		{ ZONE, "'zone':'package','path':'/0','job':'b'",
+		  "100,7 110,900 120,1200 130,4000" },
 	};
-	struct tw_prom *p = sampled_response(series, TW_COUNT(series));
-	struct tw_err err;
-	int n = 1;
+	const struct tw_extract_args args = make_args("rapl-sysfs", "BPFOnly");
 
 	(void)state;
-	do {
-		err = (struct tw_err){ 0 };
-		fail_alloc_at(n++);
-		assert_int_equal(tw_copies_check_all(p, &err), -1);
-		assert_int_equal(err.code, fail_alloc_hit() ? TW_NOMEM : TW_INVALID);
-	} while (err.code == TW_NOMEM);
-	assert_true(n > 3);
-	tw_prom_free(p);
+	expect_failure(series, TW_COUNT(series), &args, TW_INVALID,
+		       ZONE ": {job=\"a\"} and {job=\"b\"} differ at the same times: two "
+			    "machines have one name; give each its own instance or "
+			    "node_name, or choose one with --match");
 }
 
 static void one_machine_of_several_is_selected_by_name(void **state)
@@ -557,10 +531,9 @@ int main(void)
 		cmocka_unit_test(groups_and_sources_belong_to_one_exporter),
 		cmocka_unit_test(unmeasured_power_teaches_only_by_its_name),
 		cmocka_unit_test(a_virtual_tree_is_doubted),
-		cmocka_unit_test(an_exporter_that_two_jobs_scrape_is_refused),
+		cmocka_unit_test(series_that_another_scrape_repeats_count_once),
+		cmocka_unit_test(two_machines_behind_one_name_are_refused),
 		cmocka_unit_test(readings_that_contradict_physics_are_not_learned),
-		cmocka_unit_test(copies_are_found_among_many_series),
-		cmocka_unit_test(copies_are_found_or_memory_is_short),
 		cmocka_unit_test(one_machine_of_several_is_selected_by_name),
 	};
 

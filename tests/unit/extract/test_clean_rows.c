@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See also tests/integration/test_damage.py. */
+#include "tests/unit/tw_test.h"
+
+#include "lib/core/array.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/field/dataset.h"
+#include "tests/unit/sampled.h"
+#include "trainer/extract/extract.h"
+#include "trainer/extract/quality.h"
+#include "trainer/response/prom.h"
+
+#include <math.h>
+#include <string.h>
+
+#define COUNT 60
+#define STEP_S 5
+
+/* A machine of 30 W and 20 W a busy CPU. Its load changes each 6 samples. */
+struct machine {
+	double cpu_s[COUNT], joules[COUNT], watts[COUNT];
+};
+
+static void run(struct machine *m)
+{
+	static const double load[] = { 0, 2, 1, 0.5 };
+	double cpu_s = 9e4, joules = 1e6;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		const double busy = i == 0 ? 0 : load[(i - 1) / 6 % 4];
+
+		m->watts[i] = 30 + 20 * busy;
+		m->cpu_s[i] = cpu_s += busy * STEP_S;
+		m->joules[i] = joules += m->watts[i] * STEP_S;
+	}
+}
+
+static void add_samples(struct tw_buf *b, const double *v)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		tw_buf_addf(b, "%s%zu,%.17g", i > 0 ? " " : "", 1000 + i * STEP_S, v[i]);
+}
+
+/* Extract the machine, by its gauge or its counter. Returns the status. */
+static int extract(const struct machine *m, bool by_gauge, struct tw_dataset *out,
+		   struct tw_quality *q, struct tw_err *err)
+{
+	struct tw_buf cpu = { 0 }, power = { 0 };
+	struct sampled series[] = {
+		{ "kepler_process_cpu_seconds_total", "'pid':'1'", NULL },
+		{ by_gauge ? "kepler_platform_watts" : "kepler_node_cpu_joules_total",
+		  by_gauge ? "'source':'redfish','bmc_id':'x'"
+			   : "'zone':'package','path':'/0'",
+		  NULL },
+	};
+	const struct tw_extract_args args = {
+		.source = tw_energy_source_find(by_gauge ? "redfish" : "rapl-sysfs"),
+		.group = tw_feature_group_find("BPFOnly"),
+		.level = TW_ROWS_NODE,
+		.quality = q,
+	};
+	struct tw_prom *p;
+	int status;
+
+	add_samples(&cpu, m->cpu_s);
+	add_samples(&power, by_gauge ? m->watts : m->joules);
+	series[0].samples = cpu.data;
+	series[1].samples = power.data;
+	p = sampled_response(series, 2);
+	status = tw_extract(p, &args, out, err);
+	tw_prom_free(p);
+	tw_buf_clear(&cpu);
+	tw_buf_clear(&power);
+	return status;
+}
+
+/* So many rows are left, and all obey the law. */
+static void expect(const struct machine *m, bool by_gauge, size_t rows, size_t outliers,
+		   size_t standing)
+{
+	struct tw_quality q = { 0 };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	const double *cpu_ms, *watts;
+
+	if (extract(m, by_gauge, &d, &q, &err) < 0)
+		fail_msg("%s", err.text);
+	cpu_ms = tw_dataset_find(&d, "bpf_cpu_time_ms");
+	watts = tw_dataset_find(&d, by_gauge ? "platform_power" : "package_power");
+	for (size_t i = 0; i < d.rows; i++)
+		if (fabs(watts[i] - 30 - cpu_ms[i] / 50) > 1e-6)
+			fail_msg("row %zu: %g W at %g ms/s", i, watts[i], cpu_ms[i]);
+	assert_int_equal(d.rows, rows);
+	assert_int_equal(q.clean.outliers, outliers);
+	assert_int_equal(q.clean.standing, standing);
+	tw_quality_release(&q);
+	tw_dataset_release(&d);
+}
+
+static void rows_of_a_law_stay(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	run(&m);
+	expect(&m, false, COUNT - 1, 0, 0);
+	expect(&m, true, COUNT - 1, 0, 0);
+}
+
+static void a_wrong_step_of_the_meter_is_no_row(void **state)
+{
+	static const double joules[] = { 1.5e6, 262143.328, 1.8446744e13, 600 };
+
+	(void)state;
+	for (size_t k = 0; k < TW_COUNT(joules); k++) {
+		struct machine m;
+
+		run(&m);
+		for (size_t i = 30; i < COUNT; i++)
+			m.joules[i] += joules[k];
+		expect(&m, false, COUNT - 2, 1, 0);
+	}
+}
+
+static void a_wrong_reading_of_a_gauge_is_no_row(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	run(&m);
+	m.watts[10] = 65535;
+	m.watts[20] = m.watts[21] = 4294967295;
+	m.watts[45] = 0.5;
+	expect(&m, true, COUNT - 5, 4, 0);
+}
+
+/* The work of a process that was there before is no load of its first row. */
+static void work_that_no_power_shows_is_no_row(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	run(&m);
+	for (size_t i = 26; i < COUNT; i++)
+		m.cpu_s[i] += 12;
+	expect(&m, false, COUNT - 2, 1, 0);
+}
+
+/* Of samples 20 to 32 the features are those of 20; 33 has the work of all. */
+static void standing_features_are_no_rest(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	run(&m);
+	for (size_t i = 21; i < 33; i++)
+		m.cpu_s[i] = m.cpu_s[20];
+	expect(&m, false, COUNT - 1 - 13, 0, 13);
+}
+
+static void a_standing_gauge_is_no_power(void **state)
+{
+	struct machine m;
+	struct tw_quality q = { 0 };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	run(&m);
+	for (size_t i = 21; i < 36; i++)
+		m.watts[i] = m.watts[20];
+	if (extract(&m, true, &d, &q, &err) < 0)
+		fail_msg("%s", err.text);
+	for (size_t i = 0; i < d.rows; i++)
+		assert_true(fabs(tw_dataset_find(&d, "platform_power")[i] - 30 -
+				 tw_dataset_find(&d, "bpf_cpu_time_ms")[i] / 50) < 1e-6);
+	if (q.clean.standing < 12)
+		fail_msg("%zu standing, %zu outliers", q.clean.standing,
+			 q.clean.outliers);
+	tw_quality_release(&q);
+	tw_dataset_release(&d);
+}
+
+/* Power follows the load by a sample: each change is off the line, and none a glitch. */
+static void a_lag_is_no_glitch(void **state)
+{
+	struct tw_quality q = { 0 };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	struct machine m;
+
+	(void)state;
+	run(&m);
+	memmove(m.watts + 1, m.watts, (COUNT - 1) * sizeof(m.watts[0]));
+	if (extract(&m, true, &d, &q, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(d.rows, COUNT - 1);
+	tw_quality_release(&q);
+	tw_dataset_release(&d);
+}
+
+static void many_wrong_rows_are_an_error(void **state)
+{
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	struct machine m;
+
+	(void)state;
+	run(&m);
+	for (size_t i = 5; i < 11; i++)
+		m.watts[i] = 65535;
+	assert_int_equal(extract(&m, true, &d, NULL, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text,
+			    "6 of 59 rows have power that no load explains, the first of "
+			    "65535 W at 1025 (seconds): check the meter");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_of_a_law_stay),
+		cmocka_unit_test(a_wrong_step_of_the_meter_is_no_row),
+		cmocka_unit_test(a_wrong_reading_of_a_gauge_is_no_row),
+		cmocka_unit_test(work_that_no_power_shows_is_no_row),
+		cmocka_unit_test(standing_features_are_no_rest),
+		cmocka_unit_test(a_standing_gauge_is_no_power),
+		cmocka_unit_test(a_lag_is_no_glitch),
+		cmocka_unit_test(many_wrong_rows_are_an_error),
+	};
+
+	return cmocka_run_group_tests_name("clean_rows", tests, NULL, NULL);
+}

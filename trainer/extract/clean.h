@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_CLEAN_H
+#define TW_TRAINER_CLEAN_H
+
+/*
+ * Cleaning of series, before anything is computed of them.
+ *
+ * Series of a counter whose labels are equal but for those of the scrape and the names of
+ * the process count the same thing, as far as their times overlap. Their values decide:
+ *
+ * - Equal values, or values that a short lag explains: an exporter that two jobs scrape,
+ * a process that is exported under two names. One of the two is dropped where they
+ * overlap.
+ * - The earlier series stands still up to its end, and the later one goes on: the
+ * exporter was replaced, and the server repeats its last samples. The repeats are
+ * dropped.
+ * - Both move, apart from each other: there are two. A node has one. If both do so for a
+ *   moment, one exporter replaced the other, and the new one counts; else this is an
+ * error.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tw_counter_set;
+struct tw_err;
+struct tw_metric_series;
+
+/*
+ * Clean the series of a set, which must be sorted; adds what was dropped to c->merged.
+ * metric: of each column of the set; NULL: all are counters. of_node: two that move apart
+ * are two machines behind one name, which is TW_INVALID.
+ */
+int tw_clean_series(struct tw_counter_set *c, const struct tw_metric_series *metric,
+		    bool of_node, struct tw_err *err);
+
+#endif /* TW_TRAINER_CLEAN_H */

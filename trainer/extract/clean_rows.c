@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/extract/clean_rows.h"
+
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "trainer/extract/node_rows.h"
+#include "trainer/extract/power_series.h"
+#include "trainer/extract/rates.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Fewer rows have no usual power. */
+#define ROWS_MIN 20
+/* Power above so many times the usual is outside of physics. */
+#define BEYOND 3
+/* A glitch is off the line by so many deviations, and by this share of the usual power.
+ */
+#define DEVIATIONS 8
+#define SHARE 0.2
+/* Several rows in sequence show by less that a side stands still. */
+#define STANDING_SHARE 0.1
+#define STANDING_DEVIATIONS 4
+/* A glitch has at most so many rows. */
+#define GLITCH_ROWS 2
+/* Fewer equal readings of a gauge are chance. */
+#define EQUAL_MIN 3
+/* A meter may show a load so many rows later. */
+#define LAG_ROWS 3
+/* A larger share of outliers is refused. */
+#define OUTLIERS_MAX 0.1
+/* A component with a smaller share of the first one's power is not judged. */
+#define COMPONENT_MIN 0.01
+/* Groups of rows for the line. */
+#define GROUPS 16
+
+enum fate { KEPT, OUTLIER, STANDING };
+
+struct cleaning {
+	const struct tw_power_series *power;
+	const struct tw_node_rows *rows;
+	const struct tw_metric_series *feature; /* of the rows */
+	size_t count;                           /* of rows with features */
+	size_t *row;                            /* their places in power */
+	double *load;                           /* of each */
+	double *watts;                          /* of each, of the first component */
+	double *memory;                         /* for sorting; as long as count */
+	enum fate *fate;                        /* of each */
+	double usual, busy;                     /* 90th percentiles of power and load */
+	double at_rest, slope;                  /* the line */
+	double deviation;                       /* usual distance from it */
+};
+
+/* A quantile of values, which are sorted. */
+static double quantile(double *v, size_t count, double q)
+{
+	qsort(v, count, sizeof(*v), tw_compare_doubles);
+	return v[(size_t)(q * (double)(count - 1))];
+}
+
+static double quantile_of(const struct cleaning *c, const double *v, double q)
+{
+	for (size_t i = 0; i < c->count; i++)
+		c->memory[i] = v[i];
+	return quantile(c->memory, c->count, q);
+}
+
+/* Add a feature as a share of its usual range. */
+static bool add_load(struct cleaning *c, const double *feature)
+{
+	double usual;
+
+	for (size_t i = 0; i < c->count; i++)
+		c->memory[i] = feature[c->row[i]];
+	usual = quantile(c->memory, c->count, 0.9);
+	for (size_t i = 0; usual > 0 && i < c->count; i++)
+		c->load[i] += feature[c->row[i]] / usual;
+	return usual > 0;
+}
+
+static void find_load(struct cleaning *c)
+{
+	if (c->rows->cpu_ms != NULL && add_load(c, c->rows->cpu_ms))
+		return;
+	for (size_t f = 0; f < c->rows->features; f++)
+		add_load(c, c->rows->feature[f]);
+}
+
+/* ---- the line ---- */
+
+struct point {
+	double load, watts;
+	uint32_t place; /* among equal loads, so that wrong rows in sequence are spread */
+};
+
+static int compare_points(const void *a, const void *b)
+{
+	const struct point *x = a, *y = b;
+
+	return x->load != y->load ? (x->load < y->load ? -1 : 1)
+				  : (x->place > y->place) - (x->place < y->place);
+}
+
+static double line_at(const struct cleaning *c, double load)
+{
+	return c->at_rest + c->slope * load;
+}
+
+/* The medians of each group of rows with about the same load. */
+static void find_groups(const struct cleaning *c, struct point *all,
+			struct point group[GROUPS])
+{
+	for (size_t i = 0; i < c->count; i++)
+		all[i] = (struct point){ c->load[i], c->watts[i],
+					 (uint32_t)i * 2654435761U };
+	qsort(all, c->count, sizeof(*all), compare_points);
+	for (size_t g = 0; g < GROUPS; g++) {
+		const size_t from = g * c->count / GROUPS;
+		const size_t end = (g + 1) * c->count / GROUPS;
+
+		for (size_t i = from; i < end; i++)
+			c->memory[i - from] = all[i].watts;
+		group[g].load = all[(from + end) / 2].load;
+		group[g].watts = quantile(c->memory, end - from, 0.5);
+	}
+}
+
+/* The median of the slopes between groups; then of what is left at rest. */
+static int find_line(struct cleaning *c, struct tw_err *err)
+{
+	struct point *all = calloc(c->count, sizeof(*all)), group[GROUPS];
+	double slope[GROUPS * GROUPS];
+	size_t n = 0;
+
+	if (all == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows by load", c->count);
+	find_groups(c, all, group);
+	free(all);
+	for (size_t a = 0; a < GROUPS; a++)
+		for (size_t b = 0; b < a; b++)
+			if (group[a].load > group[b].load)
+				slope[n++] = (group[a].watts - group[b].watts) /
+					     (group[a].load - group[b].load);
+	c->slope = n > 0 ? fmax(quantile(slope, n, 0.5), 0) : 0;
+	for (size_t i = 0; i < c->count; i++)
+		c->memory[i] = c->watts[i] - c->slope * c->load[i];
+	c->at_rest = quantile(c->memory, c->count, 0.5);
+	for (size_t i = 0; i < c->count; i++)
+		c->memory[i] = fabs(c->watts[i] - line_at(c, c->load[i]));
+	c->deviation = 1.4826 * quantile(c->memory, c->count, 0.5);
+	return 0;
+}
+
+/* ---- outliers ---- */
+
+/* Whether a component's power is outside of physics. */
+static bool is_impossible(const struct cleaning *c, size_t i, double watts, double usual)
+{
+	const double more = c->busy > 0 ? fmax(c->load[i] / c->busy, 1) : 1;
+
+	return watts > BEYOND * usual * more;
+}
+
+/* Mark the rows in which a column of power, a component or package, is impossible. */
+static void mark_impossible(struct cleaning *c)
+{
+	for (size_t p = 0; p < c->power->columns; p++) {
+		const double *watts = c->power->column[p].watts;
+		double usual;
+
+		for (size_t i = 0; i < c->count; i++)
+			c->memory[i] = watts[c->row[i]];
+		usual = quantile(c->memory, c->count, 0.9);
+		for (size_t i = 0; i < c->count && usual > COMPONENT_MIN * c->usual; i++)
+			if (is_impossible(c, i, watts[c->row[i]], usual))
+				c->fate[i] = OUTLIER;
+	}
+}
+
+/* Lowest and highest of rows. */
+struct range {
+	double low, high;
+};
+
+/* Of row i and so many before and after it. */
+static struct range around(const struct cleaning *c, const double *v, size_t i,
+			   size_t before, size_t after)
+{
+	struct range r = { INFINITY, -INFINITY };
+
+	for (size_t k = i > before ? i - before : 0; k < c->count && k <= i + after;
+	     k++) {
+		r.low = fmin(r.low, v[k]);
+		r.high = fmax(r.high, v[k]);
+	}
+	return r;
+}
+
+/* Whether the power of a row is that of no load since so many rows: a meter lags. */
+static bool is_unexplained(const struct cleaning *c, size_t i, double limit)
+{
+	const struct range load = around(c, c->load, i, LAG_ROWS, 1);
+
+	return c->watts[i] > line_at(c, load.high) + limit ||
+	       c->watts[i] < line_at(c, load.low) - limit;
+}
+
+/* Whether the load of a row explains no power near it, or no load its power. */
+static bool is_off(const struct cleaning *c, size_t i, double limit)
+{
+	const struct range watts = around(c, c->watts, i, 1, LAG_ROWS);
+	const double wanted = line_at(c, c->load[i]);
+
+	return wanted > watts.high + limit || wanted < watts.low - limit ||
+	       is_unexplained(c, i, limit);
+}
+
+static bool differ(const struct cleaning *c, size_t i, size_t k, double limit)
+{
+	return fabs(c->watts[i] - c->watts[k]) > limit ||
+	       c->slope * fabs(c->load[i] - c->load[k]) > limit;
+}
+
+static void mark_glitches(struct cleaning *c)
+{
+	const double limit = fmax(DEVIATIONS * c->deviation, SHARE * c->usual);
+	size_t end;
+
+	for (size_t i = 0; i < c->count; i = end) {
+		end = i + 1;
+		if (c->fate[i] != KEPT || !is_off(c, i, limit))
+			continue;
+		while (end < c->count && c->fate[end] == KEPT && is_off(c, end, limit))
+			end++;
+		if (end - i > GLITCH_ROWS || i == 0 || end == c->count ||
+		    !differ(c, i, i - 1, limit / 2) ||
+		    !differ(c, end - 1, end, limit / 2))
+			continue;
+		for (size_t k = i; k < end; k++)
+			c->fate[k] = OUTLIER;
+	}
+}
+
+/* ---- a side that stands still ---- */
+
+/* Whether no counter of a row moved. */
+static bool is_still(const struct cleaning *c, size_t i)
+{
+	for (size_t f = 0; f < c->rows->features; f++)
+		if (c->feature[f].metric->kind == TW_METRIC_FEATURE &&
+		    c->rows->feature[f][c->row[i]] != 0)
+			return false;
+	return true;
+}
+
+static bool is_repeated(const struct cleaning *c, size_t i)
+{
+	return i > 0 && c->watts[i] == c->watts[i - 1];
+}
+
+/* A kind of standing rows. */
+struct standing {
+	bool (*stands)(const struct cleaning *c, size_t i);
+	size_t rows_min;        /* fewer are chance */
+	size_t unexplained_min; /* rows whose power no load explains */
+	size_t after;           /* rows after them that are wrong, too */
+};
+
+/* Whether the rows [from, end) stand while the other side moves; or the work of them all
+ * is in the row after them, which is an outlier. */
+static bool other_moves(const struct cleaning *c, const struct standing *kind,
+			size_t from, size_t end)
+{
+	const double limit =
+		fmax(STANDING_DEVIATIONS * c->deviation, STANDING_SHARE * c->usual);
+	size_t n = 0;
+	bool off = false;
+
+	for (size_t i = from; i < end; i++) {
+		n += c->fate[i] != OUTLIER && is_unexplained(c, i, limit);
+		off |= fabs(c->watts[i] - line_at(c, c->load[i])) > limit;
+	}
+	return n >= kind->unexplained_min ||
+	       (off && kind->after > 0 && end < c->count && c->fate[end] == OUTLIER);
+}
+
+static void mark_standing(struct cleaning *c, const struct standing *kind)
+{
+	size_t end;
+
+	for (size_t i = 0; i < c->count; i = end + 1) {
+		for (end = i; end < c->count && kind->stands(c, end); end++)
+			;
+		if (end - i < kind->rows_min || !other_moves(c, kind, i, end))
+			continue;
+		for (size_t k = i; k < end + kind->after && k < c->count; k++)
+			if (c->fate[k] == KEPT)
+				c->fate[k] = STANDING;
+	}
+}
+
+/* ---- the rows ---- */
+
+static int find_rows(struct cleaning *c, const struct tw_rates *r, struct tw_err *err)
+{
+	const size_t times = c->power->times;
+
+	c->row = calloc(times + 1, sizeof(*c->row));
+	c->fate = calloc(times + 1, sizeof(*c->fate));
+	c->load = calloc(3 * times + 1, sizeof(*c->load));
+	if (c->row == NULL || c->fate == NULL || c->load == NULL)
+		return tw_fail(err, TW_NOMEM, "cleaning of %zu rows", times);
+	c->watts = c->load + times;
+	c->memory = c->watts + times;
+	for (size_t k = r->first; k < r->end; k++) {
+		if (!c->rows->filled[k])
+			continue;
+		c->watts[c->count] = c->power->column[0].watts[k];
+		c->row[c->count++] = k;
+	}
+	return 0;
+}
+
+static int judge(struct cleaning *c, struct tw_err *err)
+{
+	static const struct standing features = { is_still, 1, 1, 1 };
+	static const struct standing gauge = { is_repeated, EQUAL_MIN, EQUAL_MIN, 0 };
+
+	find_load(c);
+	c->usual = quantile_of(c, c->watts, 0.9);
+	c->busy = quantile_of(c, c->load, 0.9);
+	if (find_line(c, err) < 0)
+		return -1;
+	mark_impossible(c);
+	mark_glitches(c);
+	mark_standing(c, &features);
+	if (c->power->grown_j == 0)
+		mark_standing(c, &gauge);
+	return 0;
+}
+
+static void count_fates(const struct cleaning *c, struct tw_clean_counts *n)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		n->standing += c->fate[i] == STANDING;
+		if (c->fate[i] == OUTLIER && n->outliers++ == 0) {
+			n->first_ms = c->power->time_ms[c->row[i]];
+			n->first_w = c->watts[i];
+		}
+	}
+}
+
+static void drop(const struct cleaning *c, struct tw_power_series *p)
+{
+	size_t n = 0, i = 0;
+
+	for (size_t k = 0; k < p->times; k++) {
+		while (i < c->count && c->row[i] < k)
+			i++;
+		if (i == c->count || c->row[i] != k || c->fate[i] == KEPT)
+			tw_power_series_move(p, n++, k);
+		else
+			tw_power_series_forget(p, k);
+	}
+	p->times = n;
+}
+
+int tw_clean_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
+		  const struct tw_rates *r, struct tw_clean_counts *out,
+		  struct tw_err *err)
+{
+	struct cleaning c = { .power = p, .rows = rows, .feature = r->feature };
+	struct tw_clean_counts n = { 0 };
+	int rc = -1;
+
+	if (find_rows(&c, r, err) < 0)
+		goto out;
+	if (c.count >= ROWS_MIN) {
+		if (judge(&c, err) < 0)
+			goto out;
+		count_fates(&c, &n);
+	}
+	if ((double)n.outliers > OUTLIERS_MAX * (double)c.count) {
+		tw_fail(err, TW_INVALID,
+			"%zu of %zu rows have power that no load explains, the first of "
+			"%.6g W at %" PRId64 " (seconds): check the meter",
+			n.outliers, c.count, n.first_w, n.first_ms / 1000);
+		goto out;
+	}
+	if (n.outliers + n.standing > 0)
+		drop(&c, p);
+	*out = n;
+	rc = 0;
+out:
+	free(c.row);
+	free(c.fate);
+	free(c.load);
+	return rc;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_CLEAN_ROWS_H
+#define TW_TRAINER_CLEAN_ROWS_H
+
+/*
+ * Cleaning of rows: power that no load explains, and a side that stands still while the
+ * other moves. Such a row is dropped, so that a single one does not move a fit.
+ *
+ * Power is compared with a robust line through the rows: load is CPU time, or else the
+ * mean of all features, each as a share of its usual range. The line is the median of the
+ * slopes between the medians of groups of rows, so up to a quarter of wrong rows do not
+ * bend it.
+ *
+ * - Outside of physics: power above three times the 90th percentile of the recording, or
+ * as much more as the load is above its own. A wrong step of the meter, a sentinel.
+ * - A glitch: one or two rows far off the line, and off both neighbours, where the load
+ * and the power within three rows explain nothing either, so that a lag is no glitch.
+ * - Standing features: rows without any work, but with power of a load, and the row after
+ *   them, which has the work of all.
+ * - A standing gauge: more than three equal readings while the load says otherwise.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_err;
+struct tw_node_rows;
+struct tw_power_series;
+struct tw_rates;
+
+/* Rows that were dropped. */
+struct tw_clean_counts {
+	size_t outliers;  /* outside of physics, or a glitch */
+	size_t standing;  /* features or a gauge stood still */
+	int64_t first_ms; /* of the first outlier; 0: none */
+	double first_w;
+};
+
+/*
+ * Drop the wrong rows of power, whose features are in rows, read by r. Their energy
+ * leaves p->grown_j. Fewer than 20 rows are left as they are. TW_INVALID if more than a
+ * tenth of the rows are outliers.
+ */
+int tw_clean_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
+		  const struct tw_rates *r, struct tw_clean_counts *out,
+		  struct tw_err *err);
+
+#endif /* TW_TRAINER_CLEAN_ROWS_H */
