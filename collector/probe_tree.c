@@ -14,7 +14,7 @@
 struct tree {
 	struct tw_power_zone *zone;
 	size_t *parent; /* SIZE_MAX: the machine */
-	size_t count, read;
+	size_t count, read, counted;
 	unsigned sum;
 	double watts; /* of the zones that count */
 	bool told;    /* they have readings */
@@ -76,6 +76,7 @@ static int add_zone(struct tree *t, size_t i, int depth, struct tw_err *err)
 	json_t *watts = z->told ? json_real(z->power_w) : json_null();
 
 	if (why == NULL) {
+		t->counted++;
 		t->told = t->told && z->told;
 		t->watts += z->told ? z->power_w : 0;
 	}
@@ -143,7 +144,7 @@ int tw_probe_tree(const struct tw_meter_config *mc, uint32_t watch_ms,
 	tw_power_judge(p);
 	if (make_tree(p, &t, err) < 0 || add_children(&t, SIZE_MAX, 1, err) < 0)
 		goto out;
-	t.told = t.told && t.sum != 0;
+	t.told = t.told && t.counted > 0;
 	*out = json_pack("{s:o,s:o,s:O}", "sum", kinds_of(t.sum), "watts",
 			 t.told ? json_real(t.watts) : json_null(), "zones", t.out);
 	rc = *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "zones");

@@ -44,6 +44,8 @@ class Hardware(Case):
             if not any((z["zone"], z["name"]) == tuple(zone[:2]) and is_near(watts(z), zone[2])
                        for z in node["zones"]):
                 found.append(f"no zone {zone}")
+        found += [f"no reason: {words}" for words in known.get("missing", [])
+                  if not any(words in z.get("missing", "") for z in node["zones"])]
         return found
 
     def check_tree(self, name, known, probe):
