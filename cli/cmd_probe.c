@@ -94,14 +94,14 @@ static void add_list(struct tw_buf *b, const json_t *doc, const char *key,
 
 	tw_buf_addf(b, "%s\n", key);
 	json_array_foreach(json_object_get(doc, key), i, e) {
-		const bool there = holds(e, "there");
+		const bool usable = holds(e, "there");
 		const char *why = text(e, "why");
 
 		tw_buf_addf(b, "  %-20s %-4s %s%s\n", text(e, "name"),
-			    there ? "yes" : "no",
-			    !there && why != NULL ? why
-			    : third != NULL       ? text(e, third)
-						  : "",
+			    usable ? "yes" : "no",
+			    !usable && why != NULL ? why
+			    : third != NULL        ? text(e, third)
+						   : "",
 			    holds(e, "used") ? " (used)" : "");
 		add_zones(b, json_object_get(e, "zones"));
 	}

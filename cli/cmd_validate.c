@@ -23,7 +23,7 @@ struct config {
 	struct tw_isolation_texts isolation;
 	unsigned resets;
 	bool vm_metrics, correct_lag, json;
-	bool told; /* the quality of the recording is printed */
+	bool reported; /* the quality of the recording is printed */
 	struct tw_evaluation judge;
 };
 
@@ -72,9 +72,9 @@ static void tell_quality(struct config *c, const struct tw_quality *q)
 {
 	struct tw_buf text = { 0 };
 
-	if (c->told || q->rows == 0)
+	if (c->reported || q->rows == 0)
 		return;
-	c->told = true;
+	c->reported = true;
 	tw_quality_to_text(q, &text);
 	tw_command_warn(&text);
 	tw_buf_clear(&text);

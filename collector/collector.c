@@ -367,7 +367,7 @@ static int tick_energy(struct tw_collector *c, bool known, struct tw_err *err)
 	const struct tw_usage used = used_by_all(c->workloads);
 	struct tw_err missing = { 0 };
 
-	/* If /proc/stat is unreadable, node.there is false. */
+	/* If /proc/stat is unreadable, node.fresh is false. */
 	tw_node_tick(&c->node, c->elapsed_ns, known ? &used : NULL, &missing);
 	tw_power_tick(c->power, c->now_ns, c->elapsed_ns, tw_node_load(&c->node));
 	tick_gpus(c);

@@ -85,7 +85,7 @@ static void log_missing(const struct tw_collector *c)
 	if (!whole)
 		tw_log_warn("no power meter: CPU time is exported, energy is not; use "
 			    "--model or --model-db to estimate it");
-	if (!c->node.there)
+	if (!c->node.fresh)
 		tw_log_warn(
 			"cannot read %s/stat or %s/vmstat: the counters of the machine "
 			"are not exported",

@@ -70,8 +70,8 @@ static const char *const covers[TW_ZONE_KIND_COUNT] = {
 /* The report, and findings from which the advice follows. */
 struct found {
 	struct tw_buf doc, sums;
-	size_t told; /* zones that could be read */
-	bool denied; /* the collector lacks the rights for a meter */
+	size_t zones_read; /* zones that could be read */
+	bool denied;       /* the collector lacks the rights for a meter */
 	bool ends, counted, has_power;
 	char cgroups[32];
 };
@@ -107,7 +107,7 @@ static void close_meter(struct watch *w)
 
 static bool is_same(const struct tw_reading *a, const struct tw_reading *b)
 {
-	return a->there == b->there && a->energy_uj == b->energy_uj &&
+	return a->readable == b->readable && a->energy_uj == b->energy_uj &&
 	       !(a->power_w < b->power_w) && !(a->power_w > b->power_w);
 }
 
@@ -172,16 +172,16 @@ static double watts(const struct tw_span *s)
 }
 
 /* Begin an entry of a list: its name, whether it exists, and else why not. */
-static void begin(struct tw_buf *b, const char *name, const char *summary, bool there,
+static void begin(struct tw_buf *b, const char *name, const char *summary, bool usable,
 		  const char *why)
 {
 	tw_json_add_object(b, NULL);
 	tw_json_add_text(b, "name", name);
 	if (summary != NULL)
 		tw_json_add_text(b, "summary", summary);
-	tw_json_add_bool(b, "there", there);
+	tw_json_add_bool(b, "there", usable);
 	if (why != NULL)
-		tw_json_add_text(b, "why", there ? "" : why);
+		tw_json_add_text(b, "why", usable ? "" : why);
 }
 
 static void describe_zone(const struct tw_zone *z, const struct watched *w,
@@ -196,9 +196,9 @@ static void describe_zone(const struct tw_zone *z, const struct watched *w,
 	tw_json_add_text(b, "path", z->path);
 	tw_json_add_int(b, "package", z->package);
 	tw_json_add_text(b, "reports", z->reports_power ? "power" : "energy");
-	tw_json_add_bool(b, "there", w->span.told);
-	tw_json_add_text(b, "why", w->span.told ? "" : w->span.why);
-	tw_json_add_number(b, "watts", w->span.told ? watts(&w->span) : NAN);
+	tw_json_add_bool(b, "there", w->span.known);
+	tw_json_add_text(b, "why", w->span.known ? "" : w->span.why);
+	tw_json_add_number(b, "watts", w->span.known ? watts(&w->span) : NAN);
 	tw_json_add_number(b, "update_ms",
 			   (double)(w->last_ns - w->first_ns) / 1e6 / changes);
 	tw_json_add_number(b, "window_ms",
@@ -214,7 +214,7 @@ static void describe(const struct watch *w, struct found *f)
 	f->denied = f->denied || w->why.code == TW_DENIED;
 	tw_json_add_array(&f->doc, "zones");
 	for (size_t i = 0; i < w->count; i++) {
-		f->told += w->watched[i].span.told;
+		f->zones_read += w->watched[i].span.known;
 		describe_zone(&w->zone[i], &w->watched[i], &f->doc);
 	}
 	tw_json_end_array(&f->doc);
@@ -223,15 +223,15 @@ static void describe(const struct watch *w, struct found *f)
 
 /* Watts of a kind in a package (-1: any); *told is set if a zone has a reading. */
 static double sum_of(const struct watch *w, enum tw_zone_kind kind, int package,
-		     bool *told)
+		     bool *known)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < w->count; i++)
-		if (w->zone[i].kind == kind && w->watched[i].span.told &&
+		if (w->zone[i].kind == kind && w->watched[i].span.known &&
 		    (package < 0 || w->zone[i].package == package)) {
 			sum += watts(&w->watched[i].span);
-			*told = true;
+			*known = true;
 		}
 	return sum;
 }
@@ -240,12 +240,12 @@ static double sum_of(const struct watch *w, enum tw_zone_kind kind, int package,
 static void compare(const struct watch *w, enum tw_zone_kind whole, int package,
 		    const enum tw_zone_kind inside[2], struct tw_buf *sums)
 {
-	bool told = false, parts = false;
-	const double whole_w = sum_of(w, whole, package, &told);
+	bool known = false, parts = false;
+	const double whole_w = sum_of(w, whole, package, &known);
 	const double parts_w = sum_of(w, inside[0], package, &parts) +
 			       sum_of(w, inside[1], package, &parts);
 
-	if (!told || !parts)
+	if (!known || !parts)
 		return;
 	tw_json_add_object(sums, NULL);
 	tw_json_add_text(sums, "meter", w->meter->name);
@@ -356,17 +356,17 @@ static int probe_tasks(const struct tw_probe_config *c, struct found *f,
 		const struct tw_task_source *s = tw_task_source_at(i);
 		struct tw_err why = { 0 };
 		void *state = NULL;
-		const bool there = s->open(&tc, &state, &why) == 0;
+		const bool usable = s->open(&tc, &state, &why) == 0;
 
-		if (there) {
+		if (usable) {
 			s->close(state);
 			f->ends = f->ends || s->reports_exits;
 		}
-		begin(&f->doc, s->name, s->summary, there, NULL);
-		tw_json_add_bool(&f->doc, "used", there && !used);
-		tw_json_add_text(&f->doc, "why", there ? "" : why.text);
+		begin(&f->doc, s->name, s->summary, usable, NULL);
+		tw_json_add_bool(&f->doc, "used", usable && !used);
+		tw_json_add_text(&f->doc, "why", usable ? "" : why.text);
 		tw_json_end_object(&f->doc);
-		used = used || there;
+		used = used || usable;
 	}
 	tw_json_end_array(&f->doc);
 	return 0;
@@ -380,10 +380,10 @@ static void probe_counters(struct found *f)
 	f->counted = tw_counters_open(false, &counters, &why) == 0;
 	tw_json_add_array(&f->doc, "counters");
 	for (int i = 0; i <= TW_COUNTER_CACHE_MISSES; i++) {
-		const bool there =
+		const bool usable =
 			f->counted && tw_counters_have(counters, (enum tw_counter)i);
 
-		begin(&f->doc, tw_counter_name((enum tw_counter)i), NULL, there,
+		begin(&f->doc, tw_counter_name((enum tw_counter)i), NULL, usable,
 		      f->counted ? "the processor does not count it" : why.text);
 		tw_json_end_object(&f->doc);
 	}
@@ -427,7 +427,7 @@ static void advise(struct found *f, bool hidden)
 		{ f->denied,
 		  "only root may read a meter: start tw-collector as root (it drops "
 		  "root)" },
-		{ f->told == 0 && !f->has_power,
+		{ f->zones_read == 0 && !f->has_power,
 		  "no meter reports power: if the processor has RAPL, load "
 		  "intel_rapl_msr or msr; or read the management controller "
 		  "(--redfish); in a virtual machine, let the host write the VM's "

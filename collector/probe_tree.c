@@ -17,7 +17,7 @@ struct tree {
 	size_t count, read, counted;
 	unsigned sum;
 	double watts; /* of the zones that count */
-	bool told;    /* they have readings */
+	bool known;   /* they have readings */
 	json_t *out;
 };
 
@@ -73,12 +73,12 @@ static int add_zone(struct tree *t, size_t i, int depth, struct tw_err *err)
 	const struct tw_power_zone *z = &t->zone[i];
 	const char *why = why_not(t, i),
 		   *remark = z->doubt[0] != '\0' ? z->doubt : z->why;
-	json_t *watts = z->told ? json_real(z->power_w) : json_null();
+	json_t *watts = z->fresh ? json_real(z->power_w) : json_null();
 
 	if (why == NULL) {
 		t->counted++;
-		t->told = t->told && z->told;
-		t->watts += z->told ? z->power_w : 0;
+		t->known = t->known && z->fresh;
+		t->watts += z->fresh ? z->power_w : 0;
 	}
 	if (json_array_append_new(t->out,
 				  json_pack("{s:i,s:s,s:s,s:s,s:i,s:o,s:b,s:s}", "depth",
@@ -134,7 +134,7 @@ int tw_probe_tree(const struct tw_meter_config *mc, uint32_t watch_ms,
 		  struct tw_err *err)
 {
 	const struct tw_power_config pc = { .meter = *mc };
-	struct tree t = { .told = true, .out = json_array() };
+	struct tree t = { .known = true, .out = json_array() };
 	struct tw_power *p = NULL;
 	int rc = -1;
 
@@ -144,9 +144,9 @@ int tw_probe_tree(const struct tw_meter_config *mc, uint32_t watch_ms,
 	tw_power_judge(p);
 	if (make_tree(p, &t, err) < 0 || add_children(&t, SIZE_MAX, 1, err) < 0)
 		goto out;
-	t.told = t.told && t.counted > 0;
+	t.known = t.known && t.counted > 0;
 	*out = json_pack("{s:o,s:o,s:O}", "sum", kinds_of(t.sum), "watts",
-			 t.told ? json_real(t.watts) : json_null(), "zones", t.out);
+			 t.known ? json_real(t.watts) : json_null(), "zones", t.out);
 	rc = *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "zones");
 out:
 	json_decref(t.out);

@@ -23,7 +23,7 @@
 /* By component, in the source's order. */
 struct constant {
 	const struct tw_energy_source *source;
-	bool there[TW_COMPONENT_COUNT]; /* the rows have the component */
+	bool present[TW_COMPONENT_COUNT]; /* the rows have the component */
 	double watts[TW_COMPONENT_COUNT];
 	struct tw_idle_power idle[TW_COMPONENT_COUNT]; /* of IdleRegressionIsolator */
 };
@@ -39,7 +39,7 @@ static int begin(const struct tw_dataset *d, const struct tw_energy_source *sour
 		return tw_fail(err, TW_NOMEM, "idle power");
 	(*out)->source = source;
 	for (size_t k = 0; k < source->count; k++)
-		(*out)->there[k] = watts[k] != NULL;
+		(*out)->present[k] = watts[k] != NULL;
 	return 0;
 }
 
@@ -106,7 +106,7 @@ static int fit_min_idle(const struct tw_isolator_args *args, const struct tw_dat
 	if (begin(d, source, watts, &c, err) < 0)
 		return -1;
 	for (size_t k = 0; k < source->count; k++)
-		if (c->there[k])
+		if (c->present[k])
 			c->watts[k] = tw_isolate_least(watts[k], d->rows);
 	*state = c;
 	return 0;
@@ -159,7 +159,7 @@ static int fit_profile(const struct tw_isolator_args *args, const struct tw_data
 		const struct tw_profile_power *p = tw_profile_find(
 			args->profile, source, component, args->node_type);
 
-		if (!c->there[k])
+		if (!c->present[k])
 			continue;
 		if (p == NULL) {
 			free(c);
@@ -258,7 +258,7 @@ static int fit_idle_regression(const struct tw_isolator_args *args,
 	if (add_use(d, use, err) < 0)
 		goto out;
 	for (size_t k = 0; k < source->count; k++) {
-		if (c->there[k] &&
+		if (c->present[k] &&
 		    tw_idle_power_find(use, watts[k], d->rows, &c->idle[k], err) < 0)
 			goto out;
 		c->watts[k] = c->idle[k].watts;
@@ -290,7 +290,7 @@ static int describe_idle_regression(const void *state, json_t *obj, struct tw_er
 		const enum tw_component c = idle->source->components[k];
 		const struct tw_idle_power *p = &idle->idle[k];
 
-		if (!idle->there[k])
+		if (!idle->present[k])
 			continue;
 		if (add(obj, c, "", tw_json_rounded(p->watts)) < 0 ||
 		    add(obj, c, "_low", tw_json_rounded(p->low)) < 0 ||

@@ -232,7 +232,7 @@ out:
 static int check_version(const struct tw_fileset_file *manifest, const char *name,
 			 const char *path, bool allow_downgrade, struct tw_err *err)
 {
-	struct tw_manifest_id id, there;
+	struct tw_manifest_id id, published;
 	char *text = NULL;
 	size_t len;
 	int rc = -1;
@@ -248,15 +248,15 @@ static int check_version(const struct tw_fileset_file *manifest, const char *nam
 		rc = 0;
 		goto out;
 	}
-	if (read_manifest(path, &text, &len, &there, err) < 0)
+	if (read_manifest(path, &text, &len, &published, err) < 0)
 		goto out;
-	if (id.version < there.version ||
-	    (id.version == there.version && id.version != 0 &&
+	if (id.version < published.version ||
+	    (id.version == published.version && id.version != 0 &&
 	     (len != manifest->len || memcmp(text, manifest->data, len) != 0))) {
 		tw_fail(err, TW_DENIED,
 			"its version %lld is not newer than the published %lld "
 			"(--allow-downgrade)",
-			id.version, there.version);
+			id.version, published.version);
 		goto out;
 	}
 	rc = 0;

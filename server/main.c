@@ -78,17 +78,17 @@ static void reload(struct server *s)
 	struct tw_err err = { 0 };
 	const int64_t start_us = now_us();
 	unsigned long long left_out = 0;
-	bool there = tw_watch_directory(&s->watch, s->config->model_db);
+	bool exists = tw_watch_directory(&s->watch, s->config->model_db);
 	const struct tw_index_preference prefer = { .pipelines = &s->prefer,
 						    .prior = s->config->prior,
 						    .error = s->config->error_key,
 						    .admit = tw_uploads_admit,
 						    .admit_arg = s->uploads };
 
-	if (!there && !s->missing)
+	if (!exists && !s->missing)
 		tw_log_warn("no model database yet, waiting for it db=%s",
 			    s->config->model_db);
-	s->missing = !there;
+	s->missing = !exists;
 	if (tw_index_load_preferring(s->config->model_db, &prefer, refused, &left_out,
 				     &index, &err) < 0) {
 		tw_log_error("cannot load the model database, serving what was there: %s",
@@ -96,7 +96,7 @@ static void reload(struct server *s)
 		atomic_fetch_add(&service->reloads_failed, 1);
 		return;
 	}
-	if (there)
+	if (exists)
 		tw_log_info("models loaded db=%s count=%zu", s->config->model_db,
 			    tw_index_count(index));
 	tw_catalog_take(&service->catalog, index);

@@ -25,7 +25,7 @@ struct energy {
 	const char *source;
 	uint64_t dynamic_uj, idle_uj;
 	double watts;
-	bool told; /* the last answer has its watts */
+	bool fresh; /* the last answer has its watts */
 };
 
 struct tw_agent_counter {
@@ -318,7 +318,7 @@ static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_
 	for (uint32_t i = 0; i < before.energies && c->energies < TW_ASK_ENERGIES; i++)
 		if (energy_of(c, before.energy[i].kind) == NULL && how == READING_ON) {
 			c->energy[c->energies] = before.energy[i];
-			c->energy[c->energies++].told = false;
+			c->energy[c->energies++].fresh = false;
 		}
 }
 
@@ -352,7 +352,7 @@ static void drop_ended(struct tw_agent *a, struct tw_sums *s, enum reading how,
 			at = &c->next;
 		} else if (stays(c, how)) {
 			for (uint32_t i = 0; i < c->energies; i++)
-				c->energy[i].told = false;
+				c->energy[i].fresh = false;
 			at = &c->next;
 		} else {
 			*at = c->next;
@@ -422,7 +422,7 @@ void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
 		for (uint32_t i = 0; i < c->energies; i++) {
 			const struct energy *e = &c->energy[i];
 
-			if (e->source == NULL || !e->told)
+			if (e->source == NULL || !e->fresh)
 				continue;
 			tw_sum_power(s, c->sum, e->kind, e->source, e->watts);
 			tw_sum_power(s, c->name_space, e->kind, e->source, e->watts);
@@ -446,7 +446,7 @@ size_t tw_agent_parts(const struct tw_agent *a, bool up,
 						       .watts = e->watts,
 						       .powered = true };
 
-			if (e->source != NULL && e->told)
+			if (e->source != NULL && e->fresh)
 				add_part(out, &count, &p);
 		}
 	return count;

@@ -25,7 +25,7 @@ struct job {
 	struct tw_ask_state state;
 	ipmi_ctx_t ipmi; /* NULL: not open */
 	const char *device;
-	bool told; /* its zone was sent */
+	bool sent; /* its zone was sent */
 };
 
 #define AT(member) TW_FIELD_AT(struct job, member)
@@ -126,8 +126,8 @@ static uint64_t poll_controller(void *state)
 	struct tw_dcmi_power power;
 	struct tw_err err = { 0 };
 
-	j->told = j->told || send_zone(j);
-	if (!j->told)
+	j->sent = j->sent || send_zone(j);
+	if (!j->sent)
 		return 0;
 	if (read_power(j, &power, &err) < 0)
 		return fail(&j->state, &err);

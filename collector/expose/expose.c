@@ -212,7 +212,7 @@ const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind ki
 
 bool tw_exposure_believes(const struct tw_power_zone *z)
 {
-	return z->told && z->counts;
+	return z->fresh && z->counts;
 }
 
 /* Of a kind that is measured, or estimated as such. */

@@ -222,7 +222,7 @@ static void expose_usage(const struct tw_exposure *x)
 	}
 	tw_expo_family(x->e, &machine[PLATFORM]);
 	for (size_t i = 0; i < count; i++) {
-		if (!z[i].told || z[i].zone->kind != TW_ZONE_PLATFORM)
+		if (!z[i].fresh || z[i].zone->kind != TW_ZONE_PLATFORM)
 			continue;
 		l.count = 0;
 		tw_labels_add(&l, "source", z[i].source);

@@ -121,7 +121,7 @@ static struct figures figures_of(const struct tw_estimate *s)
 				      ? tw_power_model_info(s->model)->mape_percent / 100
 				      : NAN,
 		.confirmed_s = s->confirmed_s == 0 ? NAN : (double)s->confirmed_s,
-		.extrapolating = s->told ? s->outside : NAN,
+		.extrapolating = s->fresh ? s->outside : NAN,
 		.rows = s->rows,
 		.rows_outside = s->rows_outside,
 		.outside_s = tw_seconds(s->outside_ns),

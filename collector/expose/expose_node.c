@@ -82,7 +82,7 @@ static void expose_watts(const struct tw_exposure *x, const struct tw_power_zone
 {
 	struct tw_labels l;
 
-	if (!z->told || !(watts > 0 || z->zone->estimated))
+	if (!z->fresh || !(watts > 0 || z->zone->estimated))
 		return;
 	label_zone(&l, z);
 	tw_expo_sample(x->e, l.at, l.count, watts);
@@ -104,7 +104,7 @@ static void expose_up(const struct tw_exposure *x, const struct tw_power_zone *z
 
 	label_zone(&l, z);
 	tw_labels_add(&l, "reason", z->why);
-	tw_expo_count(x->e, l.at, l.count, z->told);
+	tw_expo_count(x->e, l.at, l.count, z->fresh);
 }
 
 static void expose_violation(const struct tw_exposure *x, const struct tw_power_zone *z)
@@ -237,7 +237,7 @@ static void expose_counts(const struct tw_exposure *x)
 {
 	const struct tw_node *n = &x->c->node;
 
-	if (!n->there)
+	if (!n->fresh)
 		return;
 	tw_expo_family(x->e, &machine[CPU_TIME]);
 	for (int i = 0; i < TW_CPU_MODE_COUNT; i++) {

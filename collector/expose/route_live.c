@@ -64,7 +64,7 @@ static void add_estimate(struct live *l, const struct tw_zone *metered)
 	tw_json_add_text(&l->b, "output", tw_output_name(s->output));
 	tw_json_add_text(&l->b, "idle",
 			 tw_estimates_hide_idle(e, s) ? "hidden" : "scaled");
-	tw_json_add_bool(&l->b, "extrapolating", s->told && s->outside);
+	tw_json_add_bool(&l->b, "extrapolating", s->fresh && s->outside);
 }
 
 static void add_zone(struct live *l, const struct tw_power_zone *zones, size_t i)
@@ -90,7 +90,7 @@ static void add_zone(struct live *l, const struct tw_power_zone *zones, size_t i
 		tw_json_add_text(b, "origin_model", z->zone->origin.model);
 	}
 	add_estimate(l, z->zone);
-	if (z->told) {
+	if (z->fresh) {
 		tw_json_add_watts(b, "dynamic_watts", z->power_w - idle_w);
 		tw_json_add_watts(b, "idle_watts", idle_w);
 		tw_json_add_bool(b, "idle_known", z->idle_w > 0);

@@ -84,15 +84,15 @@ static void add_node_zone(struct tw_buf *b, const struct tw_exposure *x,
 		tw_json_add_text(b, "origin_model", z->zone->origin.model);
 	}
 	/* The last growth of a zone that another meter has taken over is in no other. */
-	if (z->told || (z->superseded && z->dynamic_uj + z->idle_uj > 0)) {
+	if (z->fresh || (z->superseded && z->dynamic_uj + z->idle_uj > 0)) {
 		tw_json_add_joules(b, "dynamic_joules", z->dynamic_uj);
 		tw_json_add_joules(b, "idle_joules", z->idle_uj);
 	}
-	if (!z->told)
+	if (!z->fresh)
 		tw_json_add_text(b, "missing", z->why);
 	else
 		tw_json_add_number(b, "watts", z->power_w);
-	if (z->told && z->idle_w > 0)
+	if (z->fresh && z->idle_w > 0)
 		tw_json_add_number(b, "idle_power_watts", z->idle_w);
 	tw_json_end_object(b);
 }
@@ -126,7 +126,7 @@ static void add_model(struct tw_buf *b, const struct tw_estimates *e, size_t i)
 	tw_json_add_text(b, "from", s->from);
 	tw_json_add_text(b, "output", tw_output_name(s->output));
 	tw_json_add_text(b, "idle", tw_estimates_hide_idle(e, s) ? "hidden" : "scaled");
-	tw_json_add_bool(b, "extrapolating", s->told && s->outside);
+	tw_json_add_bool(b, "extrapolating", s->fresh && s->outside);
 	tw_json_add_number(b, "core_ratio", s->core_ratio);
 	tw_json_add_uint(b, "estimates", s->rows);
 	tw_json_add_uint(b, "extrapolated", s->rows_outside);

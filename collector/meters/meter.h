@@ -78,7 +78,7 @@ struct tw_zone {
 
 /* One reading of a zone. */
 struct tw_reading {
-	bool there;         /* false: the zone is not readable now */
+	bool readable;      /* false: the zone is not readable now */
 	uint64_t energy_uj; /* the counter of the zone */
 	double power_w;
 	bool own_load; /* load is set; else a GPU's is unknown, other zones' the CPUs' */

@@ -120,7 +120,7 @@ static void read_zone(const struct tw_zone *z, int fd, struct tw_reading *out)
 			 err.text);
 		return;
 	}
-	out->there = true;
+	out->readable = true;
 	if (z->reports_power)
 		out->power_w = (double)value / 1e6;
 	else

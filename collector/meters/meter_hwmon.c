@@ -504,7 +504,7 @@ static void multiply(const struct tw_zone *z, struct tw_reading *out)
 		out->power_w *= (double)ma;
 		return;
 	}
-	*out = (struct tw_reading){ .there = false };
+	*out = (struct tw_reading){ .readable = false };
 	snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1, err.text);
 }
 
@@ -515,13 +515,13 @@ static void read_sensors(void *state, struct tw_reading *out)
 
 	tw_zone_list_read(state, out);
 	for (size_t i = 0; i < s->list.count; i++) {
-		if (!out[i].there)
+		if (!out[i].readable)
 			continue;
 		read_load(&s->list.at[i], &out[i]);
 		multiply(&s->list.at[i], &out[i]);
 		if (device_of(&s->list.at[i]) == s->device[i])
 			continue;
-		out[i] = (struct tw_reading){ .there = false };
+		out[i] = (struct tw_reading){ .readable = false };
 		snprintf(out[i].why, sizeof(out[i].why), "another device has its place");
 	}
 }

@@ -177,9 +177,9 @@ static void read_gpus(void *state, struct tw_reading *out)
 		int code;
 
 		out[i] = (struct tw_reading){ 0 };
-		out[i].there = read_gpu(g, i, &out[i], &code);
-		any = any || out[i].there;
-		if (out[i].there) {
+		out[i].readable = read_gpu(g, i, &out[i], &code);
+		any = any || out[i].readable;
+		if (out[i].readable) {
 			read_load(g, i, &out[i]);
 			tw_nvml_users_read(&g->gpu[i].users, g->nvml, g->gpu[i].device);
 			continue;

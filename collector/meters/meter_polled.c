@@ -199,7 +199,7 @@ static void read_answer(const struct polled *s, struct answer *a, uint64_t now,
 {
 	if (a->known && now - a->taken_ns > s->hold_ns)
 		set_missing(a, "no answer for too long");
-	*out = (struct tw_reading){ .there = a->known };
+	*out = (struct tw_reading){ .readable = a->known };
 	if (a->known) {
 		out->power_w = a->power_w;
 		out->energy_uj = a->energy_uj;

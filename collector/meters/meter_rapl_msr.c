@@ -407,18 +407,18 @@ static void read_counter(const struct msr *m, struct counter *c, struct tw_readi
 	struct tw_err why = { 0 };
 	uint64_t value = 0;
 
-	*out = (struct tw_reading){ .there = false };
-	for (size_t i = 0; i < c->count && !out->there; i++) {
+	*out = (struct tw_reading){ .readable = false };
+	for (size_t i = 0; i < c->count && !out->readable; i++) {
 		struct tw_err err = { 0 };
 		const size_t k = (first + i) % c->count;
 
-		out->there = read_through(m, c, k, &value, &err) == 0;
-		if (out->there)
+		out->readable = read_through(m, c, k, &value, &err) == 0;
+		if (out->readable)
 			c->now = k;
 		else if (i == 0)
 			why = err;
 	}
-	if (out->there)
+	if (out->readable)
 		out->energy_uj = tw_rapl_uj(c->unit, value);
 	else
 		snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1,

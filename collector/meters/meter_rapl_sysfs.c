@@ -394,7 +394,7 @@ static void read_written(void *state, struct tw_reading *out)
 
 		snprintf(dir, sizeof(dir), "%s", z->path);
 		*strrchr(dir, '/') = '\0';
-		if (out[i].there)
+		if (out[i].readable)
 			read_line(dir, "model", z->origin.model);
 	}
 }

@@ -378,7 +378,7 @@ void tw_estimates_reload(struct tw_estimates *e)
 static bool predict(struct tw_estimates *e, struct tw_source_model *s, bool known,
 		    struct tw_predicted *out, const char **why)
 {
-	s->is.told = false;
+	s->is.fresh = false;
 	if (s->is.model != NULL)
 		s->is.output = tw_power_model_info(s->is.model)->output;
 	if (s->file.path != NULL)
@@ -399,7 +399,7 @@ static bool predict(struct tw_estimates *e, struct tw_source_model *s, bool know
 static struct tw_reading reading_of(const struct tw_estimates *e,
 				    const struct tw_predicted *p, enum tw_component c)
 {
-	struct tw_reading r = { .there = p->has[c], .has_idle = true };
+	struct tw_reading r = { .readable = p->has[c], .has_idle = true };
 
 	if (!p->has[c]) {
 		snprintf(r.why, sizeof(r.why), "the model has no %s",
@@ -422,16 +422,16 @@ void tw_estimates_read(struct tw_estimates *e, struct tw_reading *out)
 	for (size_t i = 0; i < e->models; i++) {
 		struct tw_predicted p;
 		const char *why;
-		const bool told = predict(e, &e->model[i], known, &p, &why);
+		const bool predicted = predict(e, &e->model[i], known, &p, &why);
 
 		for (size_t z = 0; z < e->zones; z++) {
 			if (e->of[z].model != i)
 				continue;
-			if (told) {
+			if (predicted) {
 				out[z] = reading_of(e, &p, e->of[z].component);
 				continue;
 			}
-			out[z] = (struct tw_reading){ .there = false };
+			out[z] = (struct tw_reading){ .readable = false };
 			snprintf(out[z].why, sizeof(out[z].why), "%s", why);
 		}
 	}

@@ -78,7 +78,7 @@ static double value_of(const struct feature_source *f, const struct tw_node *n)
 		break;
 	}
 	memcpy(&increase, (const char *)&n->last + f->at, sizeof(increase));
-	return n->there && n->last_ns > 0 ? (double)increase * 1e9 / (double)n->last_ns
+	return n->fresh && n->last_ns > 0 ? (double)increase * 1e9 / (double)n->last_ns
 					  : NAN;
 }
 

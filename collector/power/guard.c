@@ -41,7 +41,7 @@ static uint64_t energy_of(const struct tw_power_zone *z)
 /* Mean power in the span; below 0: it was not read in all of it. */
 static double watts(const struct tw_power_guard *g, const struct tw_power_zone *z)
 {
-	if (z->watch.gap || !z->told || g->span_ns == 0)
+	if (z->watch.gap || !z->fresh || g->span_ns == 0)
 		return -1;
 	return (double)(z->watch.last_uj - z->watch.from_uj) * 1e3 / (double)g->span_ns;
 }
@@ -144,7 +144,7 @@ static bool moves_alike(const struct tw_guard_watch *a, const struct tw_guard_wa
 /* Counters of energy of such zones are separate: their steps differ by chance. */
 static bool has_own_counter(const struct tw_power_zone *z)
 {
-	return z->counts && z->told && !z->watch.gap && !z->zone->reports_power &&
+	return z->counts && z->fresh && !z->watch.gap && !z->zone->reports_power &&
 	       !z->zone->estimated &&
 	       ((BIT(PACKAGE) | BIT(DRAM) | BIT(GPU)) >> z->zone->kind & 1U) != 0;
 }
@@ -214,7 +214,7 @@ static void begin_span(struct tw_power_guard *g, struct tw_power_zone *z, size_t
 	g->span_ns = 0;
 	for (size_t i = 0; i < count; i++) {
 		z[i].watch.from_uj = z[i].watch.last_uj;
-		z[i].watch.gap = !z[i].told;
+		z[i].watch.gap = !z[i].fresh;
 	}
 }
 
@@ -228,7 +228,7 @@ bool tw_guard_tick(struct tw_power_guard *g, struct tw_power_zone *z, size_t cou
 		const uint64_t now_uj = energy_of(&z[i]);
 		struct tw_guard_watch *w = &z[i].watch;
 
-		w->gap = w->gap || !z[i].told || now_uj < w->last_uj;
+		w->gap = w->gap || !z[i].fresh || now_uj < w->last_uj;
 		w->step_uj[at] = now_uj < w->last_uj ? 0 : (float)(now_uj - w->last_uj);
 		w->last_uj = now_uj;
 	}

@@ -84,7 +84,7 @@ static void read_fake(void *state, struct tw_reading *out)
 		const double uj = power_w * (double)f->node->used_ns / 1e3;
 
 		f->energy_uj[i] = (f->energy_uj[i] + (uint64_t)uj) % (RANGE_UJ + 1);
-		out[i] = (struct tw_reading){ .there = true,
+		out[i] = (struct tw_reading){ .readable = true,
 					      .energy_uj = f->energy_uj[i] };
 	}
 }

@@ -298,7 +298,7 @@ int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *
 
 	n->elapsed_ns = elapsed_ns;
 	take_used(n, used);
-	n->there = false;
+	n->fresh = false;
 	n->unread_ns += elapsed_ns;
 	read_frequencies(n);
 	if (read_proc(n, "stat", &len, err) < 0 ||
@@ -315,7 +315,7 @@ int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *
 	n->total = now;
 	if (cpus > 0)
 		n->cpus = cpus;
-	n->there = true;
+	n->fresh = true;
 	return 0;
 }
 

@@ -53,7 +53,7 @@ struct tw_node_counts {
 };
 
 struct tw_node {
-	bool there;                  /* the counters were read in the last tick */
+	bool fresh;                  /* the counters were read in the last tick */
 	struct tw_node_counts total; /* since boot */
 	struct tw_node_counts last;  /* increase since the reading before */
 	uint64_t last_ns; /* time that `last` is of: several ticks after a failure; 0:
@@ -93,7 +93,7 @@ void tw_node_release(struct tw_node *n);
 
 /*
  * Read the counters, elapsed_ns after the last tick. The workloads have used `used` since
- * it was known before; NULL: it is not known in this tick. After a failure n->there is
+ * it was known before; NULL: it is not known in this tick. After a failure n->fresh is
  * false. Allocates nothing.
  */
 int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *used,

@@ -220,7 +220,7 @@ static int begin_other(struct tw_power *p, const char *source, struct tw_err *er
 	*to = (struct tw_power_zone){ .zone = &other_zone, .counts = true };
 	if (p->has_other) {
 		before = &p->zone[p->other];
-		to->told = before->told;
+		to->fresh = before->fresh;
 		to->seen = before->seen;
 		to->power_w = before->power_w;
 		to->idle_w = before->idle_w;
@@ -347,7 +347,7 @@ static double load_of(const struct tw_zone *z, const struct tw_reading *r, doubl
 /* True if a zone without a reading may well use no power. */
 static bool may_be_silent(const struct tw_power_zone *z, const struct tw_reading *r)
 {
-	const bool rests = r->there && (!z->zone->reports_power || !(r->power_w > 0));
+	const bool rests = r->readable && (!z->zone->reports_power || !(r->power_w > 0));
 
 	if (z->seen)
 		return rests && z->zone->kind == TW_ZONE_GPU;
@@ -355,11 +355,11 @@ static bool may_be_silent(const struct tw_power_zone *z, const struct tw_reading
 	return rests || z->zone->kind != TW_ZONE_PACKAGE;
 }
 
-static void note_told(struct tw_power_zone *z, bool told, const struct tw_reading *r)
+static void note_known(struct tw_power_zone *z, bool known, const struct tw_reading *r)
 {
-	z->told = told;
-	z->seen = z->seen || told;
-	if (told)
+	z->fresh = known;
+	z->seen = z->seen || known;
+	if (known)
 		z->tried = 0;
 	else if (z->tried < TW_POWER_WAIT_TICKS)
 		z->tried++;
@@ -379,14 +379,14 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 	if (z->superseded)
 		return;
 	s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
-	note_told(z, s.told, r);
-	snprintf(z->why, sizeof(z->why), "%s", s.told ? "" : s.why);
-	if (s.told)
+	note_known(z, s.known, r);
+	snprintf(z->why, sizeof(z->why), "%s", s.known ? "" : s.why);
+	if (s.known)
 		add_energy(p, o, i, r, &s, load_of(z->zone, r, load));
 	if (!z->counts)
 		return;
 	p->lost = p->lost || (s.lost && (OTHER_OF >> z->zone->kind & 1U) != 0);
-	if (s.told)
+	if (s.known)
 		p->some_read[z->zone->kind] = true;
 	else if (!z->silent)
 		p->complete[z->zone->kind] = false;
@@ -407,10 +407,10 @@ static uint64_t rest_of(const uint64_t *uj, bool complete, int64_t *kept_uj)
 {
 	const uint64_t parts = uj[TW_ZONE_PACKAGE] + uj[TW_ZONE_DRAM] + uj[TW_ZONE_GPU];
 	const int64_t rest = *kept_uj + (int64_t)uj[TW_ZONE_PLATFORM] - (int64_t)parts;
-	const bool told = complete && rest > 0;
+	const bool known = complete && rest > 0;
 
-	*kept_uj = told ? 0 : rest;
-	return told ? (uint64_t)rest : 0;
+	*kept_uj = known ? 0 : rest;
+	return known ? (uint64_t)rest : 0;
 }
 
 /* True if platform and all its parts were read: a missing part would count as "other". */
@@ -441,7 +441,7 @@ static void tick_other(struct tw_power *p, uint64_t tick_ns)
 	if (!p->has_other)
 		return;
 	z = &p->zone[p->other];
-	note_told(z, complete, &(struct tw_reading){ 0 });
+	note_known(z, complete, &(struct tw_reading){ 0 });
 	p->complete[TW_ZONE_OTHER] = complete;
 	snprintf(z->why, sizeof(z->why), "%s",
 		 complete ? "" : "platform or one of its parts was not read");
@@ -584,7 +584,7 @@ static void heed_guard(struct tw_power *p)
 		if (z->rejected[0] == '\0' || z->superseded)
 			continue;
 		z->superseded = true;
-		z->counts = z->told = false;
+		z->counts = z->fresh = false;
 		snprintf(z->why, sizeof(z->why), "%s", z->rejected);
 	}
 	find_meters(p);

@@ -119,7 +119,7 @@ int tw_source_model_take(struct tw_source_model *s, struct tw_power_model *model
 	memcpy(s->part, part, sizeof(part));
 	memcpy(s->place, place, sizeof(place));
 	s->is.core_ratio = core_ratio(s->is.model, cores);
-	if (!s->is.told)
+	if (!s->is.fresh)
 		s->is.output = tw_power_model_info(s->is.model)->output;
 	s->is.loads++;
 	rc = 0;
@@ -165,7 +165,7 @@ void tw_source_model_predict(const struct tw_source_model *s,
 
 void tw_source_model_count(struct tw_source_model *s, bool outside, uint64_t elapsed_ns)
 {
-	s->is.told = true;
+	s->is.fresh = true;
 	s->is.outside = outside;
 	s->is.rows++;
 	s->is.ns += elapsed_ns;

@@ -83,7 +83,7 @@ struct tw_estimate {
 	unsigned failing;      /* origins that failed in the last refresh */
 	char why[TW_ERR_TEXT]; /* reason of the last failure; "": none */
 
-	bool told;             /* the last tick has watts */
+	bool fresh;            /* the last tick has watts */
 	enum tw_output output; /* of the model; DynPower: the watts have no idle power */
 	bool outside;          /* the input is outside the training range */
 	uint64_t rows, rows_outside; /* estimates, and those that extrapolate */

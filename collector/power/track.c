@@ -130,7 +130,7 @@ static struct tw_span stands_still(struct tw_track *t, const struct tw_zone *z,
 		return no_span("its counter has not moved yet");
 	if (at_ns - t->moved_ns > still_max_ns(z) && z->kind != TW_ZONE_UNCORE)
 		return no_span("its counter stands still");
-	return (struct tw_span){ .told = true,
+	return (struct tw_span){ .known = true,
 				 .over_ns = over_ns,
 				 .of_ns = z->kind == TW_ZONE_UNCORE ? over_ns : 0 };
 }
@@ -171,7 +171,7 @@ static struct tw_span take_energy(struct tw_track *t, const struct tw_zone *z,
 	t->moved = true;
 	t->moved_ns = at_ns;
 	return (struct tw_span){
-		.told = true, .energy_uj = energy_uj, .over_ns = over_ns, .of_ns = of_ns
+		.known = true, .energy_uj = energy_uj, .over_ns = over_ns, .of_ns = of_ns
 	};
 }
 
@@ -208,7 +208,7 @@ static struct tw_span integrate(struct tw_track *t, double power_w, uint64_t tic
 	t->carry_uj = uj - (double)energy_uj;
 	t->based = true;
 	t->power_w = power_w;
-	return (struct tw_span){ .told = true,
+	return (struct tw_span){ .known = true,
 				 .lost = lost,
 				 .energy_uj = energy_uj,
 				 .over_ns = tick_ns + gap_ns,
@@ -246,11 +246,11 @@ struct tw_span tw_track_take(struct tw_track *t, const struct tw_zone *z,
 	struct tw_span s = no_span(r->why);
 
 	t->awake_ns += tick_ns;
-	if (r->there)
+	if (r->readable)
 		s = z->reports_power ? take_power(t, z, r, tick_ns)
 				     : take_energy(t, z, r->energy_uj, now_ns, tick_ns);
-	s.gap = s.told && !s.lost && t->gap_ns > 0;
-	t->gap_ns = s.told ? 0 : t->gap_ns + tick_ns;
+	s.gap = s.known && !s.lost && t->gap_ns > 0;
+	t->gap_ns = s.known ? 0 : t->gap_ns + tick_ns;
 	return s;
 }
 
@@ -260,7 +260,7 @@ void tw_track_watch(struct tw_track *t, const struct tw_zone *z,
 	uint64_t growth_uj = 0;
 	bool wrapped = false;
 
-	if (!r->there || !t->based || z->reports_power || z->range_uj == 0 ||
+	if (!r->readable || !t->based || z->reports_power || z->range_uj == 0 ||
 	    r->energy_uj > z->range_uj)
 		return;
 	if (!add_growth(t, z, r->energy_uj, &growth_uj, &wrapped) ||

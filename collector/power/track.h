@@ -43,9 +43,9 @@ struct tw_track {
 
 /* Energy between two readings. */
 struct tw_span {
-	bool told; /* false: `why` is set, and of the rest only `lost` may be */
-	bool lost; /* the energy before this span will never be told */
-	bool gap;  /* the span begins before the last tick */
+	bool known; /* false: `why` is set, and of the rest only `lost` may be */
+	bool lost;  /* the energy before this span will never be told */
+	bool gap;   /* the span begins before the last tick */
 	uint64_t energy_uj;
 	uint64_t over_ns; /* time since the last reading */
 	/*

@@ -154,7 +154,7 @@ void tw_tree_place(struct tw_power_zone *zone, size_t count, size_t at, bool beg
 void tw_tree_stop(struct tw_power_zone *z, const char *by)
 {
 	z->superseded = true;
-	z->counts = z->told = false;
+	z->counts = z->fresh = false;
 	snprintf(z->why, sizeof(z->why), "%s has taken over", by);
 }
 
@@ -169,10 +169,10 @@ static bool has_read(const struct tw_power_zone *zone, size_t count,
 		const struct tw_power_zone *q = &zone[i];
 
 		if (q->meter == z->meter && q->zone->kind == z->zone->kind &&
-		    q->zone->place == z->zone->place && !q->told && !q->silent)
+		    q->zone->place == z->zone->place && !q->fresh && !q->silent)
 			return false;
 	}
-	return z->told;
+	return z->fresh;
 }
 
 /* True if no zone that counts and reads the same as z was ever read. */
@@ -193,7 +193,7 @@ static bool may_take_over(const struct tw_power_zone *zone, size_t count,
 	bool precedes = true;
 
 	if (z->counts || z->superseded || z->rejected[0] != '\0' ||
-	    z->zone->kind == TW_ZONE_SENSOR || !z->told)
+	    z->zone->kind == TW_ZONE_SENSOR || !z->fresh)
 		return false;
 	for (size_t i = 0; i < count && precedes; i++) {
 		const struct tw_power_zone *q = &zone[i];

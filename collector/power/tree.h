@@ -45,7 +45,7 @@ struct tw_power_zone {
 	const char *source; /* the energy source: mostly the meter's name */
 	bool counts;        /* its energy is that of its kind: see tree.h */
 	bool superseded;    /* a more trusted meter has taken over */
-	bool told;          /* read in the last tick */
+	bool fresh;         /* read in the last tick */
 	bool seen;          /* read in any tick */
 	bool silent;        /* not read, and not waited for */
 	unsigned tried;     /* ticks without a reading, at most WAIT_TICKS */

@@ -83,7 +83,7 @@ static bool is_shortage(int errnum)
  */
 static int open_kind(struct tw_counters *c, size_t kind, bool software)
 {
-	bool there = false;
+	bool opened = false;
 	int errnum = 0;
 
 	for (int cpu = 0; cpu < c->cpus; cpu++) {
@@ -95,10 +95,10 @@ static int open_kind(struct tw_counters *c, size_t kind, bool software)
 				return errnum;
 			c->state[cpu].was_offline |= errnum == ENODEV;
 		}
-		there = there || fd >= 0;
+		opened = opened || fd >= 0;
 		c->event[cpu * (int)KINDS + (int)c->kinds.count] = fd;
 	}
-	if (there)
+	if (opened)
 		c->kinds.kind[c->kinds.count++] = kinds[kind].counter;
 	return errnum;
 }

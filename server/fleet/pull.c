@@ -29,10 +29,10 @@ struct pull {
 	const struct tw_pull_source *source;
 	pthread_t thread;
 	struct tw_pull_status status;
-	bool there;        /* the database has a pipeline of this name */
+	bool exists;       /* the database has a pipeline of this name */
 	unsigned failures; /* consecutive */
 	char refused[TW_HTTP_ETAG_MAX];
-	char told[TW_ERR_TEXT]; /* the last logged reason; each is logged once */
+	char logged[TW_ERR_TEXT]; /* the last logged reason; each is logged once */
 };
 
 struct tw_pulls {
@@ -85,9 +85,9 @@ static void tell_trouble(struct pull *u, const char *what, const char *why)
 {
 	const char *news = *why != '\0' ? why : what;
 
-	if (strcmp(u->told, news) == 0)
+	if (strcmp(u->logged, news) == 0)
 		return;
-	snprintf(u->told, sizeof(u->told), "%s", news);
+	snprintf(u->logged, sizeof(u->logged), "%s", news);
 	tw_log_warn("%s name=%s from='%s'%s%s", what, u->source->pipeline,
 		    u->source->shown, *why != '\0' ? ": " : "", why);
 }
@@ -97,8 +97,8 @@ static void tell_failure(struct pull *u, const struct tw_err *why)
 	if (!u->all->stop)
 		tell_trouble(
 			u,
-			u->there ? "cannot pull a pipeline, serving the last good copy"
-				 : "cannot pull a pipeline, trying again",
+			u->exists ? "cannot pull a pipeline, serving the last good copy"
+				  : "cannot pull a pipeline, trying again",
 			why->text);
 }
 
@@ -108,7 +108,7 @@ static void note_good(struct pull *u, const struct tw_pull_result *r)
 	u->status.confirmed_s = (int64_t)time(NULL);
 	u->status.next = r->next;
 	u->refused[0] = '\0';
-	u->told[0] = '\0';
+	u->logged[0] = '\0';
 	if (r->outcome == TW_PULL_TAKEN) {
 		u->status.taken++;
 		tell_taken(u, r);
@@ -123,20 +123,20 @@ static void note_refused(struct pull *u, const struct tw_pull_result *r,
 	memcpy(u->refused, r->etag, sizeof(u->refused));
 	if (why->code != TW_OK)
 		tell_trouble(u,
-			     u->there ? "refused a pipeline, serving the last good copy"
-				      : "refused a pipeline",
+			     u->exists ? "refused a pipeline, serving the last good copy"
+				       : "refused a pipeline",
 			     why->text);
 }
 
 static void note(struct pull *u, const struct tw_pull_result *r, const struct tw_err *why)
 {
-	const bool removed = u->there && !r->there;
+	const bool removed = u->exists && !r->exists;
 
 	u->status.bytes += r->bytes;
 	u->failures = r->outcome == TW_PULL_FAILED || r->outcome == TW_PULL_REFUSED
 			      ? u->failures + 1
 			      : 0;
-	u->there = r->there;
+	u->exists = r->exists;
 	switch (r->outcome) {
 	case TW_PULL_TAKEN:
 	case TW_PULL_UNCHANGED:
@@ -151,7 +151,7 @@ static void note(struct pull *u, const struct tw_pull_result *r, const struct tw
 		break;
 	case TW_PULL_FAILED:
 		u->status.failures++;
-		u->status.state = u->there ? TW_PULL_KEPT : TW_PULL_MISSING;
+		u->status.state = u->exists ? TW_PULL_KEPT : TW_PULL_MISSING;
 		tell_failure(u, why);
 		break;
 	case TW_PULL_REFUSED:

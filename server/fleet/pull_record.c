@@ -136,7 +136,7 @@ bool tw_pull_record_fits(struct tw_pull_record *r, const char *digest)
 	return true;
 }
 
-int tw_pull_digest(const char *db, const char *pipeline, bool *there,
+int tw_pull_digest(const char *db, const char *pipeline, bool *exists,
 		   char digest[TW_SHA256_TEXT], struct tw_err *err)
 {
 	char *dir = NULL, *path = NULL, *text = NULL;
@@ -149,8 +149,8 @@ int tw_pull_digest(const char *db, const char *pipeline, bool *there,
 	if (tw_path_join(&dir, err, db, pipeline, NULL) < 0 ||
 	    tw_path_join(&path, err, dir, TW_MANIFEST_NAME, NULL) < 0)
 		goto out;
-	*there = lstat(dir, &st) == 0;
-	if (*there && tw_file_read(path, MANIFEST_MAX, &text, &len, &why) == 0)
+	*exists = lstat(dir, &st) == 0;
+	if (*exists && tw_file_read(path, MANIFEST_MAX, &text, &len, &why) == 0)
 		tw_sha256_text(text, len, digest);
 	if (why.code != TW_OK && why.code != TW_NOTFOUND) {
 		tw_fail(err, why.code, "%s", why.text);

@@ -43,7 +43,7 @@ int tw_pull_record_write(const char *db, const struct tw_pull_source *s,
 bool tw_pull_record_fits(struct tw_pull_record *r, const char *digest);
 
 /* The SHA-256 of the pipeline's manifest. *there: whether the pipeline exists. */
-int tw_pull_digest(const char *db, const char *pipeline, bool *there,
+int tw_pull_digest(const char *db, const char *pipeline, bool *exists,
 		   char digest[TW_SHA256_TEXT], struct tw_err *err);
 
 /*

@@ -31,7 +31,7 @@ struct attempt {
 	const char *refused;
 	struct tw_pull_result *out;
 	struct tw_pull_record record; /* of the published version */
-	bool there;                   /* the database has a pipeline of this name */
+	bool exists;                  /* the database has a pipeline of this name */
 };
 
 /* ---- what is in place ---- */
@@ -41,11 +41,11 @@ static int look(struct attempt *a, bool *ours, struct tw_err *err)
 {
 	char digest[TW_SHA256_TEXT];
 
-	if (tw_pull_digest(a->m->model_db, a->s->pipeline, &a->there, digest, err) < 0)
+	if (tw_pull_digest(a->m->model_db, a->s->pipeline, &a->exists, digest, err) < 0)
 		return -1;
-	*ours = !a->there || (tw_pull_record_read(a->m->model_db, a->s, &a->record) &&
-			      tw_pull_record_fits(&a->record, digest));
-	if (!a->there)
+	*ours = !a->exists || (tw_pull_record_read(a->m->model_db, a->s, &a->record) &&
+			       tw_pull_record_fits(&a->record, digest));
+	if (!a->exists)
 		a->record = (struct tw_pull_record){ .etag = "" };
 	return 0;
 }
@@ -55,12 +55,12 @@ static int look_again(void *arg, const char *path, struct tw_err *err)
 {
 	const struct attempt *a = arg;
 	char digest[TW_SHA256_TEXT];
-	bool there;
+	bool exists;
 
 	(void)path;
-	if (tw_pull_digest(a->m->model_db, a->s->pipeline, &there, digest, err) < 0)
+	if (tw_pull_digest(a->m->model_db, a->s->pipeline, &exists, digest, err) < 0)
 		return -1;
-	if (there == a->there && strcmp(digest, a->record.manifest) == 0)
+	if (exists == a->exists && strcmp(digest, a->record.manifest) == 0)
 		return 0;
 	return tw_fail(err, TW_IO, "'%s' was published by somebody else meanwhile",
 		       a->s->pipeline);
@@ -106,7 +106,7 @@ static int publish(struct attempt *a, const struct tw_fileset *files,
 		    0)
 		return -1;
 	a->out->outcome = TW_PULL_TAKEN;
-	a->out->there = true;
+	a->out->exists = true;
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static int put(struct attempt *a, const struct tw_fileset *files, const char *et
 	memcpy(fresh.etag, etag, sizeof(fresh.etag));
 	tw_sha256_text(manifest->data, manifest->len, fresh.manifest);
 	a->out->outcome = TW_PULL_UNCHANGED;
-	if ((!a->there || strcmp(fresh.manifest, a->record.manifest) != 0) &&
+	if ((!a->exists || strcmp(fresh.manifest, a->record.manifest) != 0) &&
 	    publish(a, files, &fresh, err) < 0)
 		return -1;
 	return tw_pull_record_write(a->m->model_db, a->s, &fresh, err);
@@ -198,7 +198,7 @@ static const char *known_tag(const struct attempt *a)
 {
 	if (a->refused[0] != '\0')
 		return a->refused;
-	return a->there && a->record.etag[0] != '\0' ? a->record.etag : NULL;
+	return a->exists && a->record.etag[0] != '\0' ? a->record.etag : NULL;
 }
 
 static int fail_status(struct attempt *a, const struct tw_http_answer *answer,
@@ -332,7 +332,7 @@ void tw_pull_take(const struct tw_pull_means *m, const struct tw_pull_source *s,
 	*out = (struct tw_pull_result){ .outcome = TW_PULL_FAILED };
 	if (look(&a, &ours, err) < 0)
 		return;
-	out->there = a.there;
+	out->exists = a.exists;
 	/* The record is of a version, not of the rollout: look again. */
 	if (s->rollout && (choose(&a, &version, err) < 0 || look(&a, &ours, err) < 0))
 		goto out;

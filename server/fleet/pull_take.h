@@ -40,7 +40,7 @@ enum tw_pull_outcome {
 
 struct tw_pull_result {
 	enum tw_pull_outcome outcome;
-	bool there;             /* the database has a pipeline of this name */
+	bool exists;            /* the database has a pipeline of this name */
 	bool next;              /* of a rollout: its next version */
 	uint64_t from, bytes;   /* first byte and number of bytes downloaded */
 	uint64_t retry_after_s; /* Retry-After of the server; 0: absent */

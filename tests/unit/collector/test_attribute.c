@@ -638,13 +638,13 @@ static void energy_is_conserved_over_all_time(void **state)
 		struct tw_charge energy = { { 0 }, { 0 } }, sum;
 		const uint64_t used = chance(&seed, 90000000);
 		const struct tw_reading r = {
-			.there = chance(&seed, 20) != 0,
+			.readable = chance(&seed, 20) != 0,
 			.energy_uj = counter = (counter + used) % (RANGE + 1),
 		};
 		const struct tw_span s = tw_track_take(&track, &z, &r, f->now_ns + S, S);
 
 		whole += round > 0 ? used : 0;
-		if (s.told) {
+		if (s.known) {
 			told += s.energy_uj;
 			energy.idle_uj[TW_ZONE_PACKAGE] = s.energy_uj / 3;
 			energy.dynamic_uj[TW_ZONE_PACKAGE] =

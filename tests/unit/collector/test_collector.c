@@ -140,7 +140,7 @@ static void a_counter_that_began_again_while_the_machine_slept_did_not_wrap(void
 	slept_ns += 8 * 3600 * S;
 	write_package(m, 2000000);
 	tick(m);
-	assert_false(zone_of(m, TW_ZONE_PACKAGE)->told);
+	assert_false(zone_of(m, TW_ZONE_PACKAGE)->fresh);
 	assert_int_equal(energy_of(m, TW_ZONE_PACKAGE), 3000000);
 	write_package(m, 5000000);
 	tick(m);

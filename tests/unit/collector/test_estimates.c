@@ -82,7 +82,7 @@ static int setup(void **state)
 	assert_int_equal(tw_strs_adds(&f->paths, f->model, &err), 0);
 	write_model(f, &four_cores);
 	/* A tick of half a second with 1000 context switches. */
-	f->node = (struct tw_node){ .there = true,
+	f->node = (struct tw_node){ .fresh = true,
 				    .elapsed_ns = 500000000,
 				    .last_ns = 500000000,
 				    .used_ns = 500000000,
@@ -129,12 +129,12 @@ static void reads(struct fixture *f, double power_w, double idle_w)
 	assert_int_equal(count, 4);
 	tw_estimates_read(f->estimates, r);
 	for (size_t i = 0; i < count; i += 3) {
-		assert_true(r[i].there && r[i].has_idle);
+		assert_true(r[i].readable && r[i].has_idle);
 		if (fabs(r[i].power_w - power_w) > 1e-9 ||
 		    fabs(r[i].idle_w - idle_w) > 1e-9)
 			fail_msg("%g W, %g idle", r[i].power_w, r[i].idle_w);
 	}
-	assert_false(r[1].there);
+	assert_false(r[1].readable);
 	assert_string_equal(r[1].why, "the model has no core");
 }
 
@@ -283,11 +283,11 @@ static void a_model_that_looks_back_gets_the_earlier_ticks(void **state)
 	/* A tick without counters leaves a gap of two steps, and another one more. */
 	f->node.last.context_switches = 1000;
 	reads(f, 0 + 10, 10);
-	f->node.there = false;
+	f->node.fresh = false;
 	tw_estimates_read(f->estimates, r);
 	tw_estimates_read(f->estimates, r);
-	assert_false(r[0].there);
-	f->node.there = true;
+	assert_false(r[0].readable);
+	f->node.fresh = true;
 	/* The increase after it is of all ticks since the reading before. */
 	f->node.last.context_switches = 3000;
 	f->node.last_ns = 3 * f->node.elapsed_ns;
@@ -312,15 +312,15 @@ static void rows_beyond_the_training_range_are_counted(void **state)
 	assert_int_equal(s->rows, 2);
 	assert_int_equal(s->rows_outside, 1);
 	assert_int_equal(s->outside_ns, 500000000);
-	assert_true(s->outside && s->told);
+	assert_true(s->outside && s->fresh);
 	assert_string_equal(tw_estimate_model(s), "SGDRegressorTrainer_0");
 	/* What is not known now is no 0. */
-	f->node.there = false;
+	f->node.fresh = false;
 	{
 		struct tw_reading r[TW_COMPONENT_COUNT];
 
 		tw_estimates_read(f->estimates, r);
-		assert_false(r[0].there);
+		assert_false(r[0].readable);
 		assert_string_equal(r[0].why, "the machine's counters are not available");
 	}
 	assert_int_equal(tw_estimates_at(f->estimates, 0)->rows, 2);
@@ -338,7 +338,7 @@ static void without_abspower_a_model_of_dynpower_gives_power_above_idle(void **s
 	if (open_one(f, TW_ESTIMATED_IDLE_SCALE, &err) < 0)
 		fail_msg("%s", err.text);
 	tw_estimates_read(f->estimates, r);
-	assert_true(r[0].there);
+	assert_true(r[0].readable);
 	/* 2000 context switches a second, the first feature: 1 W for 1000. */
 	assert_float_equal(r[0].power_w, 2, 1e-9);
 	assert_float_equal(r[0].idle_w, 0, 1e-9);
@@ -457,7 +457,7 @@ static void a_last_resort_ends_when_a_meter_appears(void **state)
 		tw_power_tick(p, now_ns, 1000000000, 0.5);
 		if (i == 20) {
 			assert_true(tw_power_complete(p, TW_ZONE_DRAM));
-			assert_true(zone_of(p, "model", TW_ZONE_DRAM)->told);
+			assert_true(zone_of(p, "model", TW_ZONE_DRAM)->fresh);
 			assert_int_equal(tw_estimates_count(f->estimates), 1);
 		}
 	}

@@ -102,12 +102,12 @@ static void a_tick_reports_differences_and_frequencies(void **state)
 	tree_remove(dir, "vmstat");
 	assert_int_equal(tw_node_tick(&n, S, &used, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
-	assert_false(n.there);
+	assert_false(n.fresh);
 
 	/* The next reading is no idle machine's, but of both ticks. */
 	tree_write(dir, "vmstat", "pgfault 175");
 	assert_int_equal(tw_node_tick(&n, S, &used, &(struct tw_err){ 0 }), 0);
-	assert_true(n.there);
+	assert_true(n.fresh);
 	assert_int_equal(n.last.page_faults, 100);
 	assert_int_equal(n.last_ns, 2 * S);
 	assert_int_equal(tw_node_tick(&n, S, &used, &(struct tw_err){ 0 }), 0);

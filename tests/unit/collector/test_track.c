@@ -24,7 +24,7 @@ static struct tracked of_power(void)
 /* A reading after so long; power_w below 0: the zone is unreadable. */
 static struct tw_span take(struct tracked *t, double power_w, uint64_t tick_ns)
 {
-	const struct tw_reading r = { .there = power_w >= 0,
+	const struct tw_reading r = { .readable = power_w >= 0,
 				      .power_w = power_w,
 				      .sample = ++t->sample,
 				      .why = "the controller is busy" };
@@ -35,7 +35,7 @@ static struct tw_span take(struct tracked *t, double power_w, uint64_t tick_ns)
 
 static struct tw_span take_energy(struct tracked *t, uint64_t energy_uj, uint64_t tick_ns)
 {
-	const struct tw_reading r = { .there = true, .energy_uj = energy_uj };
+	const struct tw_reading r = { .readable = true, .energy_uj = energy_uj };
 
 	t->now_ns += tick_ns;
 	return tw_track_take(&t->track, &t->zone, &r, t->now_ns, tick_ns);
@@ -48,10 +48,10 @@ static void power_is_energy_over_the_tick(void **state)
 
 	(void)state;
 	s = take(&t, 80, 0);
-	assert_false(s.told);
+	assert_false(s.known);
 	assert_string_equal(s.why, "read once only");
 	s = take(&t, 80, S / 2);
-	assert_true(s.told && !s.lost && !s.gap);
+	assert_true(s.known && !s.lost && !s.gap);
 	assert_int_equal(s.energy_uj, 40 * J);
 	assert_int_equal(s.of_ns, S / 2);
 }
@@ -77,11 +77,11 @@ static void power_in_a_gap_is_the_mean_of_both_ends(void **state)
 	take(&t, 60, S);
 	for (int i = 0; i < 3; i++) {
 		s = take(&t, -1, S);
-		assert_false(s.told);
+		assert_false(s.known);
 		assert_string_equal(s.why, "the controller is busy");
 	}
 	s = take(&t, 100, S);
-	assert_true(s.told && s.gap && !s.lost);
+	assert_true(s.known && s.gap && !s.lost);
 	assert_int_equal(s.energy_uj, 340 * J);
 	assert_int_equal(s.of_ns, 4 * S);
 	assert_int_equal(s.over_ns, 4 * S);
@@ -100,9 +100,9 @@ static void refused_readings_are_a_gap(void **state)
 	take(&t, 100, S);
 	assert_string_equal(take(&t, 0, S).why, "it reports 0 W");
 	assert_int_equal(take(&t, 100, S).energy_uj, 200 * J);
-	assert_false(take(&t, 2000, S).told);
+	assert_false(take(&t, 2000, S).known);
 	s = take(&t, 2000, S);
-	assert_true(s.told && s.gap);
+	assert_true(s.known && s.gap);
 	assert_int_equal(s.energy_uj, 2000 * J + (100 + 2000) / 2 * J);
 	assert_int_equal(t.track.refused, 2);
 }
@@ -116,7 +116,7 @@ static void energy_before_the_first_reading_is_unknown(void **state)
 	take(&t, -1, 0);
 	take(&t, -1, S);
 	s = take(&t, 100, S);
-	assert_true(s.told && s.lost && !s.gap);
+	assert_true(s.known && s.lost && !s.gap);
 	assert_int_equal(s.energy_uj, 100 * J);
 }
 
@@ -169,22 +169,22 @@ static void a_counter_says_where_its_energy_is_lost(void **state)
 	assert_false(take_energy(&t, 510 * J, S).lost);
 	take(&t, -1, S);
 	s = take_energy(&t, 530 * J, S);
-	assert_true(s.told && s.gap && !s.lost);
+	assert_true(s.known && s.gap && !s.lost);
 	assert_int_equal(s.energy_uj, 20 * J);
 	/* Around its range it would have used 991 J in a second: it was reset. */
 	t.zone.range_uj = 100000 * J;
 	s = take_energy(&t, J, S);
-	assert_true(!s.told && s.lost);
+	assert_true(!s.known && s.lost);
 	assert_int_equal(t.track.resets, 1);
 	t.now_ns += 100 * S;
 	s = take_energy(&t, 3 * J, S);
-	assert_true(!s.told && s.lost);
+	assert_true(!s.known && s.lost);
 	assert_string_equal(s.why, "its readings were gone for too long");
 }
 
 static void watch(struct tracked *t, uint64_t energy_uj, uint64_t after_ns)
 {
-	const struct tw_reading r = { .there = true, .energy_uj = energy_uj };
+	const struct tw_reading r = { .readable = true, .energy_uj = energy_uj };
 
 	t->now_ns += after_ns;
 	tw_track_watch(&t->track, &t->zone, &r, t->now_ns);
@@ -205,7 +205,7 @@ static void a_counter_that_wraps_more_than_once_is_watched(void **state)
 			watch(&t, (uj += 6000 * J) % (range_uj + 1), 20 * S);
 		t.now_ns -= 580 * S; /* take_energy() adds the whole tick */
 		s = take_energy(&t, (uj += 6000 * J) % (range_uj + 1), 600 * S);
-		assert_true(s.told && !s.lost && !s.gap);
+		assert_true(s.known && !s.lost && !s.gap);
 		assert_int_equal(s.energy_uj, 180000 * J);
 		assert_int_equal(s.of_ns, 600 * S);
 	}
@@ -216,10 +216,10 @@ static void a_counter_that_wraps_more_than_once_is_watched(void **state)
 	watch(&t, 6000 * J, 20 * S);
 	t.now_ns -= 40 * S;
 	s = take_energy(&t, 12000 * J, 600 * S);
-	assert_true(!s.told && s.lost);
+	assert_true(!s.known && s.lost);
 	assert_int_equal(t.track.resets, resets + 1);
 	s = take_energy(&t, 18000 * J, 20 * S);
-	assert_true(s.told);
+	assert_true(s.known);
 	assert_int_equal(s.energy_uj, 6000 * J);
 }
 

@@ -107,7 +107,7 @@ void assert_untold(const struct meter_fixture *f, const char *name, const char *
 	const struct tw_power_zone *z = meters_zone(f, name, -2);
 
 	assert_non_null(z);
-	assert_false(z->told);
+	assert_false(z->fresh);
 	if (strstr(z->why, why) == NULL)
 		fail_msg("%s: '%s' has no '%s'", name, z->why, why);
 	assert_false(tw_power_complete(f->power, z->zone->kind));

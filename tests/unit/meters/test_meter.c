@@ -57,7 +57,7 @@ static void platform_power_beyond_the_other_zones_is_other(void **state)
 		meters_tick(f);
 		assert_int_equal(tw_power_complete(f->power, TW_ZONE_OTHER),
 				 ticks[i].other_uj >= 0);
-		assert_int_equal(meters_zone(f, "other", -2)->told,
+		assert_int_equal(meters_zone(f, "other", -2)->fresh,
 				 ticks[i].other_uj >= 0);
 		assert_int_equal(meters_ticked(f, TW_ZONE_OTHER),
 				 ticks[i].other_uj > 0 ? ticks[i].other_uj : 0);
@@ -89,7 +89,7 @@ static void energy_lost_of_a_part_is_not_other(void **state)
 		if (i == 0)
 			meters_open(f);
 		meters_tick(f);
-		assert_int_equal(meters_zone(f, "other", -2)->told,
+		assert_int_equal(meters_zone(f, "other", -2)->fresh,
 				 ticks[i].other_uj >= 0);
 		assert_int_equal(meters_ticked(f, TW_ZONE_OTHER),
 				 ticks[i].other_uj > 0 ? ticks[i].other_uj : 0);
@@ -148,7 +148,7 @@ static void parts_that_never_have_a_reading_leave_the_rest_known(void **state)
 	assert_int_equal(meters_ticked(f, TW_ZONE_OTHER), WATTS(300));
 	tree_remove(f->dir, "class/hwmon/hwmon2/power1_average");
 	tick_package(f);
-	assert_false(meters_zone(f, "other", -2)->told);
+	assert_false(meters_zone(f, "other", -2)->fresh);
 	assert_false(tw_power_complete(f->power, TW_ZONE_GPU));
 }
 

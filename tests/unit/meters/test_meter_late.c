@@ -65,9 +65,9 @@ static void a_more_trusted_meter_takes_over_between_two_ticks(void **state)
 	assert_in_range(first, SEARCH_S, SEARCH_S + 2);
 	z = tw_power_zones(f->power, &count);
 	assert_string_equal(z->meter->name, "hwmon");
-	assert_false(z->told);
+	assert_false(z->fresh);
 	assert_string_equal(z->why, "rapl-sysfs has taken over");
-	assert_true(meters_zone(f, "package-0", 0)->told);
+	assert_true(meters_zone(f, "package-0", 0)->fresh);
 }
 
 static void a_kind_without_a_meter_gets_the_first_that_appears(void **state)

@@ -73,7 +73,7 @@ static void read_until(void *state, struct tw_reading *r,
 
 static bool is_there(const struct tw_reading *r)
 {
-	return r->there;
+	return r->readable;
 }
 
 static bool is_too_old(const struct tw_reading *r)
@@ -99,7 +99,7 @@ static void the_first_answer_is_waited_for(void **state)
 	read_until(asked, r, is_there);
 	assert_float_equal(r[0].power_w, 100, 0);
 	assert_int_equal(z[0].window_ms, 30000);
-	assert_false(r[1].there);
+	assert_false(r[1].readable);
 	assert_string_equal(r[1].why, "no sensor");
 	/* The same answer, read again, is the same sample. */
 	count = r[0].sample;
@@ -136,14 +136,14 @@ static void later_zones_follow_earlier_ones(void **state)
 
 static bool has_the_second_again(const struct tw_reading *r)
 {
-	return r[1].there && r[1].power_w > 200;
+	return r[1].readable && r[1].power_w > 200;
 }
 
 /* After its restart a controller has found the second of two only. */
 static void a_zone_keeps_its_name_when_zones_are_found_again(void **state)
 {
 	void *asked = open_told("again", 60000);
-	struct tw_reading r[2] = { { .there = false } };
+	struct tw_reading r[2] = { { .readable = false } };
 	const struct tw_zone *z;
 	size_t count;
 
@@ -153,7 +153,7 @@ static void a_zone_keeps_its_name_when_zones_are_found_again(void **state)
 	z = tw_polled_zones(asked, &count);
 	assert_int_equal(count, 2);
 	assert_string_equal(z[0].name, "1U");
-	assert_false(r[0].there);
+	assert_false(r[0].readable);
 	assert_string_equal(r[0].why, "the controller no longer lists it");
 	assert_string_equal(z[1].name, "2U");
 	assert_float_equal(r[1].power_w, 250, 0);
@@ -167,7 +167,7 @@ static void an_answer_holds_only_so_long(void **state)
 
 	(void)state;
 	read_until(asked, r, is_too_old);
-	assert_false(r[0].there);
+	assert_false(r[0].readable);
 	tw_polled_close(asked);
 }
 
@@ -179,7 +179,7 @@ static void an_answer_from_later_holds_as_one_of_now(void **state)
 
 	(void)state;
 	tw_polled_read(asked, r);
-	assert_true(r[0].there);
+	assert_true(r[0].readable);
 	assert_float_equal(r[0].power_w, 100, 0);
 	tw_polled_close(asked);
 	asked = open_told("tomorrow", 50);
@@ -197,7 +197,7 @@ static void a_failure_is_that_of_all_zones(void **state)
 	tw_polled_zones(asked, &count);
 	assert_int_equal(count, 1);
 	tw_polled_read(asked, r);
-	assert_false(r[0].there);
+	assert_false(r[0].readable);
 	assert_string_equal(r[0].why, "not supported");
 	tw_polled_close(asked);
 }
@@ -281,17 +281,17 @@ static void without_memory_it_fails_and_leaks_nothing(void **state)
 static void an_answer_read_twice_counts_once(void **state)
 {
 	const struct tw_zone z = { .kind = TW_ZONE_PLATFORM, .reports_power = true };
-	struct tw_reading r = { .there = true, .power_w = 20, .sample = 1 };
+	struct tw_reading r = { .readable = true, .power_w = 20, .sample = 1 };
 	struct tw_track t = { 0 };
 
 	(void)state;
-	assert_true(tw_track_take(&t, &z, &r, 1, 1000).told);
-	r = (struct tw_reading){ .there = true, .power_w = 900, .sample = 2 };
+	assert_true(tw_track_take(&t, &z, &r, 1, 1000).known);
+	r = (struct tw_reading){ .readable = true, .power_w = 900, .sample = 2 };
 	for (int i = 0; i < 5; i++)
-		assert_false(tw_track_take(&t, &z, &r, 1, 1000).told);
+		assert_false(tw_track_take(&t, &z, &r, 1, 1000).known);
 	assert_int_equal(t.refused, 1);
 	r.sample = 3;
-	assert_true(tw_track_take(&t, &z, &r, 1, 1000).told);
+	assert_true(tw_track_take(&t, &z, &r, 1, 1000).known);
 }
 
 static void zones_that_come_later_take_their_place_among_the_others(void **state)
@@ -302,7 +302,7 @@ static void zones_that_come_later_take_their_place_among_the_others(void **state
 	const struct tw_redfish_options o = { .url = (char[]){ "https://later" },
 					      .interval_ms = 60000 };
 	const struct tw_roots roots = { "/nowhere", "/nowhere", "/nowhere", NULL };
-	struct tw_node node = { .there = false };
+	struct tw_node node = { .fresh = false };
 	const struct tw_power_config c = {
 		.meter = { .roots = &roots, .node = &node, .ask = &ask, .redfish = &o },
 		.meters = &meters
@@ -322,7 +322,7 @@ static void zones_that_come_later_take_their_place_among_the_others(void **state
 	for (int i = 0; i < 60000; i++) {
 		tw_power_tick(p, now_ns += 1000000, 1000000, 0.5);
 		z = tw_power_zones(p, &count);
-		if (count > before && z[0].told && z[1].told)
+		if (count > before && z[0].fresh && z[1].fresh)
 			break;
 		nanosleep(&wait, NULL);
 	}

@@ -241,7 +241,7 @@ static void a_counter_that_is_renewed_seldom_is_of_all_the_time_between(void **s
 		f->now_ns += S;
 		tw_power_tick(f->power, f->now_ns, S, 0.01);
 		z = meters_zone(f, "package-0", 0);
-		if (z->told && i > 5)
+		if (z->fresh && i > 5)
 			assert_float_equal(z->power_w, 10, 1e-9);
 	}
 	assert_float_equal(z->idle_w, 10, 1e-6);
