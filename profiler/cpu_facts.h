@@ -32,6 +32,7 @@ struct tw_cpu_generation {
 	const char *architecture;
 	uint32_t process_nm;
 	const char *memory; /* "ddr4" */
+	const char *after;  /* key of the generation before it */
 };
 
 /* One product. Cores, threads and power are those of one chip. */

@@ -151,17 +151,52 @@ static void part_opteron_suffix(char name[TW_SPEC_TEXT])
 	}
 }
 
+/* "Gold 6780E", "8592+" and "Gold 6548Y" are printed for "6780E", "Platinum 8592+",
+ * "6548Y+". */
+static void find_xeon(char name[TW_SPEC_TEXT])
+{
+	static const char *const grades[] = { "", "platinum_", "gold_", "silver_",
+					      "bronze_" };
+	static const char xeon[] = "intel_xeon_";
+	const char *model = name + sizeof(xeon) - 1;
+	char text[TW_SPEC_TEXT];
+
+	if (!starts(name, xeon) || tw_cpu_product_find(name) != NULL)
+		return;
+	for (size_t i = 1; i < TW_COUNT(grades); i++)
+		if (starts(model, grades[i]))
+			model += strlen(grades[i]);
+	for (size_t i = 0; is_digit(*model) && i < 2 * TW_COUNT(grades); i++) {
+		const int n = snprintf(text, sizeof(text), "%s%s%s%s", xeon,
+				       grades[i % TW_COUNT(grades)], model,
+				       i < TW_COUNT(grades) ? "" : "+");
+
+		if (n < (int)sizeof(text) && tw_cpu_product_find(text) != NULL) {
+			memcpy(name, text, (size_t)n + 1);
+			return;
+		}
+	}
+}
+
 static void make_canonical(char name[TW_SPEC_TEXT])
 {
 	static const struct {
 		const char *start, *with;
 	} starts_of[] = {
-		{ "intel_e3_", "intel_xeon_e3_" }, { "intel_e5_", "intel_xeon_e5_" },
-		{ "intel_e7_", "intel_xeon_e7_" }, { "intel_x3", "intel_xeon_x3" },
-		{ "xeon_", "intel_xeon_" },        { "epyc_", "amd_epyc_" },
-		{ "ryzen_", "amd_ryzen_" },        { "opteron_", "amd_opteron_" },
-		{ "dual_core_amd_", "amd_" },      { "quad_core_amd_", "amd_" },
-		{ "six_core_amd_", "amd_" },       { "arm_cortex_", "cortex_" },
+		{ "intel_xeon_e_e_", "intel_xeon_e_" },
+		{ "intel_xeon_6_6", "intel_xeon_6" },
+		{ "intel_e3_", "intel_xeon_e3_" },
+		{ "intel_e5_", "intel_xeon_e5_" },
+		{ "intel_e7_", "intel_xeon_e7_" },
+		{ "intel_x3", "intel_xeon_x3" },
+		{ "xeon_", "intel_xeon_" },
+		{ "epyc_", "amd_epyc_" },
+		{ "ryzen_", "amd_ryzen_" },
+		{ "opteron_", "amd_opteron_" },
+		{ "dual_core_amd_", "amd_" },
+		{ "quad_core_amd_", "amd_" },
+		{ "six_core_amd_", "amd_" },
+		{ "arm_cortex_", "cortex_" },
 		{ "arm_neoverse_", "neoverse_" },
 	};
 	const char *gen;
@@ -179,6 +214,7 @@ static void make_canonical(char name[TW_SPEC_TEXT])
 			break;
 		}
 	part_opteron_suffix(name);
+	find_xeon(name);
 }
 
 /* ---- low power ---- */

@@ -47,6 +47,8 @@ struct span {
 struct parse {
 	struct tw_cpuinfo *out;
 	bool model, stepping; /* seen */
+	uint64_t chips;       /* a bit for each physical id */
+	uint32_t siblings;
 };
 
 static struct span trim(const char *at, const char *end)
@@ -183,6 +185,35 @@ static void take_stepping(struct parse *p, struct span v)
 	p->stepping = true;
 }
 
+/* A number, or the name of a CPU model on arm32. */
+static void count_cpu(struct parse *p, struct span v)
+{
+	p->out->cpus += v.len > 0 && v.at[0] >= '0' && v.at[0] <= '9';
+}
+
+static void take_chip(struct parse *p, struct span v)
+{
+	const uint32_t id = read_number(v);
+
+	if (id < 64 && (p->chips >> id & 1) == 0) {
+		p->chips |= UINT64_C(1) << id;
+		p->out->chips++;
+	}
+}
+
+static void take_siblings(struct parse *p, struct span v)
+{
+	p->siblings = read_number(v);
+}
+
+static void take_cores(struct parse *p, struct span v)
+{
+	const uint32_t cores = read_number(v);
+
+	if (cores > 0 && p->siblings / cores > p->out->threads_per_core)
+		p->out->threads_per_core = p->siblings / cores;
+}
+
 static void take_implementer(struct parse *p, struct span v)
 {
 	if (p->out->signature.implementer == 0)
@@ -216,6 +247,10 @@ static const struct {
 	{ "cpu family", take_family },
 	{ "model", take_model },
 	{ "stepping", take_stepping },
+	{ "processor", count_cpu },
+	{ "physical id", take_chip },
+	{ "siblings", take_siblings },
+	{ "cpu cores", take_cores },
 };
 
 static void take_line(struct parse *p, const char *at, const char *end)

@@ -22,6 +22,9 @@ struct tw_cpuinfo {
 	struct tw_cpu_signature signature;
 	/* The highest "cpu MHz", rounded to 100 because the kernel measures it. */
 	uint32_t frequency_mhz;
+	uint32_t cpus;             /* online logical CPUs */
+	uint32_t chips;            /* with an online CPU, of the first 64 */
+	uint32_t threads_per_core; /* "siblings" over "cpu cores" */
 };
 
 /*

@@ -328,6 +328,9 @@ static int take_cpuinfo(const char *proc, struct tw_machine_spec *s, struct tw_e
 	memcpy(s->processor, info.processor, sizeof(s->processor));
 	add_generation(&info, s->processor);
 	s->frequency_mhz = info.frequency_mhz;
+	s->cores = info.cpus;
+	s->chips = info.chips;
+	s->threads_per_core = info.threads_per_core;
 	return 0;
 }
 
@@ -363,9 +366,13 @@ static int take_cpus(const char *sys, struct tw_machine_spec *s, struct tw_err *
 
 	if (find_cpus(sys, &cpus, &why) < 0 && why.code != TW_NOTFOUND)
 		return tw_fail(err, why.code, "%s", why.text);
-	s->cores = cpus.cores;
-	s->chips = cpus.chips;
-	s->threads_per_core = cpus.threads_per_core;
+	/* /proc/cpuinfo has only CPUs that are online. */
+	if (cpus.cores != 0)
+		s->cores = cpus.cores;
+	if (cpus.chips != 0)
+		s->chips = cpus.chips;
+	if (cpus.threads_per_core != 0)
+		s->threads_per_core = cpus.threads_per_core;
 	/* Prefer the maximum frequency to the current one of /proc/cpuinfo. */
 	if (cpus.frequency_mhz != 0)
 		s->frequency_mhz = cpus.frequency_mhz;

@@ -236,6 +236,20 @@ static const struct expected other[] = {
 	{ "AMD Ryzen 7 5800X 8-Core Processor", NO_SIGNATURE, "amd", "zen3", "vermeer", 8,
 	  3800, 105 },
 	/* Names as requests have them. */
+	{ "Intel Xeon Gold 6780E", NO_SIGNATURE, "intel", "sierra_forest",
+	  "sierra_forest", 144, 2200, 330 },
+	{ "Intel Xeon 8592+", NO_SIGNATURE, "intel", "emerald_rapids", "emerald_rapids",
+	  64, 1900, 350 },
+	{ "Intel Xeon Gold 6548Y", NO_SIGNATURE, "intel", "emerald_rapids",
+	  "emerald_rapids", 32, 2500, 250 },
+	{ "Intel Xeon E E-2488", NO_SIGNATURE, "intel", "raptor_lake", "raptor_lake", 8,
+	  3200, 95 },
+	{ "Intel Xeon 6 6787P", NO_SIGNATURE, "intel", "granite_rapids", "granite_rapids",
+	  86, 2000, 350 },
+	{ "Intel Core Ultra 255H", NO_SIGNATURE, "intel", "arrow_lake", "arrow_lake", 0,
+	  0, 0 },
+	{ "Intel(R) Pentium(R) D CPU 3.00GHz", NO_SIGNATURE, "intel", "netburst", "", 0,
+	  3000, 0 },
 	{ "amd_epyc_9654_96_core", NO_SIGNATURE, "amd", "zen4", "genoa", 96, 2400, 360 },
 	{ "intel_xeon_e5_2686v4", NO_SIGNATURE, "intel", "broadwell", "broadwell_ep", 18,
 	  2300, 145 },
@@ -336,6 +350,18 @@ static void tables_are_sorted_and_complete(void **state)
 	for (size_t i = 0; tw_cpu_generation_at(i) != NULL; i++)
 		assert_ptr_equal(tw_cpu_generation_find(tw_cpu_generation_at(i)->key),
 				 tw_cpu_generation_at(i));
+	for (size_t i = 0; tw_cpu_generation_at(i) != NULL; i++) {
+		const struct tw_cpu_generation *g = tw_cpu_generation_at(i);
+
+		/* A chain of ancestors has an end. */
+		for (size_t n = 0; g->after != NULL; n++) {
+			const char *after = g->after;
+
+			g = tw_cpu_generation_find(after);
+			if (g == NULL || n == 64)
+				fail_msg("after '%s'", after);
+		}
+	}
 }
 
 /* ---- recorded machines ---- */

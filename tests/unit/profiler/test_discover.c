@@ -245,6 +245,30 @@ static void missing_files_leave_attributes_unknown(void **state)
 	scratch_free(dir);
 }
 
+static void counts_without_sysfs_are_those_of_cpuinfo(void **state)
+{
+	static const char *const files[][2] = {
+		{ "proc/cpuinfo",
+		  "processor\t: 0\nphysical id\t: 0\nsiblings\t: 2\ncpu cores\t: 1\n\n"
+		  "processor\t: 1\nphysical id\t: 0\nsiblings\t: 2\ncpu cores\t: 1\n\n"
+		  "processor\t: 2\nphysical id\t: 3\nsiblings\t: 2\ncpu cores\t: 1\n\n"
+		  "processor\t: 3\nphysical id\t: 3\nsiblings\t: 2\ncpu cores\t: 0\n"
+		  "Processor\t: ARMv7\nphysical id\t: 64\n" },
+		{ NULL, NULL },
+	};
+	char *dir = make_machine(files);
+	struct tw_machine_spec s = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	if (discover(dir, &s, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(s.cores, 4);
+	assert_int_equal(s.chips, 2);
+	assert_int_equal(s.threads_per_core, 2);
+	scratch_free(dir);
+}
+
 static void a_machine_without_attributes_is_not_found(void **state)
 {
 	static const char *const files[][2] = { { NULL, NULL } };
@@ -423,6 +447,7 @@ int main(void)
 		cmocka_unit_test(cpuinfo_has_the_signature),
 		cmocka_unit_test(this_machine_has_a_spec),
 		cmocka_unit_test(missing_files_leave_attributes_unknown),
+		cmocka_unit_test(counts_without_sysfs_are_those_of_cpuinfo),
 		cmocka_unit_test(a_machine_without_attributes_is_not_found),
 		cmocka_unit_test(a_malformed_file_is_named),
 		cmocka_unit_test(cpuinfo_takes_any_bytes),
