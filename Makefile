@@ -346,6 +346,7 @@ models: all
 # The prior of machines, which ships with them, from published results (docs/machines.md).
 prior: $(O)/model-db/learning/machine_facts
 	model-db/learning/learn-prior --facts $< --input $(TW_SHARED)/data/specpower/specpower.csv \
+		$(TW_SHARED)/data/specpower/specpower_2022.csv \
 		--output model-db/models/machines/prior.json
 
 # ---- install ---------------------------------------------------------------

@@ -14,8 +14,8 @@ SHARED = 1.0
 # The variances are searched by Rprop on the gradient of the log posterior density
 # (M. Riedmiller, H. Braun, 1993): a fixed number of steps, no line search, the same result
 # for the same input. The density of the logarithms of standard deviations and lengths is normal.
-STEPS = 25
-GROUP_ROWS_MAX = 5
+STEPS = 20
+GROUP_ROWS_MAX = 3
 # No power is known better than to 0.1 %. It keeps the weights small.
 NOISE_MIN = 1e-6
 
@@ -40,7 +40,6 @@ class Data:
     used: np.ndarray      # whether the view uses a category
     y: np.ndarray         # without its mean
     group: np.ndarray     # the processor of each row
-    radial: bool          # False: linear parts only
     spread: float         # typical standard deviation of y, for the density of the variances
 
 
@@ -58,8 +57,7 @@ def radial_part(k, za, zb):
 def covariance(k, za, ca, zb, cb):
     """Of each row of a and each of b, without noise and without what all rows share."""
     out = k.linear * (za @ zb.T) + k.square * ((za * za - 1) @ (zb * zb - 1).T)
-    if k.radial > 0:
-        out += radial_part(k, za, zb)
+    out += radial_part(k, za, zb)
     for c in np.flatnonzero(k.used):
         out += k.category[c] * same_category(ca, cb, c)
     return out
@@ -79,8 +77,7 @@ LENGTH = 4
 def kernel_of(d, theta):
     numbers = d.z.shape[1]
     variance = np.exp(2 * theta)
-    return Kernel(variance[0], variance[1], variance[2] if d.radial else 0.0,
-                  NOISE_MIN + variance[3], np.exp(theta[LENGTH:LENGTH + numbers]),
+    return Kernel(variance[0], variance[1], variance[2], NOISE_MIN + variance[3], np.exp(theta[LENGTH:LENGTH + numbers]),
                   variance[LENGTH + numbers:], d.used)
 
 
@@ -107,12 +104,11 @@ def gradient(d, k, of_covariance):
     for c in np.flatnonzero(k.used):
         same = same_category(d.category, d.category, c)
         g[LENGTH + numbers + c] = k.category[c] * of_covariance[same].sum()
-    if k.radial > 0:
-        part = of_covariance * radial_part(k, z, z)
-        a = z / k.length
-        g[2] = part.sum()
-        # Half of the sum of part_ij (a_i - a_j)^2
-        g[LENGTH:LENGTH + numbers] = part.sum(1) @ (a * a) - np.sum(a * (part @ a), 0)
+    part = of_covariance * radial_part(k, z, z)
+    a = z / k.length
+    g[2] = part.sum()
+    # Half of the sum of part_ij (a_i - a_j)^2
+    g[LENGTH:LENGTH + numbers] = part.sum(1) @ (a * a) - np.sum(a * (part @ a), 0)
     return g
 
 
@@ -160,7 +156,7 @@ def first_of_groups(group, most):
 def learn(d):
     """The kernel. Rows of one group beyond the first few are not used."""
     few = first_of_groups(d.group, GROUP_ROWS_MAX)
-    thin = Data(d.z[few], d.category[few], d.used, d.y[few], d.group[few], d.radial, d.spread)
+    thin = Data(d.z[few], d.category[few], d.used, d.y[few], d.group[few], d.spread)
     return kernel_of(d, search(thin))
 
 

@@ -8,8 +8,9 @@
  * A machine is a line, its cells separated by tabs: the processor's name, the system's
  * vendor, logical CPUs, chips, GiB of memory, MHz, threads of a core (0: unknown). Each
  * gets a line of JSON: "number" and "category" (model-db/prior/prior_machine.h), from
- * the two names alone, and "likeness" (profiler/likeness.h): of this machine, which asks,
- * to every machine.
+ * the two names alone, "before" and "memory_before" (tw_prior_generation_before(),
+ * tw_prior_memory_before()), and "likeness" (profiler/likeness.h): of this machine, which
+ * asks, to every machine.
  */
 
 #include "lib/core/buf.h"
@@ -62,6 +63,23 @@ static int take_machine(char *line, struct machine *m, struct tw_err *err)
 	return 0;
 }
 
+/* What a prior takes that lacks the generation, or the memory type. */
+static void add_before(struct tw_buf *b, const struct tw_prior_machine *of)
+{
+	struct tw_prior_machine m = *of;
+	const char *comma = "";
+
+	tw_buf_adds(b, "],\"before\":[");
+	for (; tw_prior_generation_before(&m); comma = ",")
+		tw_buf_addf(b, "%s[\"%s\",\"%s\"]", comma,
+			    m.category[TW_PRIOR_GENERATION],
+			    m.category[TW_PRIOR_ARCHITECTURE]);
+	tw_buf_adds(b, "],\"memory_before\":[");
+	comma = "";
+	for (; tw_prior_memory_before(&m); comma = ",")
+		tw_buf_addf(b, "%s\"%s\"", comma, m.category[TW_PRIOR_MEMORY_TYPE]);
+}
+
 static void add_machine(struct tw_buf *b, const struct machine *of,
 			const struct machine *all, size_t count)
 {
@@ -80,6 +98,7 @@ static void add_machine(struct tw_buf *b, const struct machine *of,
 		tw_buf_adds(b, c > 0 ? "," : "");
 		tw_buf_add_json_text(b, text, strlen(text));
 	}
+	add_before(b, &of->known);
 	tw_buf_adds(b, "],\"likeness\":[");
 	for (size_t i = 0; i < count; i++)
 		tw_buf_addf(b, "%s%.2f", i > 0 ? "," : "",

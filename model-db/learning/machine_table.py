@@ -31,11 +31,14 @@ class Table:
     """Machines by year: the last one is the newest."""
     number: np.ndarray     # NaN: unknown
     category: list         # of each machine, texts; "": unknown
-    w: np.ndarray          # at each load
+    w: np.ndarray          # at each load; NaN: unknown, but for idle and full power
     year: np.ndarray       # of the hardware, else of the publication
     processor: np.ndarray  # number of the CPU model, in the order of the file
     cpus: np.ndarray       # logical CPUs
     likeness: np.ndarray   # of machine i, which asks, and machine j (profiler/likeness.h)
+    before: list           # of each machine: (generation, architecture) before its own, the
+                           # next older first
+    memory_before: list    # memory types, likewise
 
 
 def read_number(row, name, line):
@@ -61,7 +64,7 @@ def read_row(row, line):
     out.update((name, read_number(row, name, line)) for name in NUMBERS + WATTS)
     if np.isnan(out["chips"]) or np.isnan(out["cores"]):
         raise TableError(f"line {line}: chips or cores are missing")
-    for name in WATTS:
+    for name in (WATTS[0], WATTS[-1]):
         if np.isnan(out[name]):
             raise TableError(f"line {line}: '{name}' is missing")
     if out["w_100"] <= out["w_idle"]:
@@ -82,9 +85,7 @@ def read_rows(file):
         rows = [read_row(row, reader.line_num) for row in reader]
     except csv.Error as e:
         raise TableError(f"line {reader.line_num}: {e}") from e
-    if len(rows) > ROWS_MAX:
-        raise TableError(f"more than {ROWS_MAX} machines")
-    return sorted(rows, key=year_of), [row["cpu_name"] for row in rows]
+    return rows
 
 
 def year_of(row):
@@ -124,21 +125,36 @@ def numbers_of(row, fact):
     return out
 
 
-def read_table(path, facts_program):
-    with open(path, encoding="utf-8", newline="") as file:
-        rows, in_file = read_rows(file)
+def read_files(paths):
+    rows = []
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8", newline="") as file:
+                rows += read_rows(file)
+        except (OSError, UnicodeError, TableError) as e:
+            raise TableError(f"'{path}': {e}") from e
+    if len(rows) > ROWS_MAX:
+        raise TableError(f"more than {ROWS_MAX} machines")
+    return rows
+
+
+def read_table(paths, facts_program):
+    in_file = read_files(paths)
+    rows = sorted(in_file, key=year_of)
     facts = ask_facts(rows, facts_program)
     categories = [fact["category"] for fact in facts]
     for row, category in zip(rows, categories):
         category[PROCESSOR] = category[PROCESSOR] or row["cpu_name"][:95]
     processor_of = {row["cpu_name"]: c[PROCESSOR] for row, c in zip(rows, categories)}
     order = {}
-    for name in in_file:
-        order.setdefault(processor_of[name], len(order))
+    for row in in_file:
+        order.setdefault(processor_of[row["cpu_name"]], len(order))
     threads = np.array([int(known(row["threads_per_core"], 1)) for row in rows])
     return Table(np.array([numbers_of(r, f) for r, f in zip(rows, facts)]), categories,
                  np.array([[row[name] for name in WATTS] for row in rows]),
                  np.array([year_of(row) for row in rows]),
                  np.array([order[c[PROCESSOR]] for c in categories]),
                  np.array([int(row["cores"]) for row in rows]) * threads,
-                 np.array([fact["likeness"] for fact in facts]))
+                 np.array([fact["likeness"] for fact in facts]),
+                 [fact["before"] for fact in facts],
+                 [fact["memory_before"] for fact in facts])

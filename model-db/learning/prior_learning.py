@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learns the prior of machines from a table of measured machines. model-db/prior/prior.h has the
 formulas of the answers, which are those of this file, too."""
+import copy
 import json
 import multiprocessing
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ import numpy as np
 import gaussian_process as gp
 from machine_table import (ARCHITECTURE, CATEGORIES, CHIPS, CORES, FACTS, GENERATION,
                            GENERATION_SYSTEM, LOADS, MEMORY, MEMORY_TYPE, MHZ, PROCESS, PROCESSOR,
-                           SUPPLY, SYSTEM, TDP, THREADS, VENDOR, TableError)
+                           SUPPLY, SYSTEM, TDP, THREADS, TableError)
 
 FORMAT = 2
 # Beside the facts, the readings of a calibration, which no machine of a prior has.
@@ -19,6 +20,8 @@ LIKENESSES = 21
 ANCHORS_MAX = 192
 ROWS_MIN = 20
 INNER = LOADS - 2
+# In place of no machine with a curve: a noise so large that its anchor tells nothing.
+NO_CURVE = 1e-9
 SHAPES = 2
 # log(W_idle / W_full) is at most this, so that idle power is below full power.
 IDLE_MAX = -0.02
@@ -27,10 +30,9 @@ SPREAD = (0.3, 0.5, 0.3, 0.3)
 COVERAGE = 0.9
 # The error of the least alike machine, if no machine of the table shows it.
 UNKNOWN_ERROR = 1.0
-# Of the years after which the prior is judged by later machines.
+# Of the eras that are left out, and of the machines that remain.
+ERA_MIN = 4
 MACHINES_MIN = 100
-YEARS_AHEAD = 5
-YEARS_STEP = 2
 
 BY_TDP, BY_ROOT_CORES, BY_CORES = range(3)
 OF_MACHINE, OF_CHIP, OF_CORE = range(3)
@@ -64,9 +66,10 @@ class Rows:
     """Numbers of machines, and places in the lists of names; -1: unknown."""
     number: np.ndarray
     category: np.ndarray
+    machine: np.ndarray  # the row of the table
 
     def __getitem__(self, which):
-        return Rows(self.number[which], self.category[which])
+        return Rows(self.number[which], self.category[which], self.machine[which])
 
 
 @dataclass
@@ -79,7 +82,6 @@ class Target:
 @dataclass
 class Member:
     scale: int
-    radial: bool
     mean: np.ndarray = None  # of the numbers (log, but for threads) in training
     sd: np.ndarray = None
     low: np.ndarray = None
@@ -98,7 +100,8 @@ class View:
     member: list
     row: np.ndarray = None     # numbers of the rows that it learned from
     anchor: np.ndarray = None  # rows that stand for those with their processor
-    machines: np.ndarray = None
+    machines: np.ndarray = None  # of each anchor
+    curves: np.ndarray = None  # of them, those with power at all loads
     factor: np.ndarray = None  # by which answers are multiplied
     known: tuple = None        # width and error of generations that the table has
     later: tuple = None        # of other generations
@@ -115,8 +118,8 @@ def has(mask, count):
 def make_view(name, needs, categories, unit):
     member = []
     if needs & bits(TDP):
-        member = [Member(BY_TDP, True), Member(BY_TDP, False)]
-    member.append(Member(BY_CORES if unit == OF_CORE else BY_ROOT_CORES, True))
+        member = [Member(BY_TDP)]
+    member.append(Member(BY_CORES if unit == OF_CORE else BY_ROOT_CORES))
     return View(name, needs, categories, unit, member)
 
 
@@ -135,7 +138,7 @@ class Prior:
                           for machine in table.category])
         number = np.full((len(place), NUMBERS), np.nan)
         number[:, :FACTS] = table.number
-        self.rows = Rows(number, place)
+        self.rows = Rows(number, place, np.arange(len(place)))
         self.views = [make_view(*kind) for kind in KINDS if kind[0] in views]
         self.nearest_error = np.zeros(LIKENESSES)
 
@@ -183,13 +186,17 @@ def find_ranges(member, rows):
     member.high = np.where(none, 0, np.fmax.reduce(x))
 
 
+def has_curve(w):
+    return ~np.isnan(w).any(1)
+
+
 def shapes_of(w):
     return (w[:, 1:-1] - w[:, :1]) / (w[:, -1:] - w[:, :1])
 
 
 def find_shapes(member, w):
     """The first principal components, by power iteration: their signs do not depend on a library."""
-    s = shapes_of(w)
+    s = shapes_of(w[has_curve(w)])
     member.shape_mean = s.mean(0)
     c = (s - member.shape_mean).T @ (s - member.shape_mean) / len(s)
     member.shape = np.empty((SHAPES, INNER))
@@ -225,25 +232,38 @@ def compose(member, rows, target):
     return np.column_stack([np.log(idle), inner, np.log(full)])
 
 
-def take_newest(prior, view, rows):
-    """Replace levels that the view has no machine of, in the categories that stand for an era, by
-    those of its newest machine. Architectures and generations are those of a vendor.
+def take_ancestors(prior, view, rows):
+    """Replace a generation with its architecture, and a memory type, of which the view has no
+    machine, by the nearest ones before them of which it has.
     """
     learned = prior.rows[view.row].category
-    out = Rows(rows.number, rows.category.copy())
-    for r in out.category:
-        for c in (ARCHITECTURE, GENERATION, MEMORY_TYPE):
-            if r[c] == -1 or r[c] in learned[:, c]:
-                continue
-            kin = (learned[:, c] >= 0) & ((c == MEMORY_TYPE) | (learned[:, VENDOR] == r[VENDOR]))
-            if kin.any():
-                r[c] = learned[kin, c][-1]
+    has = [set(learned[:, c]) - {-1} for c in range(CATEGORIES)]
+
+    def place(c, name):
+        return prior.names[c].index(name) if name in prior.names[c] else -1
+
+    out = Rows(rows.number, rows.category.copy(), rows.machine)
+    for r, machine in zip(out.category, out.machine):
+        for generation, architecture in prior.table.before[machine]:
+            c = GENERATION if r[GENERATION] >= 0 else ARCHITECTURE
+            if r[c] in has[c]:
+                break
+            g, a = place(GENERATION, generation), place(ARCHITECTURE, architecture)
+            if g in has[GENERATION] or (generation == "" and a in has[ARCHITECTURE]):
+                r[GENERATION], r[ARCHITECTURE] = g, a
+                break
+        for name in prior.table.memory_before[machine]:
+            if r[MEMORY_TYPE] in has[MEMORY_TYPE]:
+                break
+            m = place(MEMORY_TYPE, name)
+            if m in has[MEMORY_TYPE]:
+                r[MEMORY_TYPE] = m
     return out
 
 
 def view_log_w(prior, view, rows):
     """The mean of the members: the median, without variance and factor."""
-    rows, learned = take_newest(prior, view, rows), prior.rows[view.row]
+    rows, learned = take_ancestors(prior, view, rows), prior.rows[view.row]
     out = 0
     for m in view.member:
         z, zl = standardise(view, m, rows), standardise(view, m, learned)
@@ -256,9 +276,12 @@ def view_log_w(prior, view, rows):
 def find_anchors(prior, view):
     """The first machine of each processor, and the number of its machines."""
     processor = prior.rows.category[view.row, PROCESSOR]
-    _, first, count = np.unique(processor, return_index=True, return_counts=True)
+    _, first, which, count = np.unique(processor, return_index=True, return_inverse=True,
+                                       return_counts=True)
+    curves = np.bincount(which, has_curve(prior.table.w[view.row]))
     order = np.argsort(first)[:ANCHORS_MAX]
-    view.anchor, view.machines = view.row[first[order]], count[order]
+    view.anchor = view.row[first[order]]
+    view.machines, view.curves = count[order], curves[order]
 
 
 def variance_before(kernel, rows, z):
@@ -277,7 +300,7 @@ def target_variance(kernel, rows, z, anchors, za, machines, without):
     """
     inverse = np.linalg.inv(gp.SHARED +
                             gp.covariance(kernel, za, anchors.category, za, anchors.category) +
-                            np.diag(kernel.noise / machines))
+                            np.diag(kernel.noise / np.maximum(machines, NO_CURVE)))
     a = gp.SHARED + gp.covariance(kernel, z, rows.category, za, anchors.category)
     at = np.flatnonzero(without >= 0)
     g = without[at]
@@ -291,6 +314,7 @@ def target_variance(kernel, rows, z, anchors, za, machines, without):
 def find_variance(prior, view, rows, without):
     """Of log W at each load; without[i]: the anchor that row i may not use, or -1."""
     log_w = view_log_w(prior, view, rows)
+    rows = take_ancestors(prior, view, rows)
     w = np.exp(log_w)
     idle, full = w[:, :1], w[:, -1:]
     s = (w - idle) / (full - idle)
@@ -298,8 +322,8 @@ def find_variance(prior, view, rows, without):
     out = 0
     for m in view.member:
         z, za = standardise(view, m, rows), standardise(view, m, anchors)
-        v = [target_variance(t.kernel, rows, z, anchors, za, view.machines, without)[:, None]
-             for t in m.target]
+        v = [target_variance(t.kernel, rows, z, anchors, za, view.machines if k < 2 else
+                             view.curves, without)[:, None] for k, t in enumerate(m.target)]
         # By the derivatives of log W = log(I + (F - I) s) by log F, log I and s.
         total = (full * s / w) ** 2 * v[0] + (idle * (1 - s) / w) ** 2 * v[1]
         for k in range(SHAPES):
@@ -328,8 +352,12 @@ def find_factor(log_ratio, group):
     """The factor c minimises the mean of |c P / W - 1|: it is the median of W / P, weighted by
     P / W. Between machines and processors: a processor counts with the root of its machines.
     """
-    root = np.sqrt(shares_of(group))
-    return np.array([np.exp(quantile(r, root * np.exp(-r), 0.5)) for r in log_ratio.T])
+    out = []
+    for r in log_ratio.T:
+        known = ~np.isnan(r)
+        root = np.sqrt(shares_of(group[known]))
+        out.append(np.exp(quantile(r[known], root * np.exp(-r[known]), 0.5)))
+    return np.array(out)
 
 
 def find_misses(log_ratio, variance, group, factor):
@@ -339,34 +367,42 @@ def find_misses(log_ratio, variance, group, factor):
     Distribution-Free Predictive Inference for Regression, JASA 2018, sections 2 and 5.2), rounded
     up to the next processor.
     """
-    share, groups = shares_of(group), len(np.unique(group))
-    coverage = min(COVERAGE * (groups + 1) / groups, 1)
-    sd, miss = np.sqrt(variance), log_ratio - np.log(factor)
-    width = np.array([quantile(x, share, coverage) for x in (np.abs(miss) / sd).T])
-    return width, share @ (np.abs(np.exp(-miss) - 1) / sd) / groups
+    width, error = [], []
+    for miss, sd in zip((log_ratio - np.log(factor)).T, np.sqrt(variance).T):
+        known = ~np.isnan(miss)
+        miss, sd, share = miss[known], sd[known], shares_of(group[known])
+        groups = len(np.unique(group[known]))
+        coverage = min(COVERAGE * (groups + 1) / groups, 1)
+        width.append(quantile(np.abs(miss) / sd, share, coverage))
+        error.append(share @ (np.abs(np.exp(-miss) - 1) / sd) / groups)
+    return np.array(width), np.array(error)
 
 
 def has_needs(view, rows):
     return ~np.isnan(rows.number[:, has(view.needs, NUMBERS)]).any(1)
 
 
-def process_data(prior, view, member, t):
-    rows, w = prior.rows[view.row], prior.table.w[view.row]
+def process_data(prior, view, member, t, use):
+    row = view.row[use]
+    rows, w = prior.rows[row], prior.table.w[row]
     y = target_of(member, rows, w, t)
     mean = y.mean()
     return gp.Data(standardise(view, member, rows), rows.category, has(view.categories, CATEGORIES),
-                   y - mean, prior.table.processor[view.row], member.radial, SPREAD[t]), mean
+                   y - mean, prior.table.processor[row], SPREAD[t]), mean
 
 
 def fit_target(prior, v, m, t, learn, judge):
     """A target of a member of a view, and its predictions of left-out processors."""
     view = prior.views[v]
     member = view.member[m]
-    data, mean = process_data(prior, view, member, t)
+    use = has_curve(prior.table.w[view.row]) | (t < 2)
+    data, mean = process_data(prior, view, member, t, use)
     kernel = gp.learn(data) if learn else member.target[t].kernel
-    weight, constant = gp.solve(data, kernel)
-    return (Target(kernel, mean + constant, weight),
-            gp.leave_out(data, kernel) + mean if judge else None)
+    weight, left_out = np.zeros(len(use)), np.full(len(use), mean)
+    weight[use], constant = gp.solve(data, kernel)
+    if judge:
+        left_out[use] += gp.leave_out(data, kernel)
+    return Target(kernel, mean + constant, weight), left_out
 
 
 def fit(prior, use, pool=None, learn=True, judge=True):
@@ -438,25 +474,27 @@ def find_nearest_error(table, use):
         nearest = other[np.argmax(table.likeness[i, other])]
         ratio = table.w[nearest] * table.cpus[i] / table.cpus[nearest] / table.w[i]
         k = round(table.likeness[i, nearest] * (LIKENESSES - 1))
-        error[k] += np.abs(ratio - 1).mean() * share[i]
+        error[k] += np.nanmean(np.abs(ratio - 1)) * share[i]
         weight[k] += share[i]
     return pool_violators(error, weight)
 
 
-# ---- generations that the table lacks ----
-# Intervals of held-out processors are too narrow for later generations, because the other
-# processors are of the same years. For every other year with at least 100 earlier machines,
-# everything is learned up to that year, and judged by machines of the next five years whose
-# generation is new then. A processor has the same weight in each year. Misses are no smaller than
-# those of known generations; without such machines they equal them.
+# ---- eras that the table lacks ----
+# Intervals of held-out processors are too narrow for other eras, because the remaining processors
+# are of the same era. Each generation and each memory type is left out in turn, whole, and judged
+# by what its ancestors tell. A processor has the same weight in each era. The variances are
+# those of all machines. Misses are no smaller than those of known generations; without such eras
+# they equal them.
 
-def find_years(table, use):
-    """The first year with enough machines, and the last one with later machines."""
-    years = np.sort(table.year[use])
-    first, last = years[0], years[-1]
-    while first < last and (years <= first).sum() < MACHINES_MIN:
-        first += 1
-    return range(first, last, YEARS_STEP)
+def find_eras(prior, use):
+    """The machines of each era, if others remain."""
+    out = []
+    for c in (GENERATION, MEMORY_TYPE):
+        for place in range(len(prior.names[c])):
+            era = use & (prior.rows.category[:, c] == place)
+            if era.sum() >= ERA_MIN and (use & ~era).sum() >= MACHINES_MIN:
+                out.append(era)
+    return out
 
 
 def part_of(view, rows):
@@ -469,36 +507,35 @@ def part_of(view, rows):
     if view.unit == OF_CORE:
         parts = parts * number[:, CORES]
         number[:, CORES] = 1
-    return Rows(number, rows.category), parts
+    return Rows(number, rows.category, rows.machine), parts
 
 
-def judge_year(then, use, year):
-    """Of each view, by later machines: log ratios, variances and groups."""
-    table, generation = then.table, then.rows.category[:, GENERATION]
-    ahead = use & (table.year > year) & (table.year <= year + YEARS_AHEAD)
-    new = ahead & ~np.isin(generation, generation[use & (table.year <= year) & (generation >= 0)])
+def judge_era(prior, few, era, number):
+    """Of each view, by the machines of an era: log ratios, variances and groups."""
+    then = Prior(prior.table, [view.name for view in prior.views])
+    then.views = copy.deepcopy(prior.views)
+    condition(then, few & ~era)
     out = []
     for view in then.views:
-        at = np.flatnonzero(new & has_needs(view, then.rows))
+        at = np.flatnonzero(era & has_needs(view, then.rows))
         rows, parts = part_of(view, then.rows[at])
         log_w = view_log_w(then, view, rows)
         variance = find_variance(then, view, rows, np.full(len(at), -1))
-        out.append((np.log(table.w[at] / parts[:, None]) - log_w + variance, variance,
-                    year * len(table.w) + table.processor[at]))
+        out.append((np.log(then.table.w[at] / parts[:, None]) - log_w + variance, variance,
+                    number * len(then.table.w) + then.table.processor[at]))
     return out
 
 
 def find_later(prior, use, pool):
-    then = Prior(prior.table, [view.name for view in prior.views])
-    judged = []
-    for year in find_years(prior.table, use):
-        fit(then, use & (prior.table.year <= year), pool, judge=False)
-        judged.append(judge_year(then, use, year))
+    few = use.copy()
+    few[use] = gp.first_of_groups(prior.table.processor[use], gp.GROUP_ROWS_MAX)
+    judged = pool.starmap(judge_era, [(prior, few, era, number) for number, era in
+                                      enumerate(find_eras(prior, use))], 1)
     for v, view in enumerate(prior.views):
         view.later = view.known
-        if sum(len(year[v][0]) for year in judged) > 0:
+        if judged:
             log_ratio, variance, group = (np.concatenate(parts)
-                                          for parts in zip(*(year[v] for year in judged)))
+                                          for parts in zip(*(era[v] for era in judged)))
             later = find_misses(log_ratio, variance, group, view.factor)
             view.later = tuple(np.maximum(a, b) for a, b in zip(later, view.known))
 

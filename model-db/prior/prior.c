@@ -8,20 +8,6 @@
 /* log(W_idle / W_full) is at most this, so that idle power is below full power. */
 #define IDLE_MAX (-0.02)
 
-void tw_prior_locate(const struct tw_prior *p, const struct tw_prior_machine *m,
-		     struct tw_prior_row *out)
-{
-	memcpy(out->number, m->number, sizeof(out->number));
-	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++) {
-		const ptrdiff_t at = tw_strs_find(&p->names[c], m->category[c]);
-
-		if (m->category[c][0] == '\0')
-			out->category[c] = TW_PRIOR_UNKNOWN;
-		else
-			out->category[c] = at >= 0 ? (int)at : TW_PRIOR_NEW;
-	}
-}
-
 /* The log of the scale. NaN if a number that it needs is unknown. */
 static double log_scale_of(enum tw_prior_scale s, const struct tw_prior_row *r)
 {
@@ -121,44 +107,57 @@ static void compose(const struct tw_prior_member *m, const struct tw_prior_row *
 	log_w[TW_PRIOR_LOADS - 1] = log(full);
 }
 
-static bool is_used(const struct tw_prior_view *v, size_t row)
-{
-	return v->member[0].target[0].weight[row] != 0;
-}
-
+/* Whether the view learned from a machine with this level of a category. */
 static bool has_level(const struct tw_prior *p, const struct tw_prior_view *v,
-		      const struct tw_prior_row *r, enum tw_prior_category c)
+		      enum tw_prior_category c, const char *level)
 {
-	for (size_t i = 0; i < p->rows; i++)
-		if (is_used(v, i) && p->row[i].category[c] == r->category[c])
+	const ptrdiff_t at = *level != '\0' ? tw_strs_find(&p->names[c], level) : -1;
+
+	for (size_t i = 0; at >= 0 && i < p->rows; i++)
+		if (v->member[0].target[0].weight[i] != 0 && p->row[i].category[c] == at)
 			return true;
 	return false;
 }
 
-/*
- * Replace levels that the view has no machine of, in the categories that stand for an
- * era, by those of its newest machine. Without a level, a machine would have the mean
- * power of all eras. Architectures and generations are those of a vendor.
- */
-static void take_newest(const struct tw_prior *p, const struct tw_prior_view *v,
-			struct tw_prior_row *r)
+static bool has_generation(const struct tw_prior *p, const struct tw_prior_view *v,
+			   const struct tw_prior_machine *m)
 {
-	static const enum tw_prior_category eras[] = { TW_PRIOR_ARCHITECTURE,
-						       TW_PRIOR_GENERATION,
-						       TW_PRIOR_MEMORY_TYPE };
+	const enum tw_prior_category c = *m->category[TW_PRIOR_GENERATION] != '\0'
+						 ? TW_PRIOR_GENERATION
+						 : TW_PRIOR_ARCHITECTURE;
 
-	for (size_t k = 0; k < sizeof(eras) / sizeof(eras[0]); k++) {
-		const enum tw_prior_category c = eras[k];
+	return has_level(p, v, c, m->category[c]);
+}
 
-		if (r->category[c] == TW_PRIOR_UNKNOWN || has_level(p, v, r, c))
-			continue;
-		for (size_t i = 0; i < p->rows; i++)
-			if (is_used(v, i) && p->row[i].category[c] >= 0 &&
-			    (c == TW_PRIOR_MEMORY_TYPE ||
-			     p->row[i].category[TW_PRIOR_VENDOR] ==
-				     r->category[TW_PRIOR_VENDOR]))
-				r->category[c] = p->row[i].category[c];
+bool tw_prior_locate(const struct tw_prior *p, const struct tw_prior_view *v,
+		     const struct tw_prior_machine *m, struct tw_prior_row *out)
+{
+	const char *memory = m->category[TW_PRIOR_MEMORY_TYPE];
+	struct tw_prior_machine generation = *m, type = *m;
+	const bool later =
+		!has_level(p, v, TW_PRIOR_GENERATION, m->category[TW_PRIOR_GENERATION]);
+
+	while (!has_generation(p, v, &generation) &&
+	       tw_prior_generation_before(&generation))
+		;
+	if (!has_generation(p, v, &generation))
+		generation = *m;
+	while (!has_level(p, v, TW_PRIOR_MEMORY_TYPE,
+			  type.category[TW_PRIOR_MEMORY_TYPE]) &&
+	       tw_prior_memory_before(&type))
+		memory = type.category[TW_PRIOR_MEMORY_TYPE];
+	memcpy(out->number, m->number, sizeof(out->number));
+	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++) {
+		const char *level =
+			c == TW_PRIOR_MEMORY_TYPE ? memory
+			: c == TW_PRIOR_GENERATION || c == TW_PRIOR_ARCHITECTURE
+				? generation.category[c]
+				: m->category[c];
+
+		out->category[c] =
+			*level != '\0' ? (int)tw_strs_find(&p->names[c], level) : -1;
 	}
+	return later;
 }
 
 static void member_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
@@ -185,17 +184,24 @@ static void member_log_w(const struct tw_prior *p, const struct tw_prior_view *v
 void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
 			 const struct tw_prior_row *r, double *log_w)
 {
-	struct tw_prior_row newest = *r;
 	double one[TW_PRIOR_LOADS];
 
-	take_newest(p, v, &newest);
 	for (size_t j = 0; j < TW_PRIOR_LOADS; j++)
 		log_w[j] = 0;
 	for (size_t i = 0; i < v->members; i++) {
-		member_log_w(p, v, &v->member[i], &newest, one);
+		member_log_w(p, v, &v->member[i], r, one);
 		for (size_t j = 0; j < TW_PRIOR_LOADS; j++)
 			log_w[j] += one[j] / (double)v->members;
 	}
+}
+
+bool tw_prior_has_curve(const struct tw_prior *p, size_t row)
+{
+	size_t l = 0;
+
+	while (l < TW_PRIOR_LOADS && !isnan(p->row_w[row][l]))
+		l++;
+	return l == TW_PRIOR_LOADS;
 }
 
 void tw_prior_part(const struct tw_prior_view *v, struct tw_prior_row *r)

@@ -104,7 +104,7 @@ struct tw_prior_member {
 /* A machine that stands for those with its processor (prior_answer.h). */
 struct tw_prior_anchor {
 	size_t row;
-	double machines;
+	double machines, curves; /* curves: machines with power at all loads */
 };
 
 /* How far measured power is from an answer, in standard deviations of log W. */
@@ -135,10 +135,7 @@ struct tw_prior_view {
 	struct tw_prior_misses later;  /* of other generations */
 };
 
-/* A category without a place in its list: nobody knows it, or the table lacks it. */
-enum { TW_PRIOR_UNKNOWN = -1, TW_PRIOR_NEW = -2 };
-
-/* A training machine: numbers, and places in the lists of categories. */
+/* A machine: numbers, and places in the lists of categories; -1: unknown. */
 struct tw_prior_row {
 	double number[TW_PRIOR_NUMBERS];
 	int category[TW_PRIOR_CATEGORIES];
@@ -146,7 +143,7 @@ struct tw_prior_row {
 
 struct tw_prior {
 	struct tw_prior_row *row;        /* the newest machine is last */
-	double (*row_w)[TW_PRIOR_LOADS]; /* measured power of each row */
+	double (*row_w)[TW_PRIOR_LOADS]; /* measured power of each row; NaN: unknown */
 	size_t rows;
 	struct tw_strs names[TW_PRIOR_CATEGORIES];     /* of the categories */
 	struct tw_prior_view view[TW_PRIOR_VIEWS_MAX]; /* the best known first */
@@ -158,9 +155,14 @@ struct tw_prior {
 	double nearest_error[TW_PRIOR_LIKENESSES];
 };
 
-/* Find a machine's categories among the names of the prior. */
-void tw_prior_locate(const struct tw_prior *p, const struct tw_prior_machine *m,
-		     struct tw_prior_row *out);
+/*
+ * Find a machine's categories among the names of the prior. A generation or a memory type
+ * that the view has no machine of counts as the nearest one before it that it has:
+ * without a level, a machine would have the mean power of all eras. True: the generation
+ * is unknown or such a one.
+ */
+bool tw_prior_locate(const struct tw_prior *p, const struct tw_prior_view *v,
+		     const struct tw_prior_machine *m, struct tw_prior_row *out);
 
 /* The standardised numbers; 0 for those that the view does not use or nobody knows. */
 void tw_prior_standardise(const struct tw_prior_view *v, const struct tw_prior_member *m,
@@ -175,13 +177,13 @@ double tw_prior_covariance(const struct tw_prior_kernel *k, unsigned categories,
 			   const struct tw_prior_row *a, const double *za,
 			   const struct tw_prior_row *b, const double *zb);
 
-/*
- * log W of a view, the mean of its members: the median, without variance and factor. If
- * no machine of the view has the architecture, generation or memory type, the newest
- * machine's takes its place.
- */
+/* log W of a view, the mean of its members: the median, without variance and factor. */
 void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
 			 const struct tw_prior_row *r, double *log_w);
+
+/* Whether the power of a row is known at all loads: at idle and full load it always is.
+ */
+bool tw_prior_has_curve(const struct tw_prior *p, size_t row);
 
 /* Make of a machine the part of it that the view answers for: one chip, one core. */
 void tw_prior_part(const struct tw_prior_view *v, struct tw_prior_row *r);

@@ -44,11 +44,14 @@ static int find_anchors(const struct tw_prior *p, struct tw_prior_view *v,
 		if (!is_used(v, i))
 			continue;
 		same = find_anchor(p, v, &p->row[i]);
-		if (same != NULL)
+		if (same == NULL && v->anchors < TW_PRIOR_ANCHORS_MAX) {
+			same = &v->anchor[v->anchors++];
+			same->row = i;
+		}
+		if (same != NULL) {
 			same->machines++;
-		else if (v->anchors < TW_PRIOR_ANCHORS_MAX)
-			v->anchor[v->anchors++] =
-				(struct tw_prior_anchor){ .row = i, .machines = 1 };
+			same->curves += tw_prior_has_curve(p, i);
+		}
 	}
 	return 0;
 }
@@ -74,8 +77,11 @@ int tw_prior_find_anchors(struct tw_prior *p, struct tw_err *err)
 /* Held while the factors of any view are computed. */
 static pthread_mutex_t factoring = PTHREAD_MUTEX_INITIALIZER;
 
+/* In place of no curve: a noise so large that the anchor tells nothing. */
+#define NO_CURVE 1e-9
+
 static int factor_target(const struct tw_prior *p, const struct tw_prior_view *v,
-			 const struct tw_prior_target *t,
+			 const struct tw_prior_target *t, bool is_shape,
 			 const double (*z)[TW_PRIOR_NUMBERS], double **out,
 			 struct tw_err *err)
 {
@@ -92,7 +98,10 @@ static int factor_target(const struct tw_prior *p, const struct tw_prior_view *v
 				tw_prior_covariance(&t->kernel, v->categories,
 						    &p->row[v->anchor[i].row], z[i],
 						    &p->row[v->anchor[j].row], z[j]);
-		root[i * n + i] += t->kernel.noise / v->anchor[i].machines;
+		root[i * n + i] +=
+			t->kernel.noise /
+			fmax(is_shape ? v->anchor[i].curves : v->anchor[i].machines,
+			     NO_CURVE);
 	}
 	if (!tw_cholesky(root, n))
 		return tw_fail(err, TW_INVALID,
@@ -111,7 +120,7 @@ static int factor_members(const struct tw_prior *p, const struct tw_prior_view *
 			tw_prior_standardise(v, &v->member[m], &p->row[v->anchor[i].row],
 					     z[i]);
 		for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
-			if (factor_target(p, v, &v->member[m].target[t],
+			if (factor_target(p, v, &v->member[m].target[t], t >= 2,
 					  (const double(*)[TW_PRIOR_NUMBERS])z,
 					  &v->roots->of[m][t], err) < 0)
 				return -1;
@@ -233,17 +242,6 @@ static int find_variance(const struct tw_prior *p, const struct tw_prior_view *v
 
 /* ---- answers ---- */
 
-static bool has_generation(const struct tw_prior *p, const struct tw_prior_view *v,
-			   const struct tw_prior_row *r)
-{
-	const int generation = r->category[TW_PRIOR_GENERATION];
-
-	for (size_t k = 0; generation >= 0 && k < v->anchors; k++)
-		if (p->row[v->anchor[k].row].category[TW_PRIOR_GENERATION] == generation)
-			return true;
-	return false;
-}
-
 int tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
 		    const struct tw_prior_machine *m, struct tw_prior_curve *out,
 		    struct tw_err *err)
@@ -252,13 +250,12 @@ int tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
 	const struct tw_prior_misses *misses;
 	struct tw_prior_row r;
 
-	tw_prior_locate(p, m, &r);
+	out->later = tw_prior_locate(p, v, m, &r);
 	tw_prior_part(v, &r);
 	tw_prior_view_log_w(p, v, &r, log_w);
 	if (find_variance(p, v, &r, log_w, variance, err) < 0)
 		return -1;
 	out->view = v;
-	out->later = !has_generation(p, v, &r);
 	misses = out->later ? &v->later : &v->known;
 	for (size_t j = 0; j < TW_PRIOR_LOADS; j++) {
 		const double sd = sqrt(variance[j]);

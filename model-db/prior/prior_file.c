@@ -58,8 +58,9 @@ static int read_row_w(const json_t *list, size_t at, double *w, struct tw_err *e
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 		const json_t *v = json_array_get(list, ROW_ENTRIES - TW_PRIOR_LOADS + l);
 
-		w[l] = json_number_value(v);
-		if (!json_is_number(v) || !(w[l] > 0 && w[l] <= WATTS_MAX))
+		w[l] = json_is_number(v) ? json_number_value(v) : NAN;
+		if (!(json_is_null(v) && l > 0 && l < TW_PRIOR_LOADS - 1) &&
+		    !(w[l] > 0 && w[l] <= WATTS_MAX))
 			return tw_fail(err, TW_INVALID,
 				       WHERE ".machines[%zu][%zu]: want watts above 0",
 				       at, ROW_ENTRIES - TW_PRIOR_LOADS + l);

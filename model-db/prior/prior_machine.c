@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/prior/prior_machine.h"
 
+#include "lib/core/array.h"
+#include "profiler/cpu_facts.h"
 #include "profiler/cpu_identity.h"
 #include "profiler/spec.h"
 
@@ -53,6 +55,39 @@ void tw_prior_machine_of_name(const char *processor, struct tw_prior_machine *ou
 	struct tw_cpu_identity id;
 
 	machine_of_name(processor, out, &id);
+}
+
+bool tw_prior_generation_before(struct tw_prior_machine *m)
+{
+	const char *key = m->category[TW_PRIOR_GENERATION];
+	const struct tw_cpu_generation *g;
+
+	/* The key of an architecture alone is its name. */
+	if (*key == '\0')
+		key = m->category[TW_PRIOR_ARCHITECTURE];
+	g = tw_cpu_generation_find(key);
+	g = g != NULL && g->after != NULL ? tw_cpu_generation_find(g->after) : NULL;
+	if (g == NULL)
+		return false;
+	set(m, TW_PRIOR_GENERATION, g->name != NULL ? g->name : "");
+	set(m, TW_PRIOR_ARCHITECTURE, g->architecture);
+	return true;
+}
+
+bool tw_prior_memory_before(struct tw_prior_machine *m)
+{
+	static const char *const before[][2] = {
+		{ "lpddr5", "ddr5" }, { "ddr5", "ddr4" },   { "lpddr4", "ddr4" },
+		{ "hbm2", "ddr4" },   { "ddr4", "ddr3" },   { "ddr3", "ddr2" },
+		{ "ddr2", "ddr" },    { "fbdimm", "ddr2" },
+	};
+
+	for (size_t i = 0; i < TW_COUNT(before); i++)
+		if (strcmp(before[i][0], m->category[TW_PRIOR_MEMORY_TYPE]) == 0) {
+			set(m, TW_PRIOR_MEMORY_TYPE, before[i][1]);
+			return true;
+		}
+	return false;
 }
 
 void tw_prior_machine_set_system(struct tw_prior_machine *m, const char *vendor)

@@ -9,6 +9,7 @@
 
 #include "lib/core/strs.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +57,13 @@ struct tw_prior_machine {
 
 /* The machine of a brand text or normalised name; all that the name tells. */
 void tw_prior_machine_of_name(const char *processor, struct tw_prior_machine *out);
+
+/*
+ * Replace the generation with its architecture, or the memory type, by those before it.
+ * False if no older one is known.
+ */
+bool tw_prior_generation_before(struct tw_prior_machine *m);
+bool tw_prior_memory_before(struct tw_prior_machine *m);
 
 /* Set the vendor of the system by its first word: "Dell Inc." is "dell". */
 void tw_prior_machine_set_system(struct tw_prior_machine *m, const char *vendor);

@@ -30,7 +30,7 @@ bool machine_case_next(FILE *plan, struct machine_case *out)
 		free(line);
 		return false;
 	}
-	if (sscanf(line, "%15s %511s %511s %n", out->protocol, out->learned,
+	if (sscanf(line, "%63s %511s %511s %n", out->protocol, out->learned,
 		   out->conditioned, &at) != 3)
 		die("plan", "want a protocol and two files");
 	for (rest = line + at; *rest != '\0' && *rest != '\n';) {
@@ -63,6 +63,19 @@ void machine_figures_clear(struct machine_figures *f)
 		f->w[i][0] = NAN;
 }
 
+/* The mean of what is known of a machine at its loads; of NaN nothing is known. */
+static double mean_of(const double *x)
+{
+	double sum = 0, n = 0;
+
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+		if (!isnan(x[l])) {
+			sum += x[l];
+			n++;
+		}
+	return sum / n;
+}
+
 static double error_at(const struct machine_figures *f, const struct tw_prior *p,
 		       size_t i, size_t l)
 {
@@ -72,9 +85,11 @@ static double error_at(const struct machine_figures *f, const struct tw_prior *p
 void machine_figures_print(const char *protocol, const struct machine_figures *f,
 			   const struct tw_prior *p)
 {
-	double machine[TW_PRIOR_ROWS_MAX], all = 0, idle = 0, half = 0, full = 0;
+	double machine[TW_PRIOR_ROWS_MAX], all = 0, idle = 0, full = 0, claimed = 0;
+	double width = 0;
 	const size_t names = p->names[TW_PRIOR_PROCESSOR].count;
 	double *inside = calloc(2 * names + 1, sizeof(*inside)), covered = 0;
+	double error[TW_PRIOR_LOADS];
 	size_t n = 0, processors = 0;
 
 	if (inside == NULL)
@@ -84,13 +99,14 @@ void machine_figures_print(const char *protocol, const struct machine_figures *f
 
 		if (isnan(f->w[i][0]))
 			continue;
-		machine[n] = 0;
 		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-			machine[n] += error_at(f, p, i, l) / TW_PRIOR_LOADS;
+			error[l] = error_at(f, p, i, l);
+		machine[n] = mean_of(error);
 		all += machine[n++];
-		idle += error_at(f, p, i, 0);
-		half += error_at(f, p, i, TW_PRIOR_LOADS / 2);
-		full += error_at(f, p, i, LAST);
+		idle += error[0];
+		full += error[LAST];
+		claimed += mean_of(f->claimed[i]);
+		width += f->width[i];
 		inside[k] += f->inside[i];
 		inside[k + 1]++;
 	}
@@ -103,8 +119,8 @@ void machine_figures_print(const char *protocol, const struct machine_figures *f
 	if (n == 0)
 		return;
 	qsort(machine, n, sizeof(*machine), tw_compare_doubles);
-	printf("%s %s %zu %.2f %.2f %.2f %.2f %.2f %.2f %.1f\n", protocol, f->name, n,
-	       100 * all / (double)n, 100 * idle / (double)n, 100 * half / (double)n,
-	       100 * full / (double)n, 100 * machine[n / 2], 100 * machine[n * 9 / 10],
-	       100 * covered / (double)processors);
+	printf("%s %s %zu %.2f %.2f %.2f %.2f %.2f %.1f %.2f %.2f\n", protocol, f->name,
+	       n, 100 * all / (double)n, 100 * idle / (double)n, 100 * full / (double)n,
+	       100 * machine[n / 2], 100 * machine[n * 9 / 10],
+	       100 * covered / (double)processors, claimed / all, exp(width / (double)n));
 }

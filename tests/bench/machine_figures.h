@@ -17,7 +17,7 @@
  * the numbers of the judged machines.
  */
 struct machine_case {
-	char protocol[16];
+	char protocol[64];
 	char learned[MACHINE_PATH_MAX];
 	char conditioned[MACHINE_PATH_MAX];
 	bool judged[TW_PRIOR_ROWS_MAX];
@@ -32,16 +32,21 @@ void machine_prior_load(const char *path, struct tw_prior *p);
 struct machine_figures {
 	const char *name;
 	double w[TW_PRIOR_ROWS_MAX][TW_PRIOR_LOADS]; /* NaN: no prediction */
-	double inside[TW_PRIOR_ROWS_MAX];            /* share of the loads; may be NaN */
+	double inside[TW_PRIOR_ROWS_MAX];            /* share of the known loads */
+	/* Expected error, a share of the answer; NaN where the power is unknown. */
+	double claimed[TW_PRIOR_ROWS_MAX][TW_PRIOR_LOADS];
+	double width[TW_PRIOR_ROWS_MAX]; /* half of the interval of log W, mean of idle
+					    and full */
 };
 
 void machine_figures_clear(struct machine_figures *f);
 
 /*
- * Print "protocol method n all idle half full median p90 coverage": mean absolute
- * percentage errors over eleven load points, at idle, 50 and 100 %; the median and the
- * 90th percentile of machines; and the coverage of 90 % intervals, with one weight a
- * processor. Nothing if there are no predictions. The machines are the rows of the prior.
+ * Print "protocol method n all idle full median p90 coverage claimed width": mean
+ * absolute percentage errors over the loads whose power is known, at idle and full load;
+ * the median and the 90th percentile of machines; the coverage of 90 % intervals, with
+ * one weight a processor; expected error over error; and the factor of the mean interval.
+ * Nothing if there are no predictions. The machines are the rows of the prior.
  */
 void machine_figures_print(const char *protocol, const struct machine_figures *f,
 			   const struct tw_prior *p);

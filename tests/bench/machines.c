@@ -5,9 +5,9 @@
  *	machines PLAN
  *
  * Plan and lines are as tests/bench/machine_figures.h has them. "processor": each
- * processor left out, variances learned without it, too. "2016": learned from hardware up
- * to 2016, judged by later hardware. "calibrated": as "processor", with readings of the
- * machine itself.
+ * processor left out, variances learned without it, too. Other protocols leave out an
+ *era. "calibrated": as the protocol, with readings of the machine itself. A machine is
+ *served by the best view for what is known of it.
  */
 
 #include "lib/core/err.h"
@@ -20,8 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The views, and two simpler methods. */
-#define METHODS (TW_PRIOR_VIEWS_MAX + 2)
+/* The views, and the one that serves: of all machines, and of each vendor. */
+#define SERVED TW_PRIOR_VIEWS_MAX
+#define METHODS (SERVED + 4)
 #define LAST (TW_PRIOR_LOADS - 1)
 
 /* Readings of a calibration, by load, as a view knows the machine. */
@@ -30,8 +31,8 @@ static const struct calibration {
 	double load[TW_PRIOR_READINGS_MAX];
 	size_t readings;
 } calibrations[] = {
-	{ "system,idle,full", "system", { 0, 1 }, 2 },
-	{ "system,half", "system", { 0.5 }, 1 },
+	{ "host,idle,full", "host", { 0, 1 }, 2 },
+	{ "host,half", "host", { 0.5 }, 1 },
 	{ "name,idle,full", "name", { 0, 1 }, 2 },
 	{ "name,half", "name", { 0.5 }, 1 },
 };
@@ -50,12 +51,12 @@ static void die(const struct tw_err *err)
 
 static void clear(void)
 {
-	static const char *const other[] = { "nearest-machine", "tdp-ratios" };
+	static const char *const other[] = { "served", "amd", "intel", "others" };
 
 	for (size_t k = 0; k < METHODS; k++) {
 		machine_figures_clear(&figures[k]);
-		if (k >= TW_PRIOR_VIEWS_MAX)
-			figures[k].name = other[k - TW_PRIOR_VIEWS_MAX];
+		if (k >= SERVED)
+			figures[k].name = other[k - SERVED];
 	}
 	for (size_t k = 0; k < CALIBRATIONS; k++) {
 		machine_figures_clear(&calibrated[k]);
@@ -97,21 +98,27 @@ static void take(struct machine_figures *f, size_t i, const struct tw_prior_curv
 		 double times)
 {
 	const double *w = prior.row_w[i];
+	double known = 0, inside = 0;
 
-	f->inside[i] = 0;
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 		f->w[i][l] = c->w[l] * times;
+		f->claimed[i][l] = isnan(w[l]) ? NAN : c->error[l] / c->w[l];
 		/* An interval at a reading may be empty. */
-		f->inside[i] += (w[l] >= c->low[l] * times * (1 - 1e-9) &&
-				 w[l] <= c->high[l] * times * (1 + 1e-9)) /
-				(double)TW_PRIOR_LOADS;
+		inside += w[l] >= c->low[l] * times * (1 - 1e-9) &&
+			  w[l] <= c->high[l] * times * (1 + 1e-9);
+		known += !isnan(w[l]);
 	}
+	f->inside[i] = inside / known;
+	f->width[i] =
+		0.25 * (log(c->high[0] / c->low[0]) + log(c->high[LAST] / c->low[LAST]));
 }
 
 static void predict(size_t i)
 {
 	const struct tw_prior *p = &prior;
 	const struct tw_prior_machine m = machine_of(i);
+	const struct tw_prior_view *serves = tw_prior_view_for(p, &m);
+	const char *vendor = m.category[TW_PRIOR_VENDOR];
 
 	for (size_t v = 0; v < p->views; v++) {
 		struct tw_err err = { 0 };
@@ -124,6 +131,13 @@ static void predict(size_t i)
 		if (tw_prior_answer(p, &p->view[v], &m, &c, &err) < 0)
 			die(&err);
 		take(&figures[v], i, &c, times);
+		if (&p->view[v] != serves)
+			continue;
+		take(&figures[SERVED], i, &c, times);
+		take(&figures[SERVED + (strcmp(vendor, "amd") == 0     ? 1
+					: strcmp(vendor, "intel") == 0 ? 2
+								       : 3)],
+		     i, &c, times);
 	}
 }
 
@@ -180,6 +194,8 @@ static void calibrate(const struct tw_posterior *q, const struct calibration *k,
 				.load = k->load[n],
 				.w = prior.row_w[i][lround(k->load[n] * LAST)],
 			};
+		if (!tw_prior_has_curve(&prior, i))
+			continue;
 		tw_posterior_answer(q, &m, r, &c);
 		take(out, i, &c, 1);
 	}
@@ -201,60 +217,18 @@ static void calibrate_all(const bool *judged)
 	}
 }
 
-/* ---- simpler methods ---- */
-
-static double distance(const struct tw_prior_row *a, const struct tw_prior_row *b)
+/* Learning takes a while: only where processors and the newest machines are left out. */
+static bool calibrates(const char *protocol)
 {
-	static const enum tw_prior_number of[] = { TW_PRIOR_CORES, TW_PRIOR_CHIPS,
-						   TW_PRIOR_TDP, TW_PRIOR_MHZ };
-	double sum = 0;
-
-	for (size_t n = 0; n < sizeof(of) / sizeof(of[0]); n++)
-		sum += fabs(log(a->number[of[n]] / b->number[of[n]]));
-	for (int c = TW_PRIOR_VENDOR; c <= TW_PRIOR_GENERATION; c++)
-		sum += a->category[c] != b->category[c];
-	return sum;
-}
-
-static double tdp_of(size_t i)
-{
-	return prior.row[i].number[TW_PRIOR_TDP] * prior.row[i].number[TW_PRIOR_CHIPS];
-}
-
-static void predict_simply(const bool *judged, size_t i)
-{
-	double ratio[TW_PRIOR_ROWS_MAX], least = INFINITY;
-	size_t nearest = 0;
-
-	if (isnan(tdp_of(i)))
-		return;
-	for (size_t k = 0; k < prior.rows; k++) {
-		const double d =
-			judged[k] ? INFINITY : distance(&prior.row[i], &prior.row[k]);
-
-		if (d < least) {
-			least = d;
-			nearest = k;
-		}
-	}
-	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
-		size_t n = 0;
-
-		for (size_t k = 0; k < prior.rows; k++)
-			if (!judged[k] && !isnan(tdp_of(k)))
-				ratio[n++] = prior.row_w[k][l] / tdp_of(k);
-		qsort(ratio, n, sizeof(*ratio), tw_compare_doubles);
-		figures[TW_PRIOR_VIEWS_MAX].w[i][l] = prior.row_w[nearest][l];
-		figures[TW_PRIOR_VIEWS_MAX + 1].w[i][l] = ratio[n / 2] * tdp_of(i);
-	}
-	figures[TW_PRIOR_VIEWS_MAX].inside[i] = NAN;
-	figures[TW_PRIOR_VIEWS_MAX + 1].inside[i] = NAN;
+	return strcmp(protocol, "processor") == 0 || strcmp(protocol, "year>2021") == 0;
 }
 
 static void print_all(const char *protocol)
 {
 	for (size_t k = 0; k < METHODS; k++)
 		machine_figures_print(protocol, &figures[k], &prior);
+	for (size_t k = 0; k < CALIBRATIONS; k++)
+		machine_figures_print(protocol, &calibrated[k], &prior);
 	fflush(stdout);
 }
 
@@ -263,16 +237,14 @@ static void print_all(const char *protocol)
 static void judge(const struct machine_case *c)
 {
 	machine_prior_load(c->conditioned, &prior);
-	if (strcmp(c->protocol, "processor") == 0) {
+	if (calibrates(c->protocol)) {
 		if (strcmp(c->learned, fold_path) != 0)
 			learn_calibrations(c->learned);
 		calibrate_all(c->judged);
 	}
 	for (size_t i = 0; i < prior.rows; i++)
-		if (c->judged[i]) {
+		if (c->judged[i])
 			predict(i);
-			predict_simply(c->judged, i);
-		}
 }
 
 int main(int argc, char **argv)
@@ -296,10 +268,8 @@ int main(int argc, char **argv)
 	}
 	fclose(plan);
 	print_all(protocol);
-	for (size_t k = 0; k < CALIBRATIONS; k++) {
-		machine_figures_print("calibrated", &calibrated[k], &prior);
+	for (size_t k = 0; k < CALIBRATIONS; k++)
 		tw_posterior_release(&learned[k]);
-	}
 	tw_prior_release(&fold);
 	tw_prior_release(&prior);
 	return 0;

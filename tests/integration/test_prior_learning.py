@@ -47,7 +47,7 @@ class Learning(Case):
 
     def table(self, *rows):
         path = self.write("table.csv", (header() + "".join(rows)).encode())
-        return machine_table.read_table(path, FACTS)
+        return machine_table.read_table([path], FACTS)
 
 
 class Tables(Learning):
@@ -62,7 +62,8 @@ class Tables(Learning):
                 ([good.replace("2200", "2_200")], "line 2, column 'nominal_mhz'"),
                 ([good, good.replace(",5,6,", ",15,6,")], "line 3: w_100 is not above w_idle"),
                 ([good.replace("2200,2,", "2200,,")], "chips or cores are missing"),
-                ([good.replace(",5,6,", ",5,,")], "'w_10' is missing"),
+                ([good.replace(",5,6,", ",,6,")], "'w_idle' is missing"),
+                ([good.replace(",14,15", ",14,")], "'w_100' is missing"),
                 ([good.replace("Intel", 300 * "I")], "column 'cpu_name'"),
                 (['"' + good], "unexpected end of data"),
                 (4097 * [good], "more than 4096")):
@@ -108,23 +109,22 @@ class Tables(Learning):
 
 
 class Processes(Learning):
-    def data(self, rows=30, radial=True):
+    def data(self, rows=30):
         random = np.random.default_rng(1)
         y = random.normal(size=rows)
         return gp.Data(random.normal(size=(rows, 5)), random.integers(-1, 3, (rows, 3)),
                        np.array([True, True, False]), y - y.mean(),
-                       random.integers(0, 8, rows), radial, 0.3)
+                       random.integers(0, 8, rows), 0.3)
 
     def test_the_gradient_is_that_of_the_density(self):
-        for radial in (True, False):
-            d = self.data(radial=radial)
-            theta = gp.density(d)[0] + np.linspace(-0.5, 0.5, 12)
-            g = gp.evaluate(d, theta)[1]
-            for p in range(len(theta)):
-                step = np.eye(len(theta))[p] * 1e-5
-                by_differences = (gp.evaluate(d, theta + step)[0] -
-                                  gp.evaluate(d, theta - step)[0]) / 2e-5
-                self.assertAlmostEqual(g[p], by_differences, delta=1e-5 * (1 + abs(g[p])))
+        d = self.data()
+        theta = gp.density(d)[0] + np.linspace(-0.5, 0.5, 12)
+        g = gp.evaluate(d, theta)[1]
+        for p in range(len(theta)):
+            step = np.eye(len(theta))[p] * 1e-5
+            by_differences = (gp.evaluate(d, theta + step)[0] -
+                              gp.evaluate(d, theta - step)[0]) / 2e-5
+            self.assertAlmostEqual(g[p], by_differences, delta=1e-5 * (1 + abs(g[p])))
 
     def test_covariance_is_the_formula(self):
         d = self.data(4)
@@ -145,8 +145,7 @@ class Processes(Learning):
         left_out = gp.leave_out(d, k)
         for group in np.unique(d.group):
             rest = d.group != group
-            others = gp.Data(d.z[rest], d.category[rest], d.used, d.y[rest], d.group[rest], True,
-                             0.3)
+            others = gp.Data(d.z[rest], d.category[rest], d.used, d.y[rest], d.group[rest], 0.3)
             weight, constant = gp.solve(others, k)
             want = constant + gp.covariance(k, d.z[~rest], d.category[~rest], others.z,
                                             others.category) @ weight
@@ -200,8 +199,8 @@ class Parts(Learning):
 
 
 class Priors(Learning):
-    def learn(self, path):
-        prior = prior_learning.Prior(machine_table.read_table(path, FACTS))
+    def learn(self, *paths):
+        prior = prior_learning.Prior(machine_table.read_table(paths, FACTS))
         prior_learning.learn(prior)
         return prior
 
@@ -225,7 +224,9 @@ class Priors(Learning):
         """It takes a minute: a build learns it again after a change of what it depends on."""
         if QUICK:
             self.skipTest("takes a minute")
-        table = machine_table.read_table(shared("data/specpower/specpower.csv"), FACTS)
+        table = machine_table.read_table(
+            [shared(f"data/specpower/{name}.csv") for name in ("specpower", "specpower_2022")],
+            FACTS)
         shipped = read_bytes(os.path.join(ROOT, "model-db/models/machines/prior.json"))
         inputs = hashlib.sha256(pickle.dumps((sys.version, np.__version__, shipped, vars(table))))
         for path in sorted(glob.glob(os.path.join(with_numpy.LEARNING, "*.py")) + [__file__]):
@@ -277,18 +278,49 @@ class Priors(Learning):
             prior_learning.learn(prior_learning.Prior(self.table(ROW.format(2012),
                                                                  ROW.format(2013))))
 
-    def test_a_year_is_judged_by_new_generations_of_the_next_five(self):
-        old = [ROW.format(2012).replace("800", str(800 + i)) for i in range(24)]
-        table = self.table(*old, ROW.format(2014),
-                           ROW.format(2014).replace("E5-2660", "E5-2660 v2"),
-                           ROW.format(2019).replace("E5-2660", "E5-2660 v3"))
-        then = prior_learning.Prior(table)
-        use = np.ones(27, bool)
-        prior_learning.fit(then, use & (table.year <= 2013), judge=False)
-        for log_ratio, variance, group in prior_learning.judge_year(then, use, 2013):
-            self.assertEqual(log_ratio.shape, (1, 11))
-            self.assertEqual(variance.shape, (1, 11))
-            self.assertEqual(len(group), 1)
+    def of_two_eras(self):
+        """Machines with DDR3 and with DDR4, of generations and processors of their own."""
+        rows = [ROW.format(2012).replace("E5-2660", f"E5-26{60 + i}") for i in range(12)]
+        rows += [ROW.format(2014).replace("E5-2660", f"E5-26{60 + i} v2") for i in range(12)]
+        rows += [ROW.format(2016).replace("E5-2660", f"E5-26{60 + i} v4") for i in range(4)]
+        return self.table(*rows)
+
+    def test_an_era_is_judged_by_what_its_ancestors_tell(self):
+        table = self.of_two_eras()
+        prior = prior_learning.Prior(table)
+        use = np.ones(28, bool)
+        prior_learning.fit(prior, use)
+        era = np.arange(28) >= 24
+        for log_ratio, variance, group in prior_learning.judge_era(prior, use, era, 1):
+            self.assertEqual(log_ratio.shape, (4, 11))
+            self.assertEqual(variance.shape, (4, 11))
+            self.assertEqual(len(set(group)), 4)
+
+    def test_a_level_that_is_left_out_counts_as_its_ancestor(self):
+        table = self.of_two_eras()
+        prior = prior_learning.Prior(table)
+        prior_learning.fit(prior, np.arange(28) < 24, judge=False)
+        for view in prior.views:
+            rows = prior_learning.take_ancestors(prior, view, prior.rows[24:])
+            known = prior.rows.category[23]
+            for c in (machine_table.ARCHITECTURE, machine_table.GENERATION,
+                      machine_table.MEMORY_TYPE):
+                self.assertEqual(set(rows.category[:, c]), {known[c]})
+
+    def test_a_machine_needs_no_curve(self):
+        table = self.table(*(ROW.format(2012).replace("E5-2660", f"E5-26{60 + i}")
+                             .replace(",14,15", f",14,{15 + i}")
+                             .replace("6,7,8,9,10,11,12,13,14", ",,,,,,,," if i == 0 else
+                                      "6,7,8,9,10,11,12,13,14") for i in range(24)))
+        prior = prior_learning.Prior(table)
+        prior_learning.learn(prior)
+        for view in prior.views:
+            self.assertTrue(np.isfinite(view.factor).all() and np.isfinite(view.known).all())
+            for member in view.member:
+                self.assertNotEqual(member.target[0].weight[0], 0)
+                self.assertEqual(member.target[2].weight[0], 0)
+        machine = json.loads(prior_learning.text_of(prior))["machines"][0]
+        self.assertEqual(machine[-11:], [5] + 9 * [None] + [15])
 
 
 if __name__ == "__main__":

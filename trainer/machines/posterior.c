@@ -71,7 +71,7 @@ static void set_readings(struct tw_prior_row *r, const double *w, size_t count)
 
 static bool is_used(const struct tw_prior *p, const struct tw_prior_view *v, size_t i)
 {
-	return v->member[0].target[0].weight[i] != 0 && p->row_w[i][0] > 0;
+	return v->member[0].target[0].weight[i] != 0 && tw_prior_has_curve(p, i);
 }
 
 static int find_rows(struct tw_posterior *q, const struct tw_prior_view *v,
@@ -381,7 +381,7 @@ int tw_posterior_learn(const struct tw_prior *p, const struct tw_prior_view *v,
 		       const struct tw_power_reading *r, size_t count, unsigned threads,
 		       struct tw_posterior *out, struct tw_err *err)
 {
-	struct tw_posterior q = { .prior = p, .view = *v, .readings = count };
+	struct tw_posterior q = { .prior = p, .of = v, .view = *v, .readings = count };
 
 	q.view.anchor = NULL;
 	q.view.anchors = 0;
@@ -405,6 +405,7 @@ int tw_posterior_condition(const struct tw_posterior *learned,
 			   struct tw_posterior *out, struct tw_err *err)
 {
 	struct tw_posterior q = { .prior = learned->prior,
+				  .of = v,
 				  .view = learned->view,
 				  .readings = learned->readings };
 
@@ -446,16 +447,6 @@ static double bound_by_readings(const struct tw_posterior *q, const double *read
 	return w;
 }
 
-static bool has_generation(const struct tw_posterior *q, const struct tw_prior_row *r)
-{
-	const int generation = r->category[TW_PRIOR_GENERATION];
-
-	for (size_t i = 0; generation >= 0 && i < q->rows; i++)
-		if (q->row[i].category[TW_PRIOR_GENERATION] == generation)
-			return true;
-	return false;
-}
-
 void tw_posterior_answer(const struct tw_posterior *q, const struct tw_prior_machine *m,
 			 const struct tw_power_reading *r, struct tw_prior_curve *out)
 {
@@ -463,7 +454,7 @@ void tw_posterior_answer(const struct tw_posterior *q, const struct tw_prior_mac
 	const struct tw_prior_misses *misses;
 	struct tw_prior_row row;
 
-	tw_prior_locate(q->prior, m, &row);
+	out->later = tw_prior_locate(q->prior, q->of, m, &row);
 	tw_prior_part(&q->view, &row);
 	for (size_t k = 0; k < q->readings; k++) {
 		read[k] = r[k].w;
@@ -472,7 +463,6 @@ void tw_posterior_answer(const struct tw_posterior *q, const struct tw_prior_mac
 	set_readings(&row, read, q->readings);
 	tw_prior_standardise(&q->view, &q->frame, &row, z);
 	out->view = &q->view;
-	out->later = !has_generation(q, &row);
 	misses = out->later ? &q->view.later : &q->view.known;
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 		const int at = reading_at(q, l);

@@ -24,6 +24,7 @@ struct tw_err;
 /* All zero bytes is empty. */
 struct tw_posterior {
 	const struct tw_prior *prior;
+	const struct tw_prior_view *of; /* whose machines it learned from */
 	/* Its numbers include the readings; its misses are of log W itself. */
 	struct tw_prior_view view;
 	struct tw_prior_member frame; /* means and ranges of the numbers; its scale */
@@ -38,7 +39,7 @@ struct tw_posterior {
 /*
  * Learn from the machines of a view of the prior (those with weights), as read at these
  * loads (sorted). Takes a second or two. *out is yours: tw_posterior_release(). It
- * borrows the prior.
+ * borrows the prior and the view.
  */
 int tw_posterior_learn(const struct tw_prior *p, const struct tw_prior_view *v,
 		       const struct tw_power_reading *r, size_t count, unsigned threads,

@@ -103,47 +103,40 @@ static void an_interval_is_wider_far_from_the_table(void **state)
 	}
 }
 
-/* The newest machine of the table has DDR4; the types differ in power. */
-static void a_memory_type_that_the_table_lacks_counts_as_the_newest(void **state)
+/* All machines of the table are Haswells with DDR4. */
+static void a_level_that_the_table_lacks_counts_as_its_ancestor(void **state)
 {
 	static const struct {
-		const char *memory;
-		bool as_newest;
-	} cases[] = { { "ddr4", true }, { "ddr9", true }, { "", false } };
-	struct tw_prior_row r[TW_COUNT(cases)];
+		const char *memory, *generation;
+		bool memory_known, generation_known;
+	} cases[] = {
+		{ "ddr4", "haswell_ep", true, true },
+		{ "ddr5", "broadwell_ep", true, true },
+		{ "lpddr5", "emerald_rapids", true, true },
+		{ "ddr3", "ivy_bridge_ep", false, false }, /* older than all */
+		{ "", "", false, false },
+		{ "ddr9", "of the future", false, false },
+	};
+	const struct tw_prior *p = *state;
 	struct tw_prior_machine m;
-	struct tw_buf text = { 0 };
-	struct tw_prior p = { 0 };
-	struct tw_err err = { 0 };
+	struct tw_prior_row r;
 
-	tw_prior_write(*state, &text);
-	assert_int_equal(tw_prior_read(text.data, text.len, &p, &err), 0);
 	measured_other(&m, 10, 102, 2);
 	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		snprintf(m.category[TW_PRIOR_MEMORY_TYPE], TW_PRIOR_TEXT, "%s",
 			 cases[i].memory);
-		tw_prior_locate(&p, &m, &r[i]);
+		snprintf(m.category[TW_PRIOR_GENERATION], TW_PRIOR_TEXT, "%s",
+			 cases[i].generation);
+		snprintf(m.category[TW_PRIOR_ARCHITECTURE], TW_PRIOR_TEXT, "%s",
+			 i == 0 ? "haswell" : "");
+		assert_int_equal(tw_prior_locate(p, &p->view[0], &m, &r), i > 0);
+		assert_int_equal(r.category[TW_PRIOR_MEMORY_TYPE],
+				 cases[i].memory_known ? 0 : -1);
+		assert_int_equal(r.category[TW_PRIOR_GENERATION],
+				 cases[i].generation_known ? 0 : -1);
+		assert_int_equal(r.category[TW_PRIOR_ARCHITECTURE],
+				 cases[i].generation_known ? 0 : -1);
 	}
-	for (size_t v = 0; v < p.views; v++) {
-		double newest[TW_PRIOR_LOADS], log_w[TW_PRIOR_LOADS];
-
-		/* All machines of the table are Haswells with DDR4: the mean is theirs.
-		 */
-		for (size_t k = 0; k < p.view[v].members; k++) {
-			struct tw_prior_target *full = &p.view[v].member[k].target[0];
-
-			full->kernel.category[TW_PRIOR_MEMORY_TYPE] = 1;
-			full->weight[0] += 0.1;
-		}
-		tw_prior_view_log_w(&p, &p.view[v], &r[0], newest);
-		for (size_t i = 1; i < TW_COUNT(cases); i++) {
-			tw_prior_view_log_w(&p, &p.view[v], &r[i], log_w);
-			assert_int_equal(fabs(log_w[LAST] - newest[LAST]) < 1e-12,
-					 cases[i].as_newest);
-		}
-	}
-	tw_prior_release(&p);
-	tw_buf_clear(&text);
 }
 
 static void a_view_needs_no_more_than_is_known(void **state)
@@ -448,7 +441,7 @@ int main(void)
 		cmocka_unit_test(an_unseen_processor_is_near_its_law),
 		cmocka_unit_test(power_never_falls_and_intervals_hold_it),
 		cmocka_unit_test(an_interval_is_wider_far_from_the_table),
-		cmocka_unit_test(a_memory_type_that_the_table_lacks_counts_as_the_newest),
+		cmocka_unit_test(a_level_that_the_table_lacks_counts_as_its_ancestor),
 		cmocka_unit_test(a_view_needs_no_more_than_is_known),
 		cmocka_unit_test(a_file_gives_the_same_answers),
 		cmocka_unit_test(the_file_that_ships_is_written_as_it_is),
