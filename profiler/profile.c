@@ -273,34 +273,30 @@ json_t *tw_profile_to_json(const struct tw_profile *p)
 
 /* ---- reading ---- */
 
+/* The keys above a value. source: NULL below "background" and "max_scaler". */
+struct reader {
+	struct tw_profile *p;
+	bool scaler;
+	const struct tw_energy_source *source;
+	enum tw_component component;
+	const struct tw_feature_group *group;
+	uint32_t node_type;
+};
+
 static int fail_object(const char *where, const json_t *v, struct tw_err *err)
 {
 	return tw_fail(err, TW_INVALID, "%s: expected an object, got %s", where,
 		       tw_json_type_name(v));
 }
 
-static int read_type(const char *key, const char *where, uint32_t *out,
-		     struct tw_err *err)
-{
-	if (tw_parse_u32(key, 0, INT32_MAX, out, err) < 0)
-		return tw_err_wrap(err, "%s", where);
-	return 0;
-}
-
 /* Read {"min_watt": .., "max_watt": ..}. Older files lack median_watt and rows. */
-static int read_watts(struct tw_profile *p, const struct tw_energy_source *source,
-		      enum tw_component c, const char *key, json_t *v, const char *above,
+static int read_watts(const struct reader *r, const json_t *v, const char *where,
 		      struct tw_err *err)
 {
 	double watts[3], median = -1.0;
 	long long units = 1, rows = 0;
-	char where[WHERE_TEXT];
 	const struct tw_profile_power *added;
-	uint32_t node_type;
 
-	if (read_type(key, above, &node_type, err) < 0)
-		return -1;
-	snprintf(where, sizeof(where), "%.150s.%.60s", above, key);
 	if (!json_is_object(v))
 		return fail_object(where, v, err);
 	if (tw_json_number(v, where, "min_watt", false, &watts[0], err) < 0 ||
@@ -317,137 +313,98 @@ static int read_watts(struct tw_profile *p, const struct tw_energy_source *sourc
 	if (watts[2] > TW_PROFILE_WATTS_MAX)
 		return tw_fail(err, TW_INVALID, "%s: %g W exceeds the limit", where,
 			       watts[2]);
-	if (tw_profile_add_power(p, source, c, node_type, watts, 3, err) < 0)
+	if (tw_profile_add_power(r->p, r->source, r->component, r->node_type, watts, 3,
+				 err) < 0)
 		return -1;
 	/* watts[] are minimum, median and maximum of themselves. */
-	added = tw_profile_find(p, source, c, node_type);
+	added = tw_profile_find(r->p, r->source, r->component, r->node_type);
 	assert(added != NULL);
-	p->power[added - p->power].rows = (size_t)rows;
+	r->p->power[added - r->p->power].rows = (size_t)rows;
 	return 0;
 }
 
-static int read_source(struct tw_profile *p, const struct tw_energy_source *source,
-		       json_t *obj, const char *above, struct tw_err *err)
+static int read_names(const struct reader *r, const json_t *obj, const char *above,
+		      const char *key, struct tw_err *err)
 {
-	const char *name, *key;
-	json_t *types, *v;
+	struct tw_strs names = { 0 };
+	int rc = tw_json_strs(obj, above, key, false, &names, err);
 
-	json_object_foreach(obj, name, types) {
-		char where[WHERE_TEXT];
-		enum tw_component c;
-
-		snprintf(where, sizeof(where), "%.150s.%.60s", above, name);
-		if (!tw_component_find(name, &c))
-			return tw_fail(err, TW_INVALID, "%s: no such component", where);
-		if (!json_is_object(types))
-			return fail_object(where, types, err);
-		json_object_foreach(types, key, v) {
-			if (read_watts(p, source, c, key, v, where, err) < 0)
-				return -1;
-		}
-	}
-	return 0;
+	for (size_t i = 0; rc == 0 && i < names.count; i++)
+		rc = tw_profile_add_background(r->p, r->node_type, names.at[i], err);
+	tw_strs_clear(&names);
+	return rc;
 }
 
-static int read_background(struct tw_profile *p, json_t *obj, const char *where,
-			   struct tw_err *err)
+/* Take a key at its depth. *more: its value is an object of more keys. */
+static int take_key(struct reader *r, size_t depth, const json_t *obj, const char *above,
+		    const char *key, const char *where, bool *more, struct tw_err *err)
 {
-	const char *key;
-	json_t *v;
-
-	json_object_foreach(obj, key, v) {
-		struct tw_strs names = { 0 };
-		uint32_t node_type;
-		int status = 0;
-
-		if (read_type(key, where, &node_type, err) < 0 ||
-		    tw_json_strs(obj, where, key, false, &names, err) < 0)
-			status = -1;
-		for (size_t i = 0; status == 0 && i < names.count; i++)
-			status =
-				tw_profile_add_background(p, node_type, names.at[i], err);
-		tw_strs_clear(&names);
-		if (status < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int read_scalers(struct tw_profile *p, json_t *obj, const char *above,
-			struct tw_err *err)
-{
-	const char *key, *name, *feature;
-	json_t *groups, *features, *v;
-	uint32_t node_type;
+	const bool types = depth == (r->source != NULL ? 2 : 1);
 	double max;
 
-	json_object_foreach(obj, key, groups) {
-		if (read_type(key, above, &node_type, err) < 0)
-			return -1;
-		if (!json_is_object(groups))
-			return fail_object(above, groups, err);
-		json_object_foreach(groups, name, features) {
-			const struct tw_feature_group *g = tw_feature_group_find(name);
-			char where[WHERE_TEXT];
-
-			snprintf(where, sizeof(where), "%.90s.%.12s.%.60s", above, key,
-				 name);
-			if (g == NULL)
-				return tw_fail(err, TW_INVALID, "%s: no such group",
-					       where);
-			if (!json_is_object(features))
-				return fail_object(where, features, err);
-			json_object_foreach(features, feature, v) {
-				if (tw_json_number(features, where, feature, false, &max,
-						   err) < 0 ||
-				    tw_profile_add_scaler(p, g, node_type, feature, max,
-							  err) < 0)
-					return -1;
-			}
-		}
+	*more = true;
+	if (depth == 0) {
+		r->source = NULL;
+		r->scaler = strcmp(key, scaler_key) == 0;
+		if (!r->scaler && strcmp(key, background_key) != 0 &&
+		    tw_energy_source_open(key, &r->source, err) < 0)
+			return tw_err_wrap(err, "%s", where);
+		return 0;
 	}
+	if (types && tw_parse_u32(key, 0, INT32_MAX, &r->node_type, err) < 0)
+		return tw_err_wrap(err, "%s", above);
+	if (r->source != NULL && !types)
+		return tw_component_find(key, &r->component)
+			       ? 0
+			       : tw_fail(err, TW_INVALID, "%s: no such component", where);
+	*more = r->scaler && depth < 3;
+	if (r->source != NULL)
+		return read_watts(r, json_object_get(obj, key), where, err);
+	if (!r->scaler)
+		return read_names(r, obj, above, key, err);
+	if (depth == 2) {
+		r->group = tw_feature_group_find(key);
+		return r->group != NULL
+			       ? 0
+			       : tw_fail(err, TW_INVALID, "%s: no such group", where);
+	}
+	if (depth == 3 &&
+	    (tw_json_number(obj, above, key, false, &max, err) < 0 ||
+	     tw_profile_add_scaler(r->p, r->group, r->node_type, key, max, err) < 0))
+		return -1;
 	return 0;
 }
 
-static int read_member(struct tw_profile *p, const char *key, json_t *v,
-		       const char *above, struct tw_err *err)
+/* Read an object of objects. It is at most four deep: take_key() ends it. */
+static int read_keys(struct reader *r, size_t depth, json_t *obj, const char *above,
+		     struct tw_err *err)
 {
-	const struct tw_energy_source *source;
 	char where[WHERE_TEXT];
+	const char *key;
+	json_t *v;
+	bool more;
 
-	snprintf(where, sizeof(where), "%.150s.%.60s", above, key);
-	if (!json_is_object(v))
-		return fail_object(where, v, err);
-	if (strcmp(key, background_key) == 0)
-		return read_background(p, v, where, err);
-	if (strcmp(key, scaler_key) == 0)
-		return read_scalers(p, v, where, err);
-	if (tw_energy_source_open(key, &source, err) < 0)
-		return tw_err_wrap(err, "%s", where);
-	return read_source(p, source, v, where, err);
+	if (!json_is_object(obj))
+		return fail_object(above, obj, err);
+	json_object_foreach(obj, key, v) {
+		snprintf(where, sizeof(where), "%.150s.%.60s", above, key);
+		if (take_key(r, depth, obj, above, key, where, &more, err) < 0 ||
+		    (more && read_keys(r, depth + 1, v, where, err) < 0))
+			return -1;
+	}
+	return 0;
 }
 
 int tw_profile_from_json(json_t *obj, const char *where, struct tw_profile *out,
 			 struct tw_err *err)
 {
 	struct tw_profile p = { 0 };
-	const char *key;
-	json_t *v;
-	int rc = -1;
+	struct reader r = { .p = &p };
 
-	if (!json_is_object(obj)) {
-		fail_object(where, obj, err);
-		goto out;
+	if (read_keys(&r, 0, obj, where, err) < 0) {
+		tw_profile_release(&p);
+		return -1;
 	}
-	json_object_foreach(obj, key, v) {
-		if (read_member(&p, key, v, where, err) < 0)
-			goto out;
-	}
-
 	*out = p;
-	p = (struct tw_profile){ 0 };
-	rc = 0;
-out:
-	tw_profile_release(&p);
-	return rc;
+	return 0;
 }

@@ -161,7 +161,7 @@ static const struct {
 	{ "{\"acpi\":{\"platform\":{\"0\":{\"min_watt\":1,\"max_watt\":2,\"#unit\":0}}}}",
 	  "p.acpi.platform.0.#unit: " },
 	{ "{\"background\":{\"0\":\"etcd\"}}", "p.background.0: expected a" },
-	{ "{\"max_scaler\":{\"0\":[]}}", "p.max_scaler: expected an object" },
+	{ "{\"max_scaler\":{\"0\":[]}}", "p.max_scaler.0: expected an object" },
 	{ "{\"max_scaler\":{\"0\":{\"BPFOnly\":1}}}",
 	  "p.max_scaler.0.BPFOnly: expected an object" },
 	{ "{\"acpi\":{\"platform\":{\"0\":{\"min_watt\":3,\"max_watt\":2e300}}}}",
