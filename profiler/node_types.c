@@ -13,10 +13,6 @@
 #define WHERE_TEXT 256
 #define FILE_MAX ((size_t)64 << 20)
 
-/* Attributes of a spec that define a node type. */
-static const char *const attrs[] = { "processor", "cores", "chips", "memory",
-				     "frequency" };
-
 static int make_room(struct tw_node_types *t, struct tw_err *err)
 {
 	if (t->count >= TW_NODE_TYPES_MAX)
@@ -95,44 +91,22 @@ out:
 	return rc;
 }
 
-static json_t *attrs_to_json(const struct tw_machine_spec *spec)
-{
-	json_t *all = tw_machine_spec_to_json(spec), *some = json_object();
-
-	for (size_t i = 0; all != NULL && i < TW_COUNT(attrs); i++) {
-		json_t *v = json_object_get(all, attrs[i]);
-
-		if (v != NULL && json_object_set(some, attrs[i], v) < 0)
-			goto fail;
-	}
-	if (all == NULL)
-		goto fail;
-	json_decref(all);
-	return some;
-
-fail:
-	json_decref(all);
-	json_decref(some);
-	return NULL;
-}
-
 json_t *tw_node_types_to_json(const struct tw_node_types *t)
 {
 	json_t *index = json_object();
 
 	for (size_t i = 0; i < t->count; i++) {
-		const struct tw_node_type *n = &t->at[i];
-		json_t *type = json_object();
+		json_t *attrs = tw_machine_spec_to_json(&t->at[i].spec);
 		char key[16];
 
-		snprintf(key, sizeof(key), "%u", n->number);
-		if (json_object_set_new(type, "attrs", attrs_to_json(&n->spec)) < 0 ||
-		    json_object_set_new(type, "members", tw_json_texts(&n->members)) <
-			    0) {
-			json_decref(type);
-			type = NULL;
-		}
-		if (json_object_set_new(index, key, type) < 0) {
+		/* These do not define a type. */
+		json_object_del(attrs, "vendor");
+		json_object_del(attrs, "threads_per_core");
+		snprintf(key, sizeof(key), "%u", t->at[i].number);
+		if (json_object_set_new(index, key,
+					json_pack("{s:o, s:o}", "attrs", attrs, "members",
+						  tw_json_texts(&t->at[i].members))) <
+		    0) {
 			json_decref(index);
 			return NULL;
 		}
