@@ -105,9 +105,9 @@ static void read_cray(void *state, struct tw_reading *out)
 		uint64_t joules = 0;
 
 		out[i] = (struct tw_reading){ 0 };
-		out[i].there = read_joules(l->at[i].path, &joules, &err) == 0;
+		out[i].readable = read_joules(l->at[i].path, &joules, &err) == 0;
 		out[i].energy_uj = joules * 1000000;
-		if (!out[i].there)
+		if (!out[i].readable)
 			snprintf(out[i].why, sizeof(out[i].why), "%.*s",
 				 (int)sizeof(out[i].why) - 1, err.text);
 	}

@@ -263,9 +263,9 @@ static void read_perf(void *state, struct tw_reading *out)
 		uint64_t count;
 
 		out[i] = (struct tw_reading){ 0 };
-		out[i].there = read(p->list.fd[i], &count, sizeof(count)) ==
-			       (ssize_t)sizeof(count);
-		if (out[i].there)
+		out[i].readable = read(p->list.fd[i], &count, sizeof(count)) ==
+				  (ssize_t)sizeof(count);
+		if (out[i].readable)
 			out[i].energy_uj = (uint64_t)((double)count * p->uj[i]);
 		else
 			snprintf(out[i].why, sizeof(out[i].why),
