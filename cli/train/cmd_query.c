@@ -21,10 +21,13 @@ struct config {
 	uint64_t last_ms, step_ms, timeout_ms, retry_ms, answer_max;
 	uint32_t points;
 	bool progress;
+	unsigned partial;
 	struct tw_credentials_config web;
 	struct tw_prom_range range; /* computed from start, end, last and step */
 	struct tw_credentials access;
 };
+
+static const char *const partial_names[] = { "refuse", "accept", NULL };
 
 static const struct tw_opt options[] = {
 	{ TW_ROW(TEXT, "server", server, "URL",
@@ -59,6 +62,9 @@ static const struct tw_opt options[] = {
 	  .fallback = "2m" },
 	{ TW_ROW(SIZE_BYTES, "max-answer", answer_max, "SIZE", "size limit of a reply"),
 	  .fallback = "2GiB" },
+	{ TW_ROW(CHOICE, "partial", partial, "HOW",
+		 "answers that lack series (Thanos, VictoriaMetrics): refuse, or accept"),
+	  .fallback = "refuse", .choices = partial_names },
 	{ TW_ROW(BOOL, "progress", progress, NULL,
 		 "print progress even if stderr is no terminal") },
 	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
@@ -153,6 +159,7 @@ static int query(void *config, struct tw_err *err)
 					     .timeout_ms = c->timeout_ms,
 					     .retry_ms = c->retry_ms,
 					     .answer_max = c->answer_max,
+					     .accept_partial = c->partial != 0,
 					     .say = say };
 	struct tw_prom_client *client = NULL;
 	struct tw_prom_query_result result;

@@ -140,6 +140,21 @@ class QueryFaults(Case):
         self.assert_whole(done)
         self.assertEqual(done.stderr.count("trying again"), len(ways))
 
+    def test_partial_answers_are_refused_or_named(self):
+        for member, said in (({"warnings": ["store b: deadline exceeded"]}, "store b: deadline"),
+                             ({"isPartial": True}, "isPartial is true")):
+            def lack(request, member=member):
+                reply(request, json.dumps({**answer_of(request.path), **member}))
+            with self.subTest(member=member):
+                server = Server(self, First(lack))
+                self.assert_fails(self.query(server), METRIC, "partial", said, "--partial accept")
+                done = self.query(Server(self, First(lack)), "--partial", "accept")
+                self.assert_whole(done)
+                self.assertIn(said, done.stderr)
+                os.unlink(self.path("out.json"))
+        self.assert_whole(self.query(Server(self, First(lambda request: reply(request, json.dumps(
+            {**answer_of(request.path), "isPartial": False, "warnings": []}))))))
+
     def test_the_query_gives_up_in_the_end(self):
         done = self.query(Server(self, status(502)), "--retry-for", "1s")
         self.assert_fails(done, "gave up", "502")

@@ -90,11 +90,24 @@ enum outcome { DONE, FAILED, AGAIN };
 
 /* End an answer of status 200. Its JSON may be incomplete even if HTTP reports success.
  */
-static enum outcome finish_answer(struct tw_prom_answer *answer, struct tw_err *err)
+static enum outcome finish_answer(const struct tw_prom_client *c,
+				  struct tw_prom_answer *answer, struct tw_err *err)
 {
-	return tw_prom_answer_end(answer, err) == 0 ? DONE
-	       : answer->cut_short                  ? AGAIN
-						    : FAILED;
+	char text[TW_ERR_TEXT];
+
+	if (tw_prom_answer_end(answer, err) < 0)
+		return answer->cut_short ? AGAIN : FAILED;
+	if (answer->partial[0] == '\0')
+		return DONE;
+	snprintf(text, sizeof(text), "the answer is partial, series may be missing: %.*s",
+		 (int)strcspn(answer->partial, "\r\n"), answer->partial);
+	if (!c->config.accept_partial) {
+		tw_fail(err, TW_INVALID, "%s (--partial accept takes it)", text);
+		return FAILED;
+	}
+	if (c->config.say != NULL)
+		c->config.say(text);
+	return DONE;
 }
 
 static enum outcome attempt(struct tw_prom_client *c, const char *url,
@@ -120,7 +133,7 @@ static enum outcome attempt(struct tw_prom_client *c, const char *url,
 	if (tw_http_call(&call, &http, err) < 0)
 		return err->code == TW_IO && !answer->refused ? AGAIN : FAILED;
 	if (http.status == 200) {
-		outcome = finish_answer(answer, err);
+		outcome = finish_answer(c, answer, err);
 	} else {
 		outcome = http.status == 429 || http.status >= 500 ? AGAIN : FAILED;
 		tw_prom_answer_fail(&http, err);

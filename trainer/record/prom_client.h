@@ -30,7 +30,9 @@ struct tw_prom_client_config {
 	uint64_t retry_ms;   /* give up after so long without an answer */
 	size_t answer_max;   /* bytes of one answer */
 	struct tw_stop *stop;
-	/* Called with the text of a failure that is retried; or NULL. */
+	bool accept_partial; /* take answers that lack series, and say so */
+	/* Called with the text of a failure that is retried, or of what a partial answer
+	 * lacks; or NULL. */
 	void (*say)(const char *text);
 };
 

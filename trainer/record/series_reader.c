@@ -242,6 +242,11 @@ int tw_series_read_text(struct tw_spool *spool, const char *text, size_t len,
 
 /* ---- answers of Prometheus' HTTP API ---- */
 
+static void keep_text(const struct tw_jsax_event *e, char *out, size_t size)
+{
+	snprintf(out, size, "%.*s", (int)(e->len < size ? e->len : size), e->text);
+}
+
 static int take_part(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 {
 	struct tw_prom_answer *a = arg;
@@ -255,12 +260,16 @@ static int take_part(void *arg, const struct tw_jsax_event *e, struct tw_err *er
 		a->in_data = tw_jsax_is_text(e, "data");
 		a->in_list = a->in_data && !a->nested;
 		a->in_error = tw_jsax_is_text(e, "error");
+		a->in_warnings = tw_jsax_is_text(e, "warnings");
+		a->in_partial = tw_jsax_is_text(e, "isPartial");
 		return 0;
 	}
 	if (a->in_error && e->depth == 1 && e->type == TW_JSAX_TEXT)
-		snprintf(a->error, sizeof(a->error), "%.*s",
-			 (int)(e->len < sizeof(a->error) ? e->len : sizeof(a->error)),
-			 e->text);
+		keep_text(e, a->error, sizeof(a->error));
+	if (a->in_warnings && a->partial[0] == '\0' && e->type == TW_JSAX_TEXT)
+		keep_text(e, a->partial, sizeof(a->partial));
+	if (a->in_partial && e->depth == 1 && e->type == TW_JSAX_TRUE)
+		snprintf(a->partial, sizeof(a->partial), "isPartial is true");
 	if (a->nested && a->in_data && e->depth == 2 && e->type == TW_JSAX_KEY) {
 		a->in_list = tw_jsax_is_text(e, "result");
 		return 0;

@@ -79,10 +79,13 @@ struct tw_prom_answer {
 	void *arg;
 
 	struct tw_jsax *parser;
-	bool in_data, in_list, in_error, found;
+	bool in_data, in_list, in_error, in_warnings, in_partial, found;
 	char error[200]; /* the server's own text */
-	bool refused;    /* malformed, or fn failed */
-	bool cut_short;  /* incomplete; set by tw_prom_answer_end() */
+	/* Why series are missing: the first warning of Prometheus or Thanos, or the
+	 * member isPartial of VictoriaMetrics. "": the answer is whole. */
+	char partial[200];
+	bool refused;   /* malformed, or fn failed */
+	bool cut_short; /* incomplete; set by tw_prom_answer_end() */
 };
 
 int tw_prom_answer_open(struct tw_prom_answer *a, struct tw_err *err);
