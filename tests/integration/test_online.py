@@ -212,6 +212,17 @@ class Online(Case):
         with contextlib.closing(sqlite3.connect(self.path("state/online.sqlite"))) as db:
             self.assertEqual(db.execute("SELECT count(*) FROM segment").fetchone(), (0,))
 
+    def test_intervals_without_a_row_are_named_once(self):
+        machine = Machine()
+        machine.run(2)
+        trainer = self.teach(ScriptedPrometheus(self, machine), "--lookback", "2s",
+                             "--sampling-interval", "50ms")
+        trainer.wait_logged("teacher: not trained on: an interval of 0.05 s has one sample .* "
+                            "set --sampling-interval to three times the scrape interval")
+        wait_until(lambda: self.metric(trainer, "samples_total", "") > 20, "all is read")
+        trainer.stop()
+        self.assertEqual(trainer.log().count("set --sampling-interval"), 1)
+
     def test_an_exporter_that_two_jobs_scrape_counts_once(self):
         machine = Machine()
         machine.jobs = ("kepler", "pods")

@@ -34,8 +34,9 @@ struct tw_online_node {
 	size_t rival; /* the model of previous like it; previous.count: none */
 	struct tw_live live, previous_live;
 	int64_t taken_to_ms;
-	bool doubted;               /* a line about its meter is in the log */
-	struct tw_attempt *attempt; /* a training in progress, or NULL */
+	bool rowless; /* a line about intervals without rows is in the log */
+	bool doubted; /* a line about its meter is in the log */
+	struct tw_attempt *attempt;              /* a training in progress, or NULL */
 	int64_t attempt_to_ms, attempt_onset_ms; /* its last samples; its drift or 0 */
 };
 
@@ -241,6 +242,13 @@ int tw_online_node_take(struct tw_online_node *n, const struct tw_prom *samples,
 	/* A machine with a meter may have an interval without a row, between two that
 	 * its samples connect. */
 	if (tw_segment_summarize(samples, &g, &why) < 0 && n->taken_to_ms == 0) {
+		if (!n->rowless && tw_prom_longest(samples) < 2)
+			tw_log_warn("%s: not trained on: an interval of %.3g "
+				    "s has one sample of a series at most; set "
+				    "--sampling-interval to three times the scrape "
+				    "interval or more",
+				    n->machine, (double)(to_ms - from_ms) / 1e3);
+		n->rowless |= tw_prom_longest(samples) < 2;
 		tw_log_debug("%s: %s", n->machine, why.text);
 		return 0;
 	}
