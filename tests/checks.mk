@@ -173,7 +173,7 @@ integration := install prior_learning pipeline kepler_client web collector_vm ha
 	engage query models offline_trainer collector_agents schemas pull import record calibrate \
 	collector_own_meter collector_doors meters_teach query_faults online collector \
 	collector_kepler packages collector_power shards tutorial import_database server_stress \
-	prometheus_rules fleet collector_models model_server faults_world server_fuzz completion \
+	damage prometheus_rules fleet collector_models model_server faults_world server_fuzz completion \
 	faults_disk publishing collector_top collector_names server_setup train_jobs slurm \
 	collector_edges top rollout commands estimator_faults collector_meters estimator_web \
 	estimator_clients main_job old_groups foreign estimator container unmeasured server_cases \
@@ -191,7 +191,7 @@ integration/%: all $(fakes) $(test-helpers)
 
 # Groups, by what they test.
 integration-of = $(addprefix integration/,$(filter $(1),$(integration)))
-test-pipeline: $(call integration-of,pipeline engage old_groups meters_teach schemas packages mass_balance install publish% import% record query%)
+test-pipeline: $(call integration-of,pipeline engage old_groups meters_teach schemas packages mass_balance damage install publish% import% record query%)
 test-server: $(call integration-of,model_server server% pull foreign)
 test-estimator: $(call integration-of,estimator% models library kepler_client)
 test-trainer: $(call integration-of,offline_trainer main_job online train_jobs)
