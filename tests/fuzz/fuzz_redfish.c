@@ -23,6 +23,13 @@ static void check_path(const char *path)
 	must(strlen(path) < TW_REDFISH_PATH && strchr(path, ' ') == NULL);
 }
 
+static void check_links(const struct tw_redfish_links *l)
+{
+	must(l->count <= sizeof(l->path) / sizeof(l->path[0]));
+	for (size_t i = 0; i < l->count; i++)
+		check_path(l->path[i]);
+}
+
 static void check_power(const struct tw_redfish_power *p)
 {
 	must((!isnan(p->power_w) || !isnan(p->energy_j)) && !isinf(p->power_w) &&
@@ -71,10 +78,15 @@ static void check_doc(enum tw_redfish_type type, const char *text, size_t len)
 		check_path(doc.chassis.metrics);
 		check_path(doc.chassis.subsystem);
 		check_path(doc.chassis.contained_by);
+		check_path(doc.chassis.sensors);
+		check_links(&doc.chassis.systems);
 		break;
 	case TW_REDFISH_ROOT:
 		check_path(doc.root.chassis);
 		check_path(doc.root.sessions);
+		break;
+	case TW_REDFISH_SYSTEM:
+		check_links(&doc.system.chassis);
 		break;
 	case TW_REDFISH_TYPES:
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A machine whose readings contradict physics, in each way that power/guard.h knows. */
 #include "tests/unit/meters/meter_fixture.h"
-#include "tests/unit/collector/meter_tree.h"
+#include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
 
 #include <stdio.h>
