@@ -14,6 +14,9 @@
 
 /* A step of so many medians is a gap. */
 #define GAP_STEPS 3
+/* Steps that differ by a fifth in a tenth of the rows are no gaps and late scrapes. */
+#define UNEVEN 0.2
+#define UNEVEN_SHARE 0.1
 /* At rest, work is at most this share of the largest, or of all CPUs. */
 #define REST_SHARE 0.05
 #define REST_CPU_SHARE 0.02
@@ -25,6 +28,18 @@
 static double length_s(const struct tw_measured_rows *r, size_t k)
 {
 	return (r->to[k] - r->from[k]) / 1e3;
+}
+
+/* Whether samples that repeat others make rows of two lengths, as a range query does
+ * whose step does not divide the scrape interval. The steps are sorted. */
+static bool is_uneven(const double *step, size_t count, const struct tw_quality *q)
+{
+	size_t other = 0;
+
+	for (size_t k = 0; k < count; k++)
+		other += fabs(step[k] - q->step_s) > UNEVEN * q->step_s;
+	return (double)q->repeats > UNEVEN_SHARE * (double)count &&
+	       (double)other > UNEVEN_SHARE * (double)count;
 }
 
 static int find_steps(struct tw_quality *q, const struct tw_measured_rows *r,
@@ -44,6 +59,7 @@ static int find_steps(struct tw_quality *q, const struct tw_measured_rows *r,
 		qsort(step, n, sizeof(*step), tw_compare_doubles);
 		q->step_s = step[n / 2];
 	}
+	q->uneven = is_uneven(step, n, q);
 	free(step);
 	for (size_t k = 0; k < r->rows; k++) {
 		double gap_s;
@@ -302,6 +318,12 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 			"features or power stood still while the other moved; %zu rows "
 			"were dropped; check the exporters\n",
 			q->clean.standing);
+	if (q->uneven)
+		tw_buf_adds(
+			b,
+			"samples repeat others, and rows have two lengths: the watts of "
+			"rows are wrong if the step of the query does not divide the "
+			"scrape interval; query again with --step of that interval\n");
 	if (q->missing.count > 0) {
 		tw_buf_adds(b, "features of the group that the exporter lacks: ");
 		add_names(b, &q->missing);

@@ -25,6 +25,7 @@ struct tw_quality {
 	int64_t first_ms, last_ms;
 	size_t rows;   /* times */
 	double step_s; /* the median */
+	bool uneven;   /* rows of two lengths, by samples that repeat others */
 	size_t gaps;   /* steps above three times the median, and times left out */
 	double longest_gap_s;
 	size_t restarts; /* of the exporter */

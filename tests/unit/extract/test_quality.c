@@ -79,6 +79,31 @@ static void expect_text(const struct tw_quality *q, const char *wanted, bool the
 	tw_buf_clear(&b);
 }
 
+/* Rows of 3 and 6 s: a query of 3 s steps, of scrapes each 5 s. */
+static void rows_of_two_lengths_are_named(void **state)
+{
+	struct tw_quality q = { .repeats = 40 }, late = { .repeats = 0 };
+	struct recording r;
+
+	(void)state;
+	set_up(&r);
+	set_power(&r, 0);
+	measure(&r, &q);
+	expect_text(&q, "rows have two lengths", false);
+	tw_quality_release(&q);
+	for (size_t k = 0; k < ROWS; k += 3) {
+		r.from_ms[k] -= STEP_MS;
+		r.from[k] -= STEP_MS;
+	}
+	q.repeats = 40;
+	measure(&r, &q);
+	expect_text(&q, "rows have two lengths", true);
+	measure(&r, &late);
+	expect_text(&late, "rows have two lengths", false);
+	tw_quality_release(&q);
+	tw_quality_release(&late);
+}
+
 static void a_recording_without_rest_knows_no_idle_power(void **state)
 {
 	struct tw_quality q = { 0 };
@@ -220,6 +245,7 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_of_two_lengths_are_named),
 		cmocka_unit_test(a_recording_without_rest_knows_no_idle_power),
 		cmocka_unit_test(time_at_rest_bounds_idle_power),
 		cmocka_unit_test(a_lag_of_power_is_found),
