@@ -177,7 +177,7 @@ integration := install prior_learning pipeline kepler_client web collector_vm ha
 	faults_disk publishing collector_top collector_names server_setup train_jobs slurm \
 	collector_edges top rollout commands estimator_faults collector_meters estimator_web \
 	estimator_clients main_job old_groups foreign estimator container unmeasured server_cases \
-	manifests library inlet
+	manifests library inlet collector_forged
 # Those that need an idle machine.
 alone := closed_loop same_watts
 unlisted := $(filter-out $(patsubst %,test_%.py,$(integration) closed_loop same_watts),\

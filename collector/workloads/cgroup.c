@@ -410,6 +410,27 @@ bool tw_cgroup_tree_gone(const struct tw_cgroup_tree *t, const char *path)
 	return id_of_path(t, path) == 0 && errno == ENOENT;
 }
 
+size_t tw_cgroup_tree_trusted(const struct tw_cgroup_tree *t, const char *path)
+{
+	const size_t len = strlen(path);
+	char whole[PATH_MAX];
+	struct stat top, st;
+	size_t end = 0;
+
+	if (t->top == NULL || stat(t->top, &top) < 0)
+		return len;
+	while (end < len) {
+		end += 1 + strcspn(path + end + 1, "/");
+		if (snprintf(whole, sizeof(whole), "%s%.*s", t->top, (int)end, path) >=
+			    (int)sizeof(whole) ||
+		    stat(whole, &st) < 0)
+			return len;
+		if (st.st_uid != top.st_uid)
+			return end;
+	}
+	return len;
+}
+
 /* The hierarchies of v1's controllers; v2 has one for all. */
 enum controller { CPUACCT, CPU, MEMORY };
 

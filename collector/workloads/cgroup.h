@@ -61,6 +61,13 @@ bool tw_cgroup_tree_path(struct tw_cgroup_tree *t, uint64_t id, uint32_t tgid,
 uint64_t tw_cgroup_tree_id(struct tw_cgroup_tree *t, uint32_t tgid);
 
 /*
+ * The length of the part of a path that the owner of the hierarchy, root, has named: up
+ * to the end of the first directory of another user, who names the cgroups below it. All
+ * of it if the directories cannot be read.
+ */
+size_t tw_cgroup_tree_trusted(const struct tw_cgroup_tree *t, const char *path);
+
+/*
  * CPU shares of a cgroup: 1024 is one CPU (v1's cpu.shares; v2's cpu.weight converted).
  * 0: unknown.
  */

@@ -336,6 +336,26 @@ static void read_shares(struct tw_workloads *t, struct tw_group *g)
 }
 
 /*
+ * Identify a path. Pods, jobs and virtual machines have their energy billed: their names
+ * count only where root has made them.
+ */
+static void identify(const struct tw_workloads *t, const char *path,
+		     struct tw_identity *out)
+{
+	const size_t len = strlen(path), trusted = tw_cgroup_tree_trusted(t->tree, path);
+	struct tw_identity all, made;
+
+	tw_identity_of_path(path, len, &all);
+	tw_identity_of_path(path, trusted, &made);
+	*out = all.kind == TW_OWNER_VM ? made : all;
+	memcpy(out->pod_uid, made.pod_uid, sizeof(out->pod_uid));
+	memcpy(out->job, made.job, sizeof(out->job));
+	memcpy(out->step, made.step, sizeof(out->step));
+	memcpy(out->user, made.user, sizeof(out->user));
+	memcpy(out->unit, all.unit, sizeof(out->unit));
+}
+
+/*
  * Set the path of a cgroup, and by it its identity, owner and shares. Without memory the
  * path stays unknown.
  */
@@ -347,7 +367,7 @@ static void set_path(struct tw_workloads *t, struct tw_group *g, const char *pat
 	g->w.path = strndup(path, TW_CGROUP_PATH - 1);
 	if (g->w.path == NULL)
 		return;
-	tw_identity_of_path(g->w.path, strlen(g->w.path), &g->who);
+	identify(t, g->w.path, &g->who);
 	complete_vm(t, &g->who, tgid);
 	owner = owner_of(t, &g->who);
 	/* members 0: its processes are counted one by one. */
