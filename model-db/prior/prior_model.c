@@ -21,19 +21,34 @@
 #define MS_PER_CPU 1000.0
 
 /*
- * A component's share of wall power: of idle power, and of the power above it, and the
- * factor by which they may be wrong: exp of the standard deviation of their logarithm.
- * Package and DRAM: linear models of the recordings nx12-rapl and nx12-acpi, the only
- * ones that have both meters (docs/machines.md).
+ * Power of packages over their TDP, and of DRAM over GiB of memory, at 0, 10, 50 and 100
+ * % load, and the factor by which it may be wrong: exp of the standard deviation of its
+ * logarithm. model-db/learning/learn-package learns them from recordings
+ * (docs/machines.md).
  */
-struct share {
+struct rule {
 	enum tw_component component;
-	double idle, dynamic, uncertainty;
+	bool client; /* of desktop and mobile processors */
+	double ratio[4], uncertainty;
 };
 
-static const struct share wall[] = { { TW_PLATFORM, 1, 1, 1 } };
-static const struct share derived[] = { { TW_PACKAGE, 0.18, 0.77, 1.6 },
-					{ TW_DRAM, 0.22, 0.15, 2 } };
+static const double rule_load[4] = { 0, 0.1, 0.5, 1 };
+static const struct rule rules[] = {
+	{ TW_PACKAGE, false, { 0.123, 0.315, 0.759, 1.043 }, 1.15 },
+	{ TW_PACKAGE, true, { 0.115, 0.165, 0.597, 0.834 }, 2.51 },
+	{ TW_DRAM, false, { 0.173, 0.283, 0.536, 0.813 }, 1.30 },
+	{ TW_DRAM, true, { 0.173, 0.283, 0.536, 0.813 }, 1.30 },
+};
+
+/*
+ * A component's share of wall power, where TDP or memory is unknown: of idle power, and
+ * of the power above it, and the factor by which they may be wrong: linear models of the
+ * recordings nx12-rapl and nx12-acpi, the only ones that have both meters.
+ */
+static const struct share {
+	enum tw_component component;
+	double idle, dynamic, uncertainty;
+} shares[] = { { TW_PACKAGE, 0.18, 0.77, 1.6 }, { TW_DRAM, 0.22, 0.15, 2 } };
 
 /* Groups of CPU time, and their features that count it. */
 static const struct {
@@ -134,12 +149,6 @@ static void add_figure(json_t *metadata, const char *key, json_t *value)
 	json_object_set_new(metadata, key, value); /* a failure shows at writing */
 }
 
-/* What a component draws if the model predicts this wall power. */
-static double part_of(const struct share *k, const double *model_w, double w)
-{
-	return model_w[0] * k->idle + (w - model_w[0]) * k->dynamic;
-}
-
 /* The mean of |exp(z) - 1| of a normal z: z has a standard deviation of log(factor). */
 static double mean_error(double factor)
 {
@@ -148,36 +157,112 @@ static double mean_error(double factor)
 	return exp(0.5 * sd * sd) * erf(sd / sqrt(2));
 }
 
+/* The 90 % interval of a normal variable, in standard deviations. */
+#define NORMAL_90 1.645
+
+static bool is_client(const char *processor)
+{
+	static const char *const of[] = {
+		"intel_core_",   "intel_pentium",  "intel_celeron", "intel_n",
+		"intel_xeon_e_", "intel_xeon_e3_", "intel_xeon_63", "intel_xeon_w_1",
+		"amd_ryzen_",    "amd_fx_",        "amd_epyc_4"
+	};
+
+	if (strncmp(processor, "amd_ryzen_threadripper", 22) == 0)
+		return false;
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		if (strncmp(processor, of[i], strlen(of[i])) == 0)
+			return true;
+	return false;
+}
+
+/* TDP of the packages, or GiB of DRAM, that the estimate is of. NaN: unknown. */
+static double rule_base(enum tw_component c, const struct tw_prior_estimate *e,
+			const struct tw_machine_spec *s, const struct tw_prior_machine *m)
+{
+	if (c == TW_DRAM)
+		return s->memory_gib > 0 ? s->memory_gib : NAN;
+	if (e->curve.view->unit == TW_PRIOR_OF_CORE)
+		return NAN;
+	return e->share * m->number[TW_PRIOR_TDP] *
+	       (e->curve.view->unit == TW_PRIOR_OF_MACHINE ? m->number[TW_PRIOR_CHIPS]
+							   : 1);
+}
+
+static void set_interval(struct tw_prior_curve *c, size_t l, double of_wall,
+			 double factor)
+{
+	const double width = hypot(of_wall, NORMAL_90 * log(factor));
+
+	c->low[l] = c->w[l] * exp(-width);
+	c->high[l] = c->w[l] * exp(width);
+}
+
+/* The curve of a component: by its rule, else by its share of wall power. */
+static void component_curve(enum tw_component component,
+			    const struct tw_prior_estimate *e,
+			    const struct tw_machine_spec *s, struct tw_prior_curve *out)
+{
+	const struct share *share = &shares[component == TW_DRAM];
+	const struct tw_prior_curve *wall = &e->curve;
+	const struct rule *rule = rules;
+	struct tw_prior_machine m;
+	double base;
+
+	tw_prior_machine_of_spec(s, &m);
+	base = rule_base(component, e, s, &m);
+	while (rule->component != component || rule->client != is_client(s->processor))
+		rule++;
+	*out = *wall;
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		const double load = (double)l / LAST;
+		size_t k = 1;
+
+		while (load > rule_load[k])
+			k++;
+		if (isnan(base)) {
+			out->w[l] = wall->w[0] * share->idle +
+				    (wall->w[l] - wall->w[0]) * share->dynamic;
+			out->error[l] = out->w[l] * hypot(wall->error[l] / wall->w[l],
+							  mean_error(share->uncertainty));
+			set_interval(out, l, 0.5 * log(wall->high[l] / wall->low[l]),
+				     share->uncertainty);
+			continue;
+		}
+		out->w[l] = base * (rule->ratio[k - 1] +
+				    (rule->ratio[k] - rule->ratio[k - 1]) *
+					    (load - rule_load[k - 1]) /
+					    (rule_load[k] - rule_load[k - 1]));
+		out->error[l] = out->w[l] * mean_error(rule->uncertainty);
+		set_interval(out, l, 0, rule->uncertainty);
+	}
+}
+
 /*
  * Bins of the interval, one a load, between the powers that the model predicts. model_w
- * is the wall power of the model at each load; the curve may differ from it.
+ * is the power of the model at each load; the curve may differ from it.
  */
-static void add_interval(struct tw_model_info *info, const struct share *k,
+static void add_interval(struct tw_model_info *info, enum tw_component component,
 			 const struct tw_prior_curve *c, const double *model_w)
 {
-	const double of_share = mean_error(k->uncertainty);
 	json_t *metadata = info->metadata;
 	json_t *widths = json_array(), *edges = json_array();
-	const char *name = tw_component_name(k->component);
+	const char *name = tw_component_name(component);
 	double error = 0, relative = 0, gap = 0, worst = 0, last = 0;
 	bool rises = true;
 	char key[64];
 
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
-		const double part = part_of(k, model_w, model_w[l]);
-		const double of_wall = part / model_w[l];
-		const double high = of_wall * c->w[l] * k->uncertainty *
-				    pow(c->high[l] / c->w[l], FROM_90_TO_95);
-		const double low = of_wall * c->w[l] / k->uncertainty *
-				   pow(c->low[l] / c->w[l], FROM_90_TO_95);
+		const double part = model_w[l];
+		const double high = c->w[l] * pow(c->high[l] / c->w[l], FROM_90_TO_95);
+		const double low = c->w[l] * pow(c->low[l] / c->w[l], FROM_90_TO_95);
 		const double half = fmax(fmax(high - part, part - low), 0);
 
 		json_array_append_new(widths, json_real(half));
 		worst = fmax(worst, half);
-		error +=
-			hypot(c->error[l], of_share * c->w[l]) * of_wall / TW_PRIOR_LOADS;
-		gap += fabs(of_wall * c->w[l] - part) / TW_PRIOR_LOADS;
-		relative += hypot(c->error[l] / c->w[l], of_share) / TW_PRIOR_LOADS;
+		error += c->error[l] / TW_PRIOR_LOADS;
+		gap += fabs(c->w[l] - part) / TW_PRIOR_LOADS;
+		relative += c->error[l] / c->w[l] / TW_PRIOR_LOADS;
 		rises = rises && (l == 0 || part > last);
 		if (l > 0)
 			json_array_append_new(edges, json_real((last + part) / 2));
@@ -233,25 +318,25 @@ static void add_origin(json_t *metadata, const struct tw_prior_estimate *e,
 }
 
 /* {"All_Weights": ..}: idle power, and the same weight for each feature of CPU time. */
-static int add_part(struct tw_model *m, const struct share *k,
+static int add_part(struct tw_model *m, enum tw_component component,
 		    const struct tw_prior_curve *c, double slope, double cpus,
 		    struct tw_err *err)
 {
 	struct tw_model_part *part = &m->part[m->parts++];
 	struct tw_buf b = { 0 };
 
-	part->component = k->component;
+	part->component = component;
 	if (tw_strs_copy(&part->features, &m->info.features, err) < 0)
 		return -1;
 	tw_buf_adds(&b, "{\"All_Weights\":{\"Bias_Weight\":");
-	tw_buf_add_double(&b, c->w[0] * k->idle);
+	tw_buf_add_double(&b, c->w[0]);
 	tw_buf_adds(&b, ",\"Categorical_Variables\":{},\"Numerical_Variables\":{");
 	for (size_t i = 0; i < part->features.count; i++) {
 		tw_json_add_object(&b, part->features.at[i]);
 		tw_json_add_number(&b, "scale", MS_PER_CPU * cpus);
 		tw_json_add_uint(&b, "mean", 0);
 		tw_json_add_uint(&b, "variance", 1);
-		tw_json_add_number(&b, "weight", slope * k->dynamic);
+		tw_json_add_number(&b, "weight", slope);
 		tw_json_end_object(&b);
 	}
 	tw_buf_adds(&b, "}}}");
@@ -302,20 +387,26 @@ static int make(const struct tw_prior_estimate *e, const struct tw_machine_spec 
 		const struct tw_energy_source *source, const struct tw_strs *metrics,
 		struct tw_model *m, struct tw_err *err)
 {
+	static const enum tw_component wall[] = { TW_PLATFORM },
+				       rapl[] = { TW_PACKAGE, TW_DRAM };
 	const bool is_wall = source->components[0] == TW_PLATFORM;
-	const struct share *k = is_wall ? wall : derived;
-	const size_t count = is_wall ? 1 : sizeof(derived) / sizeof(derived[0]);
-	const double slope = slope_of(&e->curve);
-	double line[TW_PRIOR_LOADS];
+	const enum tw_component *k = is_wall ? wall : rapl;
+	const size_t count = is_wall ? 1 : 2;
 
 	if (begin(e, s, source, "LinearRegressionTrainer", "linear", m, err) < 0 ||
 	    choose_group(metrics, &m->info, err) < 0)
 		return -1;
-	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-		line[l] = e->curve.w[0] + slope * (double)l / LAST;
 	for (size_t i = 0; i < count; i++) {
-		add_interval(&m->info, &k[i], &e->curve, line);
-		if (add_part(m, &k[i], &e->curve, slope, s->cores, err) < 0)
+		struct tw_prior_curve c = e->curve;
+		double line[TW_PRIOR_LOADS], slope;
+
+		if (!is_wall)
+			component_curve(k[i], e, s, &c);
+		slope = slope_of(&c);
+		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+			line[l] = c.w[0] + slope * (double)l / LAST;
+		add_interval(&m->info, k[i], &c, line);
+		if (add_part(m, k[i], &c, slope, s->cores, err) < 0)
 			return -1;
 	}
 	return tw_model_check(m, err);
@@ -406,7 +497,7 @@ int tw_prior_curve_model(const struct tw_prior_estimate *e,
 	    begin(e, s, source, TW_PRIOR_CURVE_TRAINER, "isotonic", &m, err) < 0 ||
 	    choose_group(&cpu_time, &m.info, err) < 0)
 		goto out;
-	add_interval(&m.info, wall, &e->curve, e->curve.w);
+	add_interval(&m.info, TW_PLATFORM, &e->curve, e->curve.w);
 	if (add_curve(&m, &e->curve, MS_PER_CPU * s->cores, err) < 0 ||
 	    tw_model_check(&m, err) < 0)
 		goto out;

@@ -7,7 +7,7 @@
  * time, which are non-negative and add up over shares. docs/machines.md has the formula.
  *
  * Wall power is the platform component of `acpi`. Package and DRAM power of rapl-sysfs
- * are shares of it that are derived from a recording, and marked as derived.
+ * follow from TDP and memory, else from wall power, and are marked as derived.
  */
 
 #include "lib/field/energy.h"

@@ -334,46 +334,74 @@ static double number_of(const struct tw_model *m, const char *key)
 	return json_number_value(v);
 }
 
+static double idle_of(const struct tw_model_part *part)
+{
+	static const char key[] = "\"Bias_Weight\":";
+	const char *at = strstr(part->text, key);
+
+	assert_non_null(at);
+	return strtod(at + sizeof(key) - 1, NULL);
+}
+
 /*
- * |exp(z) - 1| of a normal z has a mean of 0.404 for a standard deviation of log(1.6),
- * and of 0.650 for log(2): numerical integrals.
+ * |exp(z) - 1| of a normal z has a mean of 0.1123 for a standard deviation of log(1.15),
+ * of 0.981 for log(2.51), of 0.216 for log(1.3) and of 0.650 for log(2): numerical
+ * integrals. Package power is of the TDP (85 W for an E5-2620 v3, 80 W for an E-2278G),
+ * DRAM power of the memory; without it, of wall power.
  */
-static void the_error_of_a_derived_component_includes_its_share_s(void **state)
+static void components_have_rules_and_errors_of_their_own(void **state)
 {
 	static const struct {
-		const char *source, *mape, *mae;
-		double of_share;
-	} cases[] = { { "acpi", "platform_mape", "platform_mae", 0 },
-		      { "rapl-sysfs", "package_mape", "package_mae", 0.4039 },
-		      { "rapl-sysfs", "dram_mape", "dram_mae", 0.6508 } };
-	const struct tw_machine_spec vm = vm_of(4);
-	struct tw_strs metrics = { 0 };
-	struct tw_prior_estimate e;
-	struct tw_err err = { 0 };
+		const char *processor, *component;
+		uint32_t cores, memory;
+		double idle_w,
+			error; /* idle_w 0: of wall power, whose error comes besides */
+	} cases[] = {
+		{ "intel_xeon_e5_2620v3", "package", 12, 0, 85 * 0.123, 0.1123 },
+		{ "intel_xeon_e5_2620v3", "package", 4, 0, 85 * 0.123 / 3, 0.1123 },
+		{ "intel_xeon_e_2278g", "package", 16, 0, 80 * 0.115, 0.981 },
+		{ "intel_xeon_e5_2620v3", "dram", 4, 16, 16 * 0.173, 0.216 },
+		{ "intel_xeon_e5_2620v3", "dram", 4, 0, 0, 0.6508 },
+		{ "intel_xeon_e5_2620v99", "package", 4, 0, 0, 0.4039 },
+	};
 
-	assert_int_equal(tw_strs_adds(&metrics, "bpf_cpu_time_ms", &err), 0);
-	assert_int_equal(tw_prior_estimate(*state, &vm, &e, &err), 0);
 	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		const struct tw_machine_spec vm = { .processor = "",
+						    .cores = cases[i].cores,
+						    .memory_gib = cases[i].memory,
+						    .threads_per_core = 1 };
+		struct tw_machine_spec s = vm;
+		const bool is_dram = strcmp(cases[i].component, "dram") == 0;
+		struct tw_strs metrics = { 0 };
 		struct tw_model m = { 0 };
+		struct tw_prior_estimate e;
+		struct tw_err err = { 0 };
 		double want = 0;
+		char key[32];
 
-		assert_int_equal(tw_prior_model_of(&e, &vm,
-						   tw_energy_source_find(cases[i].source),
+		snprintf(s.processor, sizeof(s.processor), "%s", cases[i].processor);
+		assert_int_equal(tw_strs_adds(&metrics, "bpf_cpu_time_ms", &err), 0);
+		assert_int_equal(tw_prior_estimate(*state, &s, &e, &err), 0);
+		assert_int_equal(tw_prior_model_of(&e, &s,
+						   tw_energy_source_find("rapl-sysfs"),
 						   &metrics, &m, &err),
 				 0);
 		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
 			want += 100 *
-				hypot(e.curve.error[l] / e.curve.w[l],
-				      cases[i].of_share) /
+				(cases[i].idle_w > 0
+					 ? cases[i].error
+					 : hypot(e.curve.error[l] / e.curve.w[l],
+						 cases[i].error)) /
 				TW_PRIOR_LOADS;
-		assert_float_equal(number_of(&m, cases[i].mape), want, 0.01 * want);
+		snprintf(key, sizeof(key), "%s_mape", cases[i].component);
+		assert_float_equal(number_of(&m, key), want, 0.01 * want);
 		assert_true(m.info.mape_percent >= want * 0.99);
-		assert_true(m.info.mae_w > 0 &&
-			    m.info.mae_w <= number_of(&m, i == 0 ? "platform_mae"
-								 : "package_mae"));
+		if (cases[i].idle_w > 0)
+			assert_float_equal(idle_of(&m.part[is_dram]), cases[i].idle_w,
+					   1e-6 * cases[i].idle_w);
 		tw_model_release(&m);
+		tw_strs_clear(&metrics);
 	}
-	tw_strs_clear(&metrics);
 }
 
 /* Two CPUs of "amd_epyc_genoa" are no machine of two cores. */
@@ -449,7 +477,7 @@ int main(void)
 		cmocka_unit_test(a_singular_view_is_refused_when_it_is_asked),
 		cmocka_unit_test(shares_add_up_to_a_chip),
 		cmocka_unit_test(weights_are_not_negative_and_name_the_prior),
-		cmocka_unit_test(the_error_of_a_derived_component_includes_its_share_s),
+		cmocka_unit_test(components_have_rules_and_errors_of_their_own),
 		cmocka_unit_test(the_size_of_a_hidden_product_is_unknown),
 		cmocka_unit_test(an_unknown_vendor_has_no_prior),
 		cmocka_unit_test(a_stored_zip_is_a_zip),
