@@ -318,6 +318,13 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 			"features or power stood still while the other moved; %zu rows "
 			"were dropped; check the exporters\n",
 			q->clean.standing);
+	if (q->series.hidden > 0 && isnan(q->cpu_node_s))
+		tw_buf_addf(
+			b,
+			"%zu counters of workloads that ran before appeared late: the "
+			"rows before lack their work, and models may be too steep; begin "
+			"the recording after them\n",
+			q->series.hidden);
 	if (q->uneven)
 		tw_buf_adds(
 			b,

@@ -192,6 +192,10 @@ static void what_does_not_add_up_is_named_with_its_reason(void **state)
 		    true);
 	q.series.hidden = 2;
 	expect_text(&q, "the exporter limits its series", true);
+	expect_text(&q, "2 counters of workloads that ran before", false);
+	q.cpu_node_s = NAN;
+	expect_text(&q, "2 counters of workloads that ran before", true);
+	q.cpu_node_s = q.cpu_rows_s / 0.67;
 	q.restarts = 1;
 	expect_text(&q, "the exporter was restarted", true);
 	q.energy_meter_j = q.energy_rows_j * 1.1;
