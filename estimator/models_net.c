@@ -290,7 +290,8 @@ static const char *etag_of(const struct lookup *l)
 
 /* ---- requests ---- */
 
-static char *make_body(const struct tw_wanted *w, size_t *len)
+/* classes: name the model classes that we read. */
+static char *make_body(const struct tw_wanted *w, bool classes, size_t *len)
 {
 	struct tw_buf b = { 0 };
 	json_t *spec = tw_machine_spec_to_json(&w->spec);
@@ -303,12 +304,14 @@ static char *make_body(const struct tw_wanted *w, size_t *len)
 	tw_json_end_array(&b);
 	tw_json_add_bool(&b, "weight", false);
 	tw_json_add_int(&b, "node_type", -1);
-	tw_json_add_array(&b, "model_classes");
-	if (w->default_trainer)
-		tw_json_add_text(&b, NULL, linear);
-	for (size_t i = 0; !w->default_trainer && i < tw_predictor_count(); i++)
-		tw_json_add_text(&b, NULL, tw_predictor_at(i)->name);
-	tw_json_end_array(&b);
+	if (classes) {
+		tw_json_add_array(&b, "model_classes");
+		if (w->default_trainer)
+			tw_json_add_text(&b, NULL, linear);
+		for (size_t i = 0; !w->default_trainer && i < tw_predictor_count(); i++)
+			tw_json_add_text(&b, NULL, tw_predictor_at(i)->name);
+		tw_json_end_array(&b);
+	}
 	tw_json_add_text(&b, "output_type", tw_output_name(w->output));
 	tw_json_add_text(&b, "source", w->source->name);
 	tw_json_add_text(&b, "trainer_name", w->trainer != NULL ? w->trainer : "");
@@ -335,7 +338,10 @@ static int make_url(const char *url, const char *route, char **out, struct tw_er
 	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "URL");
 }
 
-/* Send POST /model with "weight":false (docs/wire.md). Any HTTP status is a success. */
+/*
+ * Send POST /model with "weight":false (docs/wire.md). Any HTTP status is a success.
+ * kepler-model-server answers 500 to a key that it does not know, such as model_classes.
+ */
 static int ask_server(const struct tw_models *m, const struct tw_models_key *k,
 		      const char *etag, struct tw_http_answer *out, struct tw_err *err)
 {
@@ -344,19 +350,25 @@ static int ask_server(const struct tw_models *m, const struct tw_models_key *k,
 	char *url = NULL, *body = NULL;
 	int rc = -1;
 
+	*out = (struct tw_http_answer){ 0 };
 	if (make_url(m->config.server_url, m->config.server_path, &url, err) < 0 ||
 	    tw_models_wanted(m, k, &wanted, err) < 0)
 		goto out;
-	body = make_body(&wanted, &call.body_len);
-	if (body == NULL) {
-		tw_fail(err, TW_NOMEM, "request to the model server");
-		goto out;
-	}
 	call.url = url;
 	call.etag = etag;
-	call.body = body;
-	if (m->config.http.call(m->config.http.arg, &call, out, err) < 0)
-		goto out;
+	for (int attempt = 0; attempt == 0 || (attempt == 1 && out->status == 500);
+	     attempt++) {
+		tw_http_answer_release(out);
+		free(body);
+		body = make_body(&wanted, attempt == 0, &call.body_len);
+		call.body = body;
+		if (body == NULL) {
+			tw_fail(err, TW_NOMEM, "request to the model server");
+			goto out;
+		}
+		if (m->config.http.call(m->config.http.arg, &call, out, err) < 0)
+			goto out;
+	}
 	rc = 0;
 out:
 	tw_wanted_release(&wanted);

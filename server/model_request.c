@@ -8,6 +8,7 @@
 #include "server/old_names.h"
 
 #include <stdint.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -94,15 +95,6 @@ static int read_bool_word(const char *name, const struct tw_jsax_event *e, bool 
 		return fail_type(name, "true or false", e, err);
 	*out = is_word(e, "true");
 	return 0;
-}
-
-/* Whether the document writes the number without a point and without an exponent. */
-static bool is_whole(const struct tw_jsax_event *e, const char *document)
-{
-	const char *p = document + e->offset;
-
-	p += strspn(p, "-0123456789");
-	return *p != '.' && *p != 'e' && *p != 'E';
 }
 
 /* ---- the members ---- */
@@ -264,7 +256,7 @@ static int take_node_type(struct reader *r, const struct tw_jsax_event *e,
 
 	if (e->type == TW_JSAX_NULL)
 		return 0;
-	if (e->type == TW_JSAX_NUMBER && is_whole(e, r->data)) {
+	if (e->type == TW_JSAX_NUMBER && e->number == trunc(e->number)) {
 		if (e->number < -1 || e->number > NODE_TYPE_MAX)
 			return tw_fail(err, TW_INVALID,
 				       WHERE ".node_type: %.0f is not from -1 to %d",

@@ -112,8 +112,7 @@ static void report_refusal(const struct tw_train_outcome *t, size_t u,
 {
 	const struct tw_train_unit *first = &t->unit[u];
 	const char *why = refusal_of(first);
-	const json_t *rows =
-		json_object_get(first->model.info.metadata, TW_CERTIFICATE_ROWS);
+	const json_t *rows = first->refusal_rows;
 	size_t count = 0;
 
 	for (size_t i = 0; i < t->units; i++) {

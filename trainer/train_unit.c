@@ -220,11 +220,12 @@ static int write_certificate(struct tw_train_unit *u, const struct tw_certificat
 	if (tw_certificate_write(c, metadata, err) < 0 ||
 	    tw_train_refusal_find(&u->scores, rest, &refused, err) < 0)
 		return -1;
-	if (refused != NULL &&
-	    (json_object_set_new(metadata, TW_CERTIFICATE_REFUSED, json_string(refused)) <
-		     0 ||
-	     json_object_set_new(metadata, TW_CERTIFICATE_ROWS,
-				 tw_train_refusal_rows(&u->scores, refused)) < 0))
+	if (refused == NULL)
+		return 0;
+	u->refusal_rows = tw_train_refusal_rows(&u->scores, refused);
+	if (u->refusal_rows == NULL ||
+	    json_object_set_new(metadata, TW_CERTIFICATE_REFUSED, json_string(refused)) <
+		    0)
 		return tw_fail(err, TW_NOMEM, "certificate");
 	return 0;
 }
@@ -447,6 +448,7 @@ void tw_train_unit_release(struct tw_train_unit *u)
 	tw_train_scores_release(&u->scores);
 	free(u->step_err);
 	tw_model_release(&u->model);
+	json_decref(u->refusal_rows);
 	tw_fileset_clear(&u->files);
 	*u = (struct tw_train_unit){ 0 };
 }

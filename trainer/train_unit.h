@@ -28,6 +28,7 @@ struct tw_train_unit {
 	/* Errors of the rows after the job's share, of the worst component, or NaN. */
 	double later_mae_w, later_mape_percent;
 	struct tw_model model;
+	json_t *refusal_rows;    /* of a model without certificate; or NULL */
 	struct tw_fileset files; /* the model's files in the pipeline */
 };
 

@@ -27,6 +27,20 @@ class Commands(Case):
         table = self.tallywatt("check", "--input", path).splitlines()
         self.assertEqual(table[1].split(), ["a_total", "2", "1", "4", "6"])
         self.assertEqual(table[2].split(), ["empty", "0", "0", "0", "-"])
+        self.tallywatt("check", "--input", RESPONSE, "--group", "CounterOnly",
+                       "--svg", self.path("r.svg"))
+        with open(self.path("r.svg"), encoding="utf-8") as f:
+            drawn = f.read()
+        for text in ("<svg", "package_power (", "cpu_cycles (", "% of the largest"):
+            self.assertIn(text, drawn)
+        response = read_json(RESPONSE)
+        for series in sum(response.values(), []):
+            del series["values"][20:40]
+        path = self.write("gap.json", json.dumps(response))
+        self.tallywatt("check", "--input", path, "--group", "CounterOnly",
+                       "--svg", self.path("gap.svg"))
+        with open(self.path("gap.svg"), encoding="utf-8") as f:
+            self.assertGreater(f.read().count(">gap<"), drawn.count(">gap<"))
         known = {m["metric"]: m for m in
                  json.loads(self.tallywatt("check", "--input", RESPONSE, "--json"))}
         for name, series in read_json(RESPONSE).items():

@@ -162,10 +162,7 @@ int tw_score(const double *measured, const double *predicted, const double *main
 
 json_t *tw_score_to_json(const struct tw_score *s)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "bias_low", tw_json_rounded(s->bias_low), "bias_high",
-			 tw_json_rounded(s->bias_high), "bias_drift",
-			 tw_json_rounded(s->bias_drift), /**/
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", /**/
 			 "mae", tw_json_rounded(s->mae), "rmse", tw_json_rounded(s->rmse),
 			 "r2", tw_json_rounded(s->r2), "bias", tw_json_rounded(s->bias),
 			 "p95", tw_json_rounded(s->p95), "mape", tw_json_rounded(s->mape),

@@ -30,6 +30,7 @@ struct tw_score {
 	double mape_floor;    /* the larger of 1 W and 1 % of the measured range */
 	double mape_left_out; /* share of rows at or below the floor, 0..1 */
 	double idle_bias; /* mean error of the 5 % of rows (1 at least) with least main */
+	/* Not in JSON: */
 	double bias_low, bias_high; /* of the fifth with the least and the most power */
 	double bias_drift; /* of the second half of the rows less that of the first */
 };

@@ -36,6 +36,7 @@ struct server {
 	size_t len;
 	char *asked;
 	unsigned calls;
+	bool strict; /* as kepler-model-server: 500 to a key that it does not know */
 };
 
 struct fixture {
@@ -55,7 +56,8 @@ static void handle(void *app, const struct tw_http_request *q, struct tw_http_re
 	free(s->asked);
 	s->asked = strdup(q->body != NULL ? q->body : "");
 	s->calls++;
-	r->status = s->status;
+	r->status =
+		s->strict && strstr(s->asked, "model_classes") != NULL ? 500 : s->status;
 	r->content_type = "application/zip";
 	copy = malloc(s->len + 1);
 	if (copy != NULL && s->len > 0)
@@ -255,6 +257,22 @@ static void a_default_trainer_is_served_by_any_linear_model(void **state)
 		expect_model(&f, "");
 		tear_down(&f);
 	}
+}
+
+static void a_server_that_fails_is_asked_without_model_classes(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	f.server.strict = true;
+	answer_model(&f.server, &(struct sample){ .trainer = "OfServer" });
+	start(&f);
+	expect_model(&f, "OfServer_0");
+	assert_null(strstr(f.server.asked, "model_classes"));
+	assert_non_null(strstr(f.server.asked, "\"weight\":false"));
+	assert_int_equal(f.server.calls, 2);
+	tear_down(&f);
 }
 
 static void invalid_models_of_the_server_are_rejected(void **state)
@@ -458,6 +476,7 @@ int main(void)
 		cmocka_unit_test(the_database_serves_if_the_server_has_no_model),
 		cmocka_unit_test(a_default_trainer_is_served_by_any_linear_model),
 		cmocka_unit_test(invalid_models_of_the_server_are_rejected),
+		cmocka_unit_test(a_server_that_fails_is_asked_without_model_classes),
 		cmocka_unit_test(an_unreachable_server_is_asked_again),
 		cmocka_unit_test(a_bad_answer_to_a_refresh_changes_nothing),
 		cmocka_unit_test(an_unchanged_answer_keeps_the_model),
