@@ -144,7 +144,10 @@ def judge(plan):
 def judge_eras(figures, counts, goals):
     for vendor, eras in ERAS.items():
         keys = [(f"generation-{era}", vendor) for era in eras]
-        known = [(figures[key], counts[key]) for key in keys if key in figures]
+        keys = [key for key in keys if key in figures]
+        known = [(figures[key], counts[key]) for key in keys]
+        if not known:  # in the short form
+            continue
         for at, name, most in ((1, "idle", ERA_GOALS[0]), (2, "full", ERA_GOALS[1])):
             total = sum(values[at] * count for values, count in known)
             goals.at_most(f"generation left out, {vendor}, {name}",
