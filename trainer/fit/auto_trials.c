@@ -161,6 +161,19 @@ static double mean_error(const struct tw_auto_trial *trial, const double *measur
 	return mae;
 }
 
+/* As predict_ensemble.c lets power rise from rest. */
+static double rise(const struct tw_auto_trials *t, size_t row, double watts)
+{
+	const struct tw_samples *s = t->samples;
+	const double load = s->x[t->rows.at[row] * s->cols + t->rest->load],
+		     above = fmax(watts - t->rest->watts, 0.0);
+
+	if (load <= 0.0)
+		return t->rest->watts;
+	return t->rest->watts +
+	       (load < t->rest->low_load ? above * load / t->rest->low_load : above);
+}
+
 static int validate(const struct tw_auto_trials *t, struct tw_auto_trial *trial,
 		    const struct tw_auto_design *d, struct tw_err *err)
 {
@@ -173,6 +186,9 @@ static int validate(const struct tw_auto_trials *t, struct tw_auto_trial *trial,
 		if (tw_validate_fold(trial->learner, &d->samples, fold, t->seed,
 				     trial->predicted + fold.from, NULL, err) < 0)
 			return -1;
+		for (size_t r = fold.from; r < fold.to && trial->role != TW_AUTO_FREE;
+		     r++)
+			trial->predicted[r] = rise(t, r, trial->predicted[r]);
 		trial->fold_mae[f] = mean_error(trial, d->y, fold.from, fold.to);
 	}
 	trial->mae = mean_error(trial, d->y, 0, rows);
@@ -210,6 +226,7 @@ int tw_auto_try(struct tw_auto_trials *t, enum tw_auto_role role,
 	}
 	if (tw_auto_design_init(&d, t->samples, t->rest, &t->rows, columns, err) < 0)
 		goto out;
+	d.samples.unconstrained = role == TW_AUTO_FREE;
 	if (validate(t, trial, &d, &trial->err) < 0 && trial->err.code == TW_NOMEM) {
 		*err = trial->err;
 		goto out;
@@ -289,58 +306,182 @@ static size_t find_alternative(const struct tw_auto_trials *t)
 	return best;
 }
 
-/*
- * The worst of an even number of preferred trials, if the best is clearly better;
- * SIZE_MAX: all take part. The median of an odd number bears one bad trial. That of an
- * even number is the mean of the two in the middle.
- */
-static size_t find_outsider(const struct tw_auto_trials *t)
-{
-	const struct tw_auto_trial *best = best_preferred(t);
-	size_t worst = SIZE_MAX, count = 0;
-
-	for (size_t i = 0; i < t->count; i++) {
-		if (!is_preferred(&t->at[i]))
-			continue;
-		if (worst == SIZE_MAX || t->at[i].mae > t->at[worst].mae)
-			worst = i;
-		count++;
-	}
-	return count % 2 == 0 && best != NULL &&
-			       tw_auto_better(best, &t->at[worst], CLEARLY_BETTER)
-		       ? worst
-		       : SIZE_MAX;
-}
-
 double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
 			 size_t row)
 {
-	double watts[TW_AUTO_MEMBERS_MAX];
+	double watts[TW_AUTO_MEMBERS_MAX], sum = 0.0;
 	const size_t n = b->count;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		watts[i] = t->at[b->trial[i]].predicted[row];
+		sum += b->weight[i] * watts[i];
+	}
+	if (!b->median)
+		return sum;
 	qsort(watts, n, sizeof(*watts), tw_compare_doubles);
 	return n % 2 != 0 ? watts[n / 2] : (watts[n / 2 - 1] + watts[n / 2]) / 2.0;
 }
 
-int tw_auto_blend(const struct tw_auto_trials *t, struct tw_auto_blend *out,
-		  struct tw_err *err)
+/* A trial whose error exceeds this factor times the smallest takes no part. */
+#define DOMINATED 1.25
+/*
+ * A bias above this share of the mean power counts as an error of its own. Medians of
+ * power that has two levels, which weak features do not tell apart, have a small mean
+ * error and a large bias. A model of twice this bias gets no certificate.
+ */
+#define BIAS_SHARE 0.025
+
+/* Set the errors of the blend. */
+static void judge(const struct tw_auto_trials *t, struct tw_auto_blend *b)
 {
 	const double rows = (double)t->rows.count;
-	const size_t alternative = find_alternative(t);
-	const size_t outsider = find_outsider(t);
+	double bias = 0.0, mean = 0.0;
+
+	b->mae = 0.0;
+	for (size_t r = 0; r < t->rows.count; r++) {
+		const double e = tw_auto_blend_row(t, b, r) - tw_auto_measured(t, r);
+
+		b->mae += fabs(e) / rows;
+		bias += e / rows;
+		mean += tw_auto_measured(t, r) / rows;
+	}
+	b->cost = b->mae + fmax(fabs(bias) - BIAS_SHARE * fabs(mean), 0.0);
+}
+
+#define BLOCKS 20
+
+bool tw_auto_blend_better(const struct tw_auto_trials *t, const struct tw_auto_blend *a,
+			  const struct tw_auto_blend *b)
+{
+	const size_t blocks = t->rows.count < BLOCKS ? t->rows.count : BLOCKS;
+	double mean = 0.0, squares = 0.0;
+
+	for (size_t i = 0; i < blocks; i++) {
+		const struct tw_fold f = tw_fold_at(t->rows.count, blocks, i);
+		double d = 0.0;
+
+		for (size_t r = f.from; r < f.to; r++)
+			d += (fabs(tw_auto_blend_row(t, b, r) - tw_auto_measured(t, r)) -
+			      fabs(tw_auto_blend_row(t, a, r) - tw_auto_measured(t, r))) /
+			     (double)(f.to - f.from);
+		mean += d / (double)blocks;
+		squares += d * d / (double)blocks;
+	}
+	/* Not by rounding alone. */
+	return blocks > 1 && mean > 1e-6 * b->mae &&
+	       mean > sqrt(fmax(squares - mean * mean, 0.0) / (double)(blocks - 1));
+}
+
+static void add_member(struct tw_auto_blend *b, size_t trial)
+{
+	size_t i = 0;
+
+	while (i < b->count && b->trial[i] != trial)
+		i++;
+	if (i == b->count) {
+		b->trial[b->count] = trial;
+		b->weight[b->count++] = 0.0;
+	}
+	b->weight[i] += 1.0 / TW_AUTO_MEMBERS_MAX;
+}
+
+/*
+ * Weights by forward selection: a tenth at a time goes to the trial that makes the sum
+ * best (R. Caruana et al., Ensemble Selection from Libraries of Models, ICML 2004).
+ */
+static void find_weights(const struct tw_auto_trials *t, const bool *usable,
+			 struct tw_auto_blend *out)
+{
 	struct tw_auto_blend b = { 0 };
 
-	for (size_t i = 0; i < t->count && b.count < TW_AUTO_MEMBERS_MAX; i++)
-		if (alternative == SIZE_MAX ? is_preferred(&t->at[i]) && i != outsider
-					    : i == alternative)
-			b.trial[b.count++] = i;
-	if (b.count == 0)
-		return tw_fail(err, t->at[0].err.code, "%s", t->at[0].err.text);
-	for (size_t r = 0; r < t->rows.count; r++)
-		b.mae +=
-			fabs(tw_auto_blend_row(t, &b, r) - tw_auto_measured(t, r)) / rows;
+	for (size_t step = 0; step < TW_AUTO_MEMBERS_MAX; step++) {
+		struct tw_auto_blend best = { .cost = HUGE_VAL };
+
+		for (size_t i = 0; i < t->count; i++) {
+			struct tw_auto_blend tried = b, scaled;
+
+			if (!usable[i])
+				continue;
+			add_member(&tried, i);
+			scaled = tried;
+			for (size_t k = 0; k < tried.count; k++)
+				scaled.weight[k] *=
+					(double)TW_AUTO_MEMBERS_MAX / (double)(step + 1);
+			judge(t, &scaled);
+			if (scaled.cost < best.cost) {
+				best = tried;
+				best.cost = scaled.cost;
+				best.mae = scaled.mae;
+			}
+		}
+		b = best;
+	}
 	*out = b;
-	return 0;
+}
+
+/* The median of the trials with the least errors. */
+static void find_median(const struct tw_auto_trials *t, const bool *usable,
+			struct tw_auto_blend *out)
+{
+	struct tw_auto_blend b = { .median = true };
+
+	for (;;) {
+		size_t best = SIZE_MAX;
+
+		for (size_t i = 0; i < t->count; i++) {
+			bool taken = !usable[i];
+
+			for (size_t k = 0; k < b.count; k++)
+				taken |= b.trial[k] == i;
+			if (!taken &&
+			    (best == SIZE_MAX || t->at[i].mae < t->at[best].mae))
+				best = i;
+		}
+		if (best == SIZE_MAX || b.count == TW_AUTO_MEMBERS_MAX)
+			break;
+		b.trial[b.count++] = best;
+	}
+	for (size_t i = 0; i < b.count; i++)
+		b.weight[i] = 1.0 / (double)b.count;
+	judge(t, &b);
+	*out = b;
+}
+
+static bool takes_part(const struct tw_auto_trials *t, size_t i, bool unbound,
+		       size_t alternative)
+{
+	const struct tw_auto_trial *at = &t->at[i];
+
+	if (alternative != SIZE_MAX)
+		return i == alternative;
+	return is_preferred(at) ||
+	       (unbound && at->role == TW_AUTO_FREE && at->err.code == TW_OK);
+}
+
+int tw_auto_blend(const struct tw_auto_trials *t, bool unbound, struct tw_auto_blend *out,
+		  struct tw_err *err)
+{
+	const size_t alternative = unbound ? SIZE_MAX : find_alternative(t);
+	bool *usable = calloc(t->count + 1, sizeof(*usable));
+	struct tw_auto_blend weights;
+	double least = HUGE_VAL;
+
+	if (usable == NULL)
+		return tw_fail(err, TW_NOMEM, "blend of %zu trials", t->count);
+	for (size_t i = 0; i < t->count; i++)
+		if (takes_part(t, i, unbound, alternative))
+			least = fmin(least, t->at[i].mae);
+	for (size_t i = 0; i < t->count; i++)
+		usable[i] = takes_part(t, i, unbound, alternative) &&
+			    t->at[i].mae <= DOMINATED * least;
+	if (isfinite(least)) {
+		find_median(t, usable, out);
+		find_weights(t, usable, &weights);
+		if (weights.cost < out->cost &&
+		    (out->cost > out->mae || tw_auto_blend_better(t, &weights, out)))
+			*out = weights;
+	}
+	free(usable);
+	return isfinite(least) ? 0
+			       : tw_fail(err, t->at[0].err.code, "%s", t->at[0].err.text);
 }

@@ -7,9 +7,11 @@
  *
  * A trial is a learner on a choice of columns, validated on inner blocked folds. Columns
  * are derived from features (estimator/predict/derived.h) by the code of the predictor. A
- * blend is the median of trials: a few folds cannot rank trials of almost equal error,
- * the median of models whose errors differ has a smaller error than each of them, and it
- * rises with the load if they do.
+ * blend is the median of trials, or a weighted mean if that is better by more than a
+ * standard error: a few folds cannot rank trials of almost equal error, and a blend of
+ * models whose errors differ has a smaller error than each of them. Both rise with the
+ * load if the trials do. (M. J. van der Laan, E. C. Polley, A. E. Hubbard, Super Learner,
+ * Statistical Applications in Genetics and Molecular Biology 6, 2007.)
  *
  * The rows are those that AutoTrainer gets to fit on. Outer folds hold their rows back.
  */
@@ -68,6 +70,7 @@ void tw_auto_design_release(struct tw_auto_design *d);
 enum tw_auto_role {
 	TW_AUTO_PREFERRED,   /* unless an alternative is clearly better */
 	TW_AUTO_ALTERNATIVE, /* only if it is clearly better than every preferred trial */
+	TW_AUTO_FREE,        /* of an unbound blend: its power need not rise from rest */
 	TW_AUTO_PROBE        /* never: it only helps to choose columns */
 };
 
@@ -112,24 +115,36 @@ void tw_auto_trials_release(struct tw_auto_trials *t);
 
 /* ---- blends ---- */
 
-#define TW_AUTO_MEMBERS_MAX 8
+/* Weights are multiples of its inverse, so that a blend has at most as many members. */
+#define TW_AUTO_MEMBERS_MAX 10
 
 struct tw_auto_blend {
-	size_t trial[TW_AUTO_MEMBERS_MAX]; /* indices */
+	size_t trial[TW_AUTO_MEMBERS_MAX];  /* indices */
+	double weight[TW_AUTO_MEMBERS_MAX]; /* sum 1 */
 	size_t count;
-	double mae; /* of the blend on the inner folds, W */
+	bool median; /* of the trials, which have equal weights */
+	double mae;  /* of the blend on the inner folds, W */
+	double cost; /* mae, and the part of |bias| above a limit, W: what is compared */
 };
 
 /*
- * Choose the preferred trials, or the best alternative if it is clearly better than every
- * preferred trial. Of an even number of preferred trials, the worst is left out if the
- * best is clearly better. If all failed, fails with the error of the first.
+ * Blend the preferred trials or, if one is clearly better than each of them, the best
+ * alternative. An unbound blend is of preferred and free trials. Trials whose error is
+ * much larger than the smallest take no part. If all failed, fails with the error of the
+ * first.
  */
-int tw_auto_blend(const struct tw_auto_trials *t, struct tw_auto_blend *out,
+int tw_auto_blend(const struct tw_auto_trials *t, bool unbound, struct tw_auto_blend *out,
 		  struct tw_err *err);
 
-/* The median of the trials for a row of t->rows on the inner folds. */
+/* The prediction of a blend for a row of t->rows on the inner folds. */
 double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
 			 size_t row);
+
+/*
+ * Whether the mean absolute error of a is smaller than that of b by more than a standard
+ * error of the difference. Rows close in time are alike, so blocks of rows are counted.
+ */
+bool tw_auto_blend_better(const struct tw_auto_trials *t, const struct tw_auto_blend *a,
+			  const struct tw_auto_blend *b);
 
 #endif /* TW_TRAINER_AUTO_TRIALS_H */

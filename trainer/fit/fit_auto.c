@@ -55,6 +55,17 @@ static int fit_series_trees(const struct tw_samples *s, uint64_t seed, struct tw
 	return grow_trees(s, 3, seed, out, err);
 }
 
+/* Not bound to rise with the load. */
+static int fit_free_trees(const struct tw_samples *s, uint64_t seed, struct tw_buf *out,
+			  struct tw_err *err)
+{
+	static const struct tw_extra_trees how = {
+		.trees = TREES, .leaf = 4, .median = true, .by_size = true
+	};
+
+	return tw_extra_trees(s, &how, seed, out, NULL, err);
+}
+
 static const struct tw_trainer learners[] = {
 	{ .name = "random trees, rising on each ray",
 	  .predictor = "isotonic",
@@ -64,9 +75,14 @@ static const struct tw_trainer learners[] = {
 	  .predictor = "isotonic",
 	  .min_rows = 1,
 	  .fit = fit_series_trees },
+	{ .name = "random trees",
+	  .predictor = "trees",
+	  .min_rows = 1,
+	  .fit = fit_free_trees },
 };
 static const struct tw_trainer *const trees = &learners[0];
 static const struct tw_trainer *const series_trees = &learners[1];
+static const struct tw_trainer *const free_trees = &learners[2];
 
 /* They rise with the load, too. */
 static const struct tw_trainer *const alternatives[] = { &tw_trainer_linear,
@@ -112,15 +128,18 @@ static bool misleads(const struct tw_auto_trials *t, const char *feature)
 	       strcmp(feature, "bpf_cpu_time_ms") == 0;
 }
 
-/* The load, and the features that vary and do not mislead. The load comes first. */
-static void plain_columns(const struct tw_auto_trials *t, struct tw_auto_columns *out)
+/* The load, and the features that vary, but do not mislead unless all are wanted. The
+ * load comes first. */
+static void plain_columns(const struct tw_auto_trials *t, bool all,
+			  struct tw_auto_columns *out)
 {
 	const struct tw_samples *s = t->samples;
 
 	add_column(out,
 		   (struct tw_derived){ (uint32_t)t->rest->load, 0, 0, TW_DERIVED_NONE });
 	for (size_t c = 0; c < s->cols; c++)
-		if (c != t->rest->load && varies(s, c) && !misleads(t, s->features[c]))
+		if (c != t->rest->load && varies(s, c) &&
+		    (all || !misleads(t, s->features[c])))
 			add_column(out, (struct tw_derived){ (uint32_t)c, 0, 0,
 							     TW_DERIVED_NONE });
 }
@@ -230,7 +249,7 @@ static int find_alone(struct tw_auto_trials *t, struct tw_auto_columns *chosen,
 	bool dropped = true;
 	size_t at;
 
-	plain_columns(t, &c);
+	plain_columns(t, false, &c);
 	if (tw_auto_try(t, TW_AUTO_PROBE, trees, &c, &at, err) < 0)
 		return -1;
 	while (dropped && t->at[at].err.code == TW_OK)
@@ -241,6 +260,54 @@ static int find_alone(struct tw_auto_trials *t, struct tw_auto_columns *chosen,
 	if (try_preferred(t, trees, &c, err) < 0 || try_others(t, &c, err) < 0)
 		return -1;
 	*chosen = c;
+	return 0;
+}
+
+/* Of free trials too, those whose error exceeds this factor times the least are left. */
+#define DOMINATED 1.25
+
+/* The least error of a trainer's free trials; HUGE_VAL: there is none. NULL: of all. */
+static double least_error(const struct tw_auto_trials *t, const struct tw_trainer *of)
+{
+	double least = HUGE_VAL;
+
+	for (size_t i = 0; i < t->count; i++)
+		if (t->at[i].role == TW_AUTO_FREE && t->at[i].err.code == TW_OK &&
+		    (of == NULL || t->at[i].learner == of))
+			least = fmin(least, t->at[i].mae);
+	return least;
+}
+
+/* Random trees and shallow boosted ones show what is lost to rising from rest. */
+static int probe_free(struct tw_auto_trials *t, const struct tw_auto_columns *plain,
+		      struct tw_err *err)
+{
+	const struct tw_auto_columns by_load = ratios(t, plain);
+
+	if (tw_auto_try(t, TW_AUTO_FREE, free_trees, &by_load, NULL, err) < 0)
+		return -1;
+#if TW_XGBOOST
+	return tw_auto_try(t, TW_AUTO_FREE, &tw_trainer_gradient_boosting, plain, NULL,
+			   err);
+#else
+	return tw_auto_try(t, TW_AUTO_FREE, &tw_trainer_knn, plain, NULL, err);
+#endif
+}
+
+/* Try all trainers. As a series, those that are about as good as the best alone. */
+static int try_trainers(struct tw_auto_trials *t, const struct tw_auto_trials *alone,
+			const struct tw_auto_columns *c, struct tw_err *err)
+{
+	for (size_t i = 0; i < tw_trainer_count(); i++) {
+		const struct tw_trainer *other = tw_trainer_at(i);
+
+		if (other->slow || least_error(t, other) < HUGE_VAL ||
+		    (alone != NULL &&
+		     least_error(alone, other) > DOMINATED * least_error(alone, NULL)))
+			continue;
+		if (tw_auto_try(t, TW_AUTO_FREE, other, c, NULL, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -267,9 +334,12 @@ static void add_spans(const struct tw_auto_trials *t, struct tw_auto_columns *c)
 	}
 }
 
-/* Search over a series: add columns of earlier rows to the chosen ones. */
-static int find_series(struct tw_auto_trials *t, const struct tw_auto_columns *chosen,
-		       struct tw_err *err)
+/*
+ * Search over a series: add columns of earlier rows to the chosen ones. alone: free
+ * trials, or NULL.
+ */
+static int find_series(struct tw_auto_trials *t, const struct tw_auto_trials *alone,
+		       const struct tw_auto_columns *chosen, struct tw_err *err)
 {
 	struct tw_auto_columns c = *chosen;
 
@@ -277,6 +347,8 @@ static int find_series(struct tw_auto_trials *t, const struct tw_auto_columns *c
 		add_column(&c, (struct tw_derived){ chosen->at[i].feature, 1, 1,
 						    TW_DERIVED_NONE });
 	add_spans(t, &c);
+	if (alone != NULL)
+		return probe_free(t, &c, err) < 0 ? -1 : try_trainers(t, alone, &c, err);
 	if (tw_auto_try(t, TW_AUTO_PREFERRED, series_trees, &c, NULL, err) < 0)
 		return -1;
 	return try_preferred(t, series_trees, &c, err);
@@ -289,28 +361,62 @@ static int find_series(struct tw_auto_trials *t, const struct tw_auto_columns *c
 /* A shorter series cannot show whether earlier rows help. */
 #define SERIES_ROWS_MIN 16
 /*
- * The series form is kept unless its error exceeds this factor times the error of the
- * form for single rows. Power is known to lag; a few folds do not disprove it.
+ * A blend that need not rise from rest gets no certificate. It is chosen if the samples
+ * support none, or if its error is below this share of the other's and by more than a
+ * standard error smaller: the features are too weak to tell rest and load.
  */
-#define SERIES_ERROR_MAX 1.05
+#define UNBOUND_BELOW 0.95
 
 struct fit {
 	struct tw_rest rest;
 	struct tw_auto_trials alone, series;
 	struct tw_auto_blend alone_blend, series_blend;
 	bool looks_back; /* the series form is kept */
+	bool unbound;    /* power need not rise from rest */
 };
+
+/*
+ * Choose whether power rises from rest. The load and all features that vary are the
+ * columns of free trials: *chosen is set to them if they are chosen.
+ */
+static int choose_bond(struct fit *f, bool shown, struct tw_auto_columns *chosen,
+		       struct tw_err *err)
+{
+	struct tw_auto_blend *rising = &f->alone_blend, free;
+	struct tw_auto_columns all = { 0 };
+
+	plain_columns(&f->alone, true, &all);
+	if (probe_free(&f->alone, &all, err) < 0)
+		return -1;
+	if (shown && least_error(&f->alone, NULL) >= UNBOUND_BELOW * rising->cost)
+		return 0;
+	if (try_trainers(&f->alone, NULL, &all, err) < 0 ||
+	    tw_auto_blend(&f->alone, true, &free, err) < 0)
+		return -1;
+	f->unbound = !shown || (free.cost < UNBOUND_BELOW * rising->cost &&
+				tw_auto_blend_better(&f->alone, &free, rising));
+	if (f->unbound) {
+		*rising = free;
+		*chosen = all;
+	}
+	return 0;
+}
 
 static int search_alone(struct fit *f, const struct tw_samples *s, uint64_t seed,
 			struct tw_auto_columns *chosen, struct tw_err *err)
 {
+	/* Power of workloads is 0 W at rest by definition. */
+	const bool shown = f->rest.shown || s->from_zero;
+
 	f->alone.samples = s;
 	f->alone.rest = &f->rest;
 	f->alone.seed = seed;
-	if (tw_auto_rows_init(&f->alone.rows, s, 0.0, TRIAL_ROWS_MAX, err) < 0 ||
-	    find_alone(&f->alone, chosen, err) < 0)
+	if (tw_auto_rows_init(&f->alone.rows, s, 0.0, TRIAL_ROWS_MAX, err) < 0)
 		return -1;
-	return tw_auto_blend(&f->alone, &f->alone_blend, err);
+	if (shown && (find_alone(&f->alone, chosen, err) < 0 ||
+		      tw_auto_blend(&f->alone, false, &f->alone_blend, err) < 0))
+		return -1;
+	return s->from_zero ? 0 : choose_bond(f, shown, chosen, err);
 }
 
 /* Mean absolute error of the form "alone" on the rows of the series, W. */
@@ -349,13 +455,10 @@ static int search_series(struct fit *f, const struct tw_samples *s, uint64_t see
 		return -1;
 	if (f->series.rows.count < SERIES_ROWS_MIN)
 		return 0;
-	if (find_series(&f->series, chosen, err) < 0)
+	if (find_series(&f->series, f->unbound ? &f->alone : NULL, chosen, err) < 0 ||
+	    tw_auto_blend(&f->series, f->unbound, &f->series_blend, err) < 0)
 		return -1;
-	if (f->series.count == 0)
-		return 0;
-	if (tw_auto_blend(&f->series, &f->series_blend, err) < 0)
-		return -1;
-	f->looks_back = f->series_blend.mae < SERIES_ERROR_MAX * alone_error(f);
+	f->looks_back = f->series_blend.mae < alone_error(f);
 	return 0;
 }
 
@@ -406,6 +509,7 @@ static int add_member(const struct tw_auto_trials *t, const struct tw_auto_rows 
 	tw_buf_addf(text, "],\"predictor\":\"%s\",\"model\":", trial->learner->predictor);
 	if (tw_auto_design_init(&d, t->samples, t->rest, rows, &trial->columns, err) < 0)
 		goto out;
+	d.samples.unconstrained = trial->role == TW_AUTO_FREE;
 	if (trial->learner->fit(&d.samples, t->seed, text, err) < 0) {
 		tw_err_wrap(err, "%s", trial->learner->name);
 		goto out;
@@ -433,10 +537,11 @@ static void add_load(const struct tw_rest *rest, struct tw_auto_columns *all,
 
 /*
  * Fit the members on all rows and append
- * {"bias":0,"median":true,"members":[..],"load":{..},"columns":[..]}.
+ * {"bias":0,"median":true,"members":[..],"load":{..},"columns":[..]}, without the load if
+ * the power need not rise from rest.
  */
 static int add_form(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
-		    struct tw_buf *text, struct tw_err *err)
+		    bool unbound, struct tw_buf *text, struct tw_err *err)
 {
 	struct tw_auto_columns all = { 0 };
 	struct tw_auto_rows rows = { 0 };
@@ -444,15 +549,17 @@ static int add_form(const struct tw_auto_trials *t, const struct tw_auto_blend *
 
 	if (tw_auto_rows_init(&rows, t->samples, t->rows.step_ms, FIT_ROWS_MAX, err) < 0)
 		goto out;
-	tw_buf_adds(text, "{\"bias\":0,\"median\":true,\"members\":[");
+	tw_buf_addf(text, "{\"bias\":0,\"median\":%s,\"members\":[",
+		    b->median ? "true" : "false");
 	for (size_t i = 0; i < b->count; i++) {
 		tw_buf_adds(text, i > 0 ? "," : "");
-		if (add_member(t, &rows, &t->at[b->trial[i]], 1.0 / (double)b->count,
-			       &all, text, err) < 0)
+		if (add_member(t, &rows, &t->at[b->trial[i]], b->weight[i], &all, text,
+			       err) < 0)
 			goto out;
 	}
 	tw_buf_adds(text, "]");
-	add_load(t->rest, &all, text);
+	if (!unbound)
+		add_load(t->rest, &all, text);
 	tw_buf_adds(text, ",\"columns\":[");
 	add_columns(&all, text);
 	tw_buf_adds(text, "]}");
@@ -528,11 +635,15 @@ static int explain_form(const char *form, const struct tw_auto_trials *t,
 	for (size_t i = 0; i < t->count; i++)
 		if (explain_trial(form, t, &t->at[i], list, err) < 0)
 			goto out;
-	tw_buf_addf(&line, "%s: chosen: the median of ", form);
+	tw_buf_addf(&line, "%s: chosen: the %s of ", form,
+		    b->median ? "median" : "weighted mean");
 	for (size_t i = 0; i < b->count; i++) {
 		const struct tw_auto_trial *trial = &t->at[b->trial[i]];
 
-		tw_buf_addf(&line, "%s%s of ", i > 0 ? "; " : "", trial->learner->name);
+		tw_buf_adds(&line, i > 0 ? "; " : "");
+		if (!b->median)
+			tw_buf_addf(&line, "%.1f ", b->weight[i]);
+		tw_buf_addf(&line, "%s of ", trial->learner->name);
 		add_names(t, &trial->columns, &line);
 	}
 	tw_buf_addf(&line, ": %.4f W on %d inner blocked folds of %zu rows", b->mae,
@@ -592,13 +703,13 @@ static int add_text(const struct fit *f, const struct tw_samples *s, struct tw_b
 {
 	add_limits(s, text);
 	tw_buf_adds(text, ",\"alone\":");
-	if (add_form(&f->alone, &f->alone_blend, text, err) < 0)
+	if (add_form(&f->alone, &f->alone_blend, f->unbound, text, err) < 0)
 		return -1;
 	if (f->looks_back) {
 		tw_buf_adds(text, ",\"step_ms\":");
 		tw_buf_add_double(text, f->series.rows.step_ms);
 		tw_buf_adds(text, ",\"series\":");
-		if (add_form(&f->series, &f->series_blend, text, err) < 0)
+		if (add_form(&f->series, &f->series_blend, f->unbound, text, err) < 0)
 			return -1;
 	}
 	if (add_choice(f, text, err) < 0)
