@@ -128,18 +128,15 @@ static bool misleads(const struct tw_auto_trials *t, const char *feature)
 	       strcmp(feature, "bpf_cpu_time_ms") == 0;
 }
 
-/* The load, and the features that vary, but do not mislead unless all are wanted. The
- * load comes first. */
-static void plain_columns(const struct tw_auto_trials *t, bool all,
-			  struct tw_auto_columns *out)
+/* The load, and the features that vary and do not mislead. The load comes first. */
+static void plain_columns(const struct tw_auto_trials *t, struct tw_auto_columns *out)
 {
 	const struct tw_samples *s = t->samples;
 
 	add_column(out,
 		   (struct tw_derived){ (uint32_t)t->rest->load, 0, 0, TW_DERIVED_NONE });
 	for (size_t c = 0; c < s->cols; c++)
-		if (c != t->rest->load && varies(s, c) &&
-		    (all || !misleads(t, s->features[c])))
+		if (c != t->rest->load && varies(s, c) && !misleads(t, s->features[c]))
 			add_column(out, (struct tw_derived){ (uint32_t)c, 0, 0,
 							     TW_DERIVED_NONE });
 }
@@ -249,7 +246,7 @@ static int find_alone(struct tw_auto_trials *t, struct tw_auto_columns *chosen,
 	bool dropped = true;
 	size_t at;
 
-	plain_columns(t, false, &c);
+	plain_columns(t, &c);
 	if (tw_auto_try(t, TW_AUTO_PROBE, trees, &c, &at, err) < 0)
 		return -1;
 	while (dropped && t->at[at].err.code == TW_OK)
@@ -365,7 +362,7 @@ static int find_series(struct tw_auto_trials *t, const struct tw_auto_trials *al
  * support none, or if its error is below this share of the other's and by more than a
  * standard error smaller: the features are too weak to tell rest and load.
  */
-#define UNBOUND_BELOW 0.95
+#define UNBOUND_BELOW 0.90
 
 struct fit {
 	struct tw_rest rest;
@@ -385,7 +382,7 @@ static int choose_bond(struct fit *f, bool shown, struct tw_auto_columns *chosen
 	struct tw_auto_blend *rising = &f->alone_blend, free;
 	struct tw_auto_columns all = { 0 };
 
-	plain_columns(&f->alone, true, &all);
+	plain_columns(&f->alone, &all);
 	if (probe_free(&f->alone, &all, err) < 0)
 		return -1;
 	if (shown && least_error(&f->alone, NULL) >= UNBOUND_BELOW * rising->cost)
