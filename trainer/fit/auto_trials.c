@@ -322,8 +322,14 @@ double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_bl
 	return n % 2 != 0 ? watts[n / 2] : (watts[n / 2 - 1] + watts[n / 2]) / 2.0;
 }
 
-/* A trial whose error exceeds this factor times the smallest takes no part. */
-#define DOMINATED 1.25
+/*
+ * A trial whose error exceeds this factor times the smallest takes no part. The median of
+ * the few that rise bears a bad one; there are many free ones.
+ */
+#define DOMINATED 1.6
+#define DOMINATED_FREE 1.25
+/* Weights replace the median only if their error is below this share of its error. */
+#define WEIGHTS_BELOW 0.95
 /*
  * A bias above this share of the mean power counts as an error of its own. Medians of
  * power that has two levels, which weak features do not tell apart, have a small mean
@@ -472,12 +478,13 @@ int tw_auto_blend(const struct tw_auto_trials *t, bool unbound, struct tw_auto_b
 		if (takes_part(t, i, unbound, alternative))
 			least = fmin(least, t->at[i].mae);
 	for (size_t i = 0; i < t->count; i++)
-		usable[i] = takes_part(t, i, unbound, alternative) &&
-			    t->at[i].mae <= DOMINATED * least;
+		usable[i] =
+			takes_part(t, i, unbound, alternative) &&
+			t->at[i].mae <= (unbound ? DOMINATED_FREE : DOMINATED) * least;
 	if (isfinite(least)) {
 		find_median(t, usable, out);
 		find_weights(t, usable, &weights);
-		if (weights.cost < out->cost &&
+		if (weights.cost < WEIGHTS_BELOW * out->cost &&
 		    (out->cost > out->mae || tw_auto_blend_better(t, &weights, out)))
 			*out = weights;
 	}
