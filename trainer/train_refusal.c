@@ -2,6 +2,7 @@
 #include "trainer/train_refusal.h"
 
 #include "lib/core/array.h"
+#include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/field/feature.h"
@@ -222,15 +223,16 @@ json_t *tw_train_refusal_rows(const struct tw_train_scores *u, const char *why)
 	}
 	for (size_t k = 0; list != NULL && k < count; k++) {
 		const size_t i = (size_t)worst[k].watts;
-		json_t *time = tw_train_data_instant(d->d.time_ms[i]);
-		const char *at = json_string_value(time);
-		char text[160];
+		char text[160], at[TW_DATE_TEXT] = "-";
 
+		tw_format_date_ms(d->d.time_ms[i], at);
 		snprintf(text, sizeof(text), "%s: %.1f W, predicted %.1f W, %s %.4g",
-			 at != NULL ? at : "-", s.y[i], predicted[i], d->feature[load],
+			 at, s.y[i], predicted[i], d->feature[load],
 			 s.x[i * s.cols + load]);
-		json_array_append_new(list, json_string(text));
-		json_decref(time);
+		if (json_array_append_new(list, json_string(text)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
 	}
 	return list;
 }

@@ -59,7 +59,7 @@ static const char *skip_slashes(const char *path)
 
 /*
  * Byte by byte, because most routes differ from a path in their first bytes. A slash at
- * the end of the path does not matter.
+ * the end of the path does not matter, but after a parameter: that may name a file.
  */
 static bool matches(const char *route, const char *path)
 {
@@ -73,7 +73,8 @@ static bool matches(const char *route, const char *path)
 			path += have;
 		}
 		if (*route != *path)
-			return *route == '\0' && strcmp(path, "/") == 0;
+			return *route == '\0' && route[-1] != '}' &&
+			       strcmp(path, "/") == 0;
 		if (*route == '\0')
 			return true;
 	}
