@@ -226,9 +226,8 @@ json_t *tw_train_refusal_rows(const struct tw_train_scores *u, const char *why)
 		char text[160], at[TW_DATE_TEXT] = "-";
 
 		tw_format_date_ms(d->d.time_ms[i], at);
-		snprintf(text, sizeof(text), "%s: %.1f W, predicted %.1f W, %s %.4g",
-			 at, s.y[i], predicted[i], d->feature[load],
-			 s.x[i * s.cols + load]);
+		snprintf(text, sizeof(text), "%s: %.1f W, predicted %.1f W, %s %.4g", at,
+			 s.y[i], predicted[i], d->feature[load], s.x[i * s.cols + load]);
 		if (json_array_append_new(list, json_string(text)) < 0) {
 			json_decref(list);
 			return NULL;
