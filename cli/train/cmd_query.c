@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/credentials.h"
 #include "lib/program/opt.h"
@@ -16,9 +17,9 @@
 #include <unistd.h>
 
 struct config {
-	char *server, *start, *end, *metric, *output, *to_csv;
+	char *server, *start, *end, *step, *metric, *output, *to_csv;
 	struct tw_strs match, thirdparty;
-	uint64_t last_ms, step_ms, timeout_ms, retry_ms, answer_max;
+	uint64_t last_ms, timeout_ms, retry_ms, answer_max;
 	uint32_t points;
 	bool progress;
 	unsigned partial;
@@ -43,8 +44,9 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(DURATION_MS, "last", last_ms, "TIME",
 		 "length of the recording, without --start"),
 	  .env = "PROM_QUERY_INTERVAL", .fallback = "300s" },
-	{ TW_ROW(DURATION_MS, "step", step_ms, "TIME", "time between two samples"),
-	  .env = "PROM_QUERY_STEP", .fallback = "3s" },
+	{ TW_ROW(TEXT, "step", step, "TIME",
+		 "time between two samples (default: samples as scraped)"),
+	  .env = "PROM_QUERY_STEP" },
 	{ TW_ROW(TEXTS, "match", match, "MATCHERS",
 		 "only series with these labels: instance=\"a\",job=~\"b|c\"") },
 	{ TW_ROW(TEXT, "metric", metric, "REGEX",
@@ -53,7 +55,7 @@ static const struct tw_opt options[] = {
 		 "additional metrics, separated by commas"),
 	  .env = "PROM_THIRDPARTY_METRICS" },
 	{ TW_ROW(U32, "points", points, "N",
-		 "limit of a series' samples in one reply of the server"),
+		 "samples of a series in one reply; without --step, seconds"),
 	  .fallback = "11000", .min = 1, .max = 10000000 },
 	{ TW_ROW(DURATION_MS, "timeout", timeout_ms, "TIME", "time limit of a request"),
 	  .fallback = "150s" },
@@ -105,11 +107,16 @@ static void show_progress(void *arg, const char *metric, size_t number, size_t m
 static int find_range(const struct config *c, struct tw_prom_range *out,
 		      struct tw_err *err)
 {
-	struct tw_prom_range range = { .step_ms = (int64_t)c->step_ms };
+	struct tw_prom_range range = { .end_ms = (int64_t)time(NULL) * 1000 };
+	uint64_t step_ms = 0;
 
-	range.end_ms = (int64_t)time(NULL) * 1000;
-	if (c->step_ms == 0 || c->step_ms > (uint64_t)TW_DATE_MAX_MS)
-		return tw_fail(err, TW_INVALID, "--step is not above 0");
+	if (c->step != NULL) {
+		if (tw_parse_duration_ms(c->step, &step_ms, err) < 0)
+			return tw_err_wrap(err, "--step");
+		if (step_ms == 0 || step_ms > (uint64_t)TW_DATE_MAX_MS)
+			return tw_fail(err, TW_INVALID, "--step is not above 0");
+		range.step_ms = (int64_t)step_ms;
+	}
 	if (c->end != NULL && tw_parse_date_ms(c->end, &range.end_ms, err) < 0)
 		return tw_err_wrap(err, "--end");
 	if (c->start != NULL) {

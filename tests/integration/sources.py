@@ -151,7 +151,7 @@ class Prometheus:
     """A real one on data that make_blocks() made, or that it scrapes as `scrape` says. May be
     killed and started again."""
 
-    def __init__(self, case, data, web_config=None, scrape="global: {}\n"):
+    def __init__(self, case, data, web_config=None, scrape="global: {}\n", flags=()):
         self.log_file = case.path("prometheus.log")
         config = case.write("prometheus.yml", scrape)
         self.port = free_port()
@@ -163,7 +163,7 @@ class Prometheus:
         self.command = ["prometheus", f"--config.file={config}",
                         f"--storage.tsdb.path={data}", "--query.lookback-delta=2s",
                         "--storage.tsdb.retention.time=100y", "--no-storage.tsdb.use-lockfile",
-                        f"--web.listen-address=127.0.0.1:{self.port}"]
+                        f"--web.listen-address=127.0.0.1:{self.port}", *flags]
         if web_config:
             path = case.write("web.yml", web_config)
             self.command.append(f"--web.config.file={path}")

@@ -22,7 +22,8 @@ PASSWORD_HASH = "$2b$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy"
 POINTS_MAX = 11000
 SAMPLES = 11500
 LAST_S = generator.START_S + 3 * (SAMPLES - 1)
-RANGE = ("--start", str(generator.START_S), "--end", str(LAST_S), "--step", "3s")
+RANGE = ("--start", str(generator.START_S), "--end", str(LAST_S))
+STEP = ("--step", "3s")
 
 
 class RealPrometheus(Case):
@@ -37,11 +38,11 @@ class RealPrometheus(Case):
         cls.response = generator.make_response(machine, "0.10")
         cls.blocks = make_blocks(cls.folder, cls.response)
 
-    def prometheus(self, web_config=None):
+    def prometheus(self, web_config=None, flags=()):
         # Each test has its own: a killed one leaves its data as it was.
         data = self.path("data")
         shutil.copytree(self.blocks, data)
-        return Prometheus(self, data, web_config)
+        return Prometheus(self, data, web_config, flags=flags)
 
     def query(self, server, *args, output="response.json"):
         self.tallywatt("query", "--server", server.url, "--output", self.path(output), *args)
@@ -73,12 +74,23 @@ class RealPrometheus(Case):
             urllib.request.urlopen(f"{server.url}/api/v1/query_range?{question}")
         self.assertIn("11,000 points", json.load(refused.exception)["error"])
         refused.exception.close()
-        self.assert_same(self.query(server, *RANGE), self.response)
+        self.assert_same(self.query(server, *RANGE, *STEP), self.response)
+
+    def test_samples_as_scraped_come_in_parts(self):
+        server = self.prometheus()
+        for points in ("11000", "700", "100000"):
+            with self.subTest(points=points):
+                self.assert_same(self.query(server, *RANGE, "--points", points), self.response)
+
+    def test_too_many_samples_at_once_are_asked_for_in_smaller_parts(self):
+        server = self.prometheus(flags=("--query.max-samples=3000",))
+        self.assert_same(self.query(server, *RANGE, "--metric", "kepler_platform_watts"),
+                         {"kepler_platform_watts": self.response["kepler_platform_watts"]})
 
     def test_a_server_that_gives_fewer_points_is_asked_for_fewer(self):
         server = self.prometheus()
         # More than it gives: half of it is not.
-        path = self.query(server, *RANGE, "--points", "20000")
+        path = self.query(server, *RANGE, *STEP, "--points", "20000")
         self.assert_same(path, self.response)
 
     def test_killed_and_started_again_in_between_it_makes_no_difference(self):

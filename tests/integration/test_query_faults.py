@@ -2,7 +2,9 @@
 """tallywatt query: servers that are busy, break off, lie or never end."""
 import gzip
 import json
+import math
 import os
+import re
 import signal
 import subprocess
 import time
@@ -13,7 +15,8 @@ from harness import BIN, SMALL, TIMEOUT_S, Case, read_json, run_tallywatt, wait_
 from sources import Server, by_series, reply
 
 METRIC = "kepler_platform_watts"
-RANGE = ("--start", "1000", "--end", "1099", "--step", "1")
+RANGE = ("--start", "1000", "--end", "1099")
+SELECTOR = re.compile(r"\{.*\}\[(\d+)ms\]")
 SERIES = [{"__name__": METRIC, "instance": name, "source": "redfish"} for name in "ab"]
 
 
@@ -26,9 +29,26 @@ def answer_of(path):
     url = urllib.parse.urlsplit(path)
     if url.path == "/api/v1/label/__name__/values":
         return {"status": "success", "data": [METRIC, "up", "node_load1"]}
-    asked = urllib.parse.parse_qs(url.query)
-    start, end = float(asked["start"][0]), float(asked["end"][0])
-    seconds = range(int(start), int(end) + 1)
+    start, end = times_of(path)
+    return matrix(range(math.ceil(start), int(end) + 1))
+
+
+def times_of(path):
+    """The first and last time of a request for samples. As in Prometheus 2, both belong to it."""
+    url = urllib.parse.urlsplit(path)
+    asked = {k: v[0] for k, v in urllib.parse.parse_qs(url.query).items()}
+    if url.path == "/api/v1/query_range":
+        return float(asked["start"]), float(asked["end"])
+    length_ms = int(SELECTOR.fullmatch(asked["query"]).group(1))
+    return round(float(asked["time"]) - length_ms / 1000, 3), float(asked["time"])
+
+
+def span_of(path):
+    start, end = times_of(path)
+    return end - start
+
+
+def matrix(seconds):
     return {"status": "success", "data": {"resultType": "matrix", "result": [
         {"metric": labels, "values": [[s, str(value_at(i, s))] for s in seconds]}
         for i, labels in enumerate(SERIES)]}}
@@ -39,7 +59,7 @@ def good(request):
 
 
 def is_range(request):
-    return "/query_range?" in request.path
+    return "/query?" in request.path or "/query_range?" in request.path
 
 
 class First:
@@ -77,11 +97,14 @@ def status(code, **headers):
     return lambda request: reply(request, '{"status":"error","error":"busy"}', code, **headers)
 
 
-class QueryFaults(Case):
+class QueryCase(Case):
+    step = ()  # samples as scraped, by range selectors
+
     def query(self, server, *args, env=None):
         return subprocess.run(
             [os.path.join(BIN, "tallywatt"), "query", "--output", self.path("out.json"),
-             *(("--server", server.url) if server else ()), *RANGE, *args],
+             *(("--server", server.url) if server else ()), *RANGE,
+             *self.step, *args],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=dict(os.environ, **(env or {})), timeout=TIMEOUT_S, check=False, text=True)
 
@@ -101,6 +124,8 @@ class QueryFaults(Case):
             self.assertIn(text, last)
         self.assertEqual(os.listdir(self.dir), [], "something is left")
 
+
+class QueryFaults(QueryCase):
     def test_a_good_answer_is_recorded_whole(self):
         server = Server(self, good)
         self.assert_whole(self.query(server))
@@ -222,13 +247,21 @@ class QueryFaults(Case):
 
     def test_too_much_at_once_is_asked_for_in_smaller_parts(self):
         def answer(request):
-            asked = urllib.parse.parse_qs(urllib.parse.urlsplit(request.path).query)
-            if is_range(request) and float(asked["end"][0]) - float(asked["start"][0]) > 20:
+            if is_range(request) and span_of(request.path) > 20:
                 reply(request, '{"status":"error","error":"query processing would load '
                       'too many samples into memory in query execution"}', 422)
             else:
                 good(request)
         self.assert_whole(self.query(Server(self, answer)))
+
+    def test_an_answer_over_our_limit_is_asked_for_in_smaller_parts(self):
+        def answer(request):
+            answer = answer_of(request.path)
+            if is_range(request) and span_of(request.path) > 50:
+                # Behind the first series, whose samples come again in several parts.
+                answer["data"]["result"].insert(1, {"pad": ["x" * 1000] * 100})
+            reply(request, json.dumps(answer))
+        self.assert_whole(self.query(Server(self, answer), "--max-answer", "50000"))
 
     def test_a_broken_answer_over_the_limit_is_not_resumed(self):
         def too_much(request):
@@ -292,7 +325,7 @@ class QueryFaults(Case):
             query = subprocess.Popen(
                 [os.path.join(BIN, "tallywatt"), "query", "--server", server.url, "--output",
                  self.path("out.json"), "--start", "1000", "--end", str(1000 + seconds),
-                 "--step", "1", "--points", "100"], stdin=subprocess.DEVNULL, env=SMALL)
+                 *self.step, "--points", "100"], stdin=subprocess.DEVNULL, env=SMALL)
             self.assertEqual(query.wait(timeout=TIMEOUT_S), 0)
             used[seconds] = peak[0]
         print(f"{used[2000]} KiB for 4 thousand samples, {used[200000]} KiB for 400")
@@ -309,7 +342,7 @@ class QueryFaults(Case):
         old = self.write("out.json", "old")
         server = Server(self, hang)
         query = subprocess.Popen([os.path.join(BIN, "tallywatt"), "query", "--server",
-                                  server.url, "--output", old, *RANGE],
+                                  server.url, "--output", old, *RANGE, *self.step],
                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.addCleanup(query.kill)
         wait_until(lambda: len(server.asked) == 2, "it asks for the range")
@@ -330,6 +363,46 @@ class QueryFaults(Case):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
         self.refused("query", codes=(2,))
+
+
+class RangeQueryFaults(QueryFaults):
+    """The same by range queries."""
+
+    step = ("--step", "1")
+
+
+class RawSamples(QueryCase):
+    def test_samples_keep_their_times_and_come_once(self):
+        # Each 5 s, within parts and at their borders.
+        for scraped in ([1000 + 5 * i for i in range(20)],
+                        [round(1000.999 + 5 * i + i % 3 / 1000, 3) for i in range(20)]):
+            def answer(request, scraped=scraped):
+                if not is_range(request):
+                    return good(request)
+                start, end = times_of(request.path)
+                return reply(request, json.dumps(matrix([t for t in scraped if start <= t <= end])))
+            for points in ("1", "5", "7", "11000"):
+                with self.subTest(points=points, first=scraped[0]):
+                    done = self.query(Server(self, answer), "--points", points)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    for series in read_json(self.path("out.json"))[METRIC]:
+                        self.assertEqual([t for t, _ in series["values"]], scraped)
+
+    def test_a_server_without_range_selectors_is_named(self):
+        def vector(request):
+            reply(request, json.dumps({"status": "success", "data": {
+                "resultType": "vector", "result": [{"metric": SERIES[0], "value": [1, "1"]}]}}))
+        ways = [status(code) for code in (400, 404, 405, 422)] + [vector, lambda request: reply(
+            request, '{"status":"error","error":"no ranges"}')]
+        for way in ways:
+            done = self.query(Server(self, First(*[way] * 3)))
+            self.assert_fails(done, METRIC, "range selector", "--step")
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        for way, *args in ((status(403),), (status(503), "--retry-for", "1ms"),
+                           (lambda request: reply(request, "{", 200), "--retry-for", "1ms")):
+            done = self.query(Server(self, First(*[way] * 3)), *args)
+            self.assert_fails(done, METRIC)
+            self.assertNotIn("--step", done.stderr)
 
 
 if __name__ == "__main__":

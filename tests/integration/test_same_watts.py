@@ -159,8 +159,8 @@ scrape_configs:
         end = time.time() - SCRAPE_S
         for names, regex in NAMES.items():
             self.tallywatt("query", "--server", prometheus.url, "--metric", regex,
-                           "--start", f"{start:.3f}", "--end", f"{end:.3f}", "--step",
-                           f"{SCRAPE_S * 1000:.0f}ms", "--output", self.path(f"{names}.json"))
+                           "--start", f"{start:.3f}", "--end", f"{end:.3f}",
+                           "--output", self.path(f"{names}.json"))
         prometheus.kill()
         host.stop()
 

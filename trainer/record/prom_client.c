@@ -33,7 +33,9 @@ struct tw_prom_client {
 	struct tw_http *http;
 	char *base; /* URL up to "/api/v1" */
 	uint64_t answered_ms;
-	bool partial; /* an answer was cut short; its samples may come again */
+	/* End of the last range that failed: a spool may have samples up to it. */
+	int64_t failed_to_ms;
+	bool refused; /* the last answer rejects the request, or does not fit it */
 };
 
 static int make_base(const char *url, char **out, struct tw_err *err)
@@ -64,6 +66,7 @@ int tw_prom_client_new(const struct tw_prom_client_config *config,
 		goto out;
 	}
 	c->config = *config;
+	c->failed_to_ms = INT64_MIN;
 	if (make_base(config->url, &c->base, err) < 0 || tw_http_open(&c->http, err) < 0)
 		goto out;
 	c->answered_ms = tw_now_ms();
@@ -130,12 +133,18 @@ static enum outcome attempt(struct tw_prom_client *c, const char *url,
 	struct tw_http_answer http = { 0 };
 	enum outcome outcome;
 
-	if (tw_http_call(&call, &http, err) < 0)
+	if (tw_http_call(&call, &http, err) < 0) {
+		if (http.over_limit)
+			err->code = TW_UNSUPPORTED;
+		c->refused = err->code == TW_PARSE;
 		return err->code == TW_IO && !answer->refused ? AGAIN : FAILED;
+	}
 	if (http.status == 200) {
 		outcome = finish_answer(c, answer, err);
+		c->refused = outcome == FAILED && answer->partial[0] == '\0';
 	} else {
 		outcome = http.status == 429 || http.status >= 500 ? AGAIN : FAILED;
+		c->refused = outcome == FAILED || http.status == 501;
 		tw_prom_answer_fail(&http, err);
 	}
 	if (http.retry_after_s > 0 && http.retry_after_s < UINT32_MAX)
@@ -196,7 +205,6 @@ static int ask(struct tw_prom_client *c, const struct tw_buf *url, bool nested,
 		tw_prom_answer_release(&answer);
 		if (outcome == DONE) {
 			c->answered_ms = tw_now_ms();
-			c->partial = false;
 			return 0;
 		}
 		if (c->config.stop != NULL && tw_stop_requested(c->config.stop))
@@ -209,7 +217,6 @@ static int ask(struct tw_prom_client *c, const struct tw_buf *url, bool nested,
 			return -1;
 		backoff_ms = 2 * backoff_ms < WAIT_MAX_MS ? 2 * backoff_ms : WAIT_MAX_MS;
 		restart(arg);
-		c->partial = true;
 	}
 }
 
@@ -350,7 +357,7 @@ int tw_prom_client_range(struct tw_prom_client *c, const char *metric,
 {
 	struct tw_series_reader reader = { .spool = spool,
 					   .metric = metric,
-					   .again = c->partial,
+					   .again = range->start_ms <= c->failed_to_ms,
 					   .after_ms = range->step_ms == 0
 							       ? range->start_ms
 							       : 0 };
@@ -362,6 +369,13 @@ int tw_prom_client_range(struct tw_prom_client *c, const char *metric,
 	if (rc == 0) {
 		count->samples += reader.taken;
 		count->not_finite += reader.not_finite;
+	} else {
+		c->failed_to_ms = range->end_ms;
+		/* Some servers reject range selectors, or answer with a vector. */
+		if (range->step_ms == 0 && c->refused && err->code != TW_UNSUPPORTED &&
+		    err->code != TW_DENIED)
+			tw_err_wrap(err, "query with a range selector "
+					 "(tallywatt query --step needs none)");
 	}
 	tw_series_reader_release(&reader);
 	tw_buf_clear(&url);

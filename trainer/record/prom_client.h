@@ -65,9 +65,9 @@ struct tw_prom_count {
 };
 
 /*
- * Add a metric's samples to the spool and to *count. Without a step the spool has no
- * samples of the metric before. TW_UNSUPPORTED: the range exceeds a
- * limit of the server; ask for a shorter one.
+ * Add a metric's samples to the spool and to *count. TW_UNSUPPORTED: the range exceeds a
+ * limit of the server, or its answer exceeds answer_max; ask for a shorter one. Samples
+ * that such a failure left in the spool are not added again.
  */
 int tw_prom_client_range(struct tw_prom_client *c, const char *metric,
 			 const struct tw_strs *match, const struct tw_prom_range *range,

@@ -17,13 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Without a step the interval of the scrapes is unknown; few scrape more often. */
+#define RAW_POINT_MS 1000
+
 struct run {
 	struct tw_prom_client *client;
 	const struct tw_prom_query *q;
 	struct tw_metric_choice choice;
 	struct tw_strs names;
 	struct tw_spool *spool;
-	uint32_t points; /* of a part; halved on the server's demand */
+	int64_t point_ms; /* length of a point: the step, or RAW_POINT_MS */
+	uint32_t points;  /* of a part; halved if an answer is too large */
 	struct tw_prom_count count;
 };
 
@@ -43,7 +47,7 @@ static int find_names(struct run *r, struct tw_err *err)
 static void show_progress(const struct run *r, size_t metric, int64_t at_ms)
 {
 	const struct tw_prom_range *all = &r->q->range;
-	double span = (double)(all->end_ms - all->start_ms + all->step_ms);
+	double span = (double)(all->end_ms - all->start_ms + r->point_ms);
 
 	if (r->q->progress != NULL)
 		r->q->progress(r->q->progress_arg, r->names.at[metric], metric + 1,
@@ -56,16 +60,21 @@ static int query_part(struct run *r, const char *metric, int64_t *at_ms,
 		      struct tw_err *err)
 {
 	const struct tw_prom_range *all = &r->q->range;
-	struct tw_prom_range part = { *at_ms, 0, all->step_ms };
-	int64_t steps = (all->end_ms - *at_ms) / all->step_ms;
+	struct tw_prom_range part = { .start_ms = *at_ms, .step_ms = all->step_ms };
+	int64_t points = (all->end_ms - *at_ms) / r->point_ms + 1, next_ms;
 	struct tw_err why = { 0 };
 
-	if (steps > (int64_t)r->points - 1)
-		steps = (int64_t)r->points - 1;
-	part.end_ms = *at_ms + steps * all->step_ms;
+	if (points > (int64_t)r->points)
+		points = (int64_t)r->points;
+	next_ms = *at_ms + points * r->point_ms;
+	part.end_ms = next_ms - all->step_ms;
+	if (all->step_ms == 0) {
+		part.start_ms--; /* which the part excludes */
+		part.end_ms = next_ms <= all->end_ms ? next_ms - 1 : all->end_ms;
+	}
 	if (tw_prom_client_range(r->client, metric, r->q->match, &part, r->spool,
 				 &r->count, &why) == 0) {
-		*at_ms = part.end_ms + all->step_ms;
+		*at_ms = next_ms;
 		return tw_spool_settle(r->spool, err);
 	}
 	if (why.code == TW_UNSUPPORTED && r->points > 1) {
@@ -90,9 +99,9 @@ static int query_metric(struct run *r, size_t metric, struct tw_err *err)
 
 static int check(const struct tw_prom_query *q, struct tw_err *err)
 {
-	if (q->range.step_ms <= 0 || q->points == 0)
+	if (q->range.step_ms < 0 || q->points == 0)
 		return tw_fail(err, TW_INVALID,
-			       "the step and the number of points must be 1 or more");
+			       "the step or the number of points is too small");
 	if (q->range.end_ms < q->range.start_ms)
 		return tw_fail(err, TW_INVALID, "the end is before the start");
 	return 0;
@@ -291,7 +300,11 @@ static int write_result(struct run *r, struct tw_prom_query_result *out,
 int tw_prom_query_run(struct tw_prom_client *c, const struct tw_prom_query *q,
 		      struct tw_prom_query_result *out, struct tw_err *err)
 {
-	struct run r = { .client = c, .q = q, .points = q->points };
+	struct run r = { .client = c,
+			 .q = q,
+			 .point_ms =
+				 q->range.step_ms > 0 ? q->range.step_ms : RAW_POINT_MS,
+			 .points = q->points };
 	int rc = -1;
 
 	if (check(q, err) < 0 ||

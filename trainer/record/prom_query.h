@@ -6,9 +6,10 @@
  * Makes a response file (trainer/response/prom.h) from a Prometheus server: the samples
  * of a range of time of each metric that a schema or the caller names.
  *
- * A long range is split into parts, each one request, of so many points as the server's
- * limit allows. When the server rejects a part as too large, parts are halved. Parts do
- * not overlap; a series continues from part to part.
+ * Without a step the samples are those that were scraped. A long range is split into
+ * parts, each one request, of so many points as the server's limit allows. A part that is
+ * too large, for the server or the client, is halved. Parts do not overlap; a series
+ * continues from part to part.
  */
 
 #include "trainer/record/prom_client.h"
@@ -24,7 +25,9 @@ struct tw_prom_query {
 	const char *metrics; /* extended regular expression for whole names; NULL: the
 				schemas' metrics */
 	const struct tw_strs *more; /* additional names; or NULL */
-	uint32_t points; /* of a series in one answer; Prometheus' limit is 11,000 */
+	/* Of a series in one answer; Prometheus' limit is 11,000. Without a step, seconds
+	 * of one answer. */
+	uint32_t points;
 	const char *output;
 	/* Gets a file <metric>.csv for each metric, with a row for each sample: the time
 	 * in seconds, all labels of the metric's series, the value. Or NULL. */

@@ -69,6 +69,8 @@ static int in_series(struct tw_series_reader *r, const struct tw_jsax_event *e,
 			    : tw_jsax_is_text(e, "values") ? SAMPLES
 							   : OTHER;
 		r->part = NO_PART;
+		if (tw_jsax_is_text(e, "value")) /* of an instant vector */
+			return fail_at(r, e, "\"values\"", err);
 		if (r->member == LABELS && r->has_labels)
 			return fail_at(r, e, "\"metric\" once", err);
 		if (r->member == SAMPLES && !r->has_labels)

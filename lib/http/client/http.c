@@ -415,6 +415,7 @@ static int begin_transfer(struct transfer *r, CURL *h, const struct tw_http_call
 static int end_transfer(struct transfer *r, CURLcode e, struct tw_http_answer *out,
 			struct tw_err *err)
 {
+	out->over_limit = r->over;
 	return e == CURLE_OK ? take_answer(r->handle, r, out, err) : fail_curl(err, e, r);
 }
 

@@ -31,7 +31,8 @@ struct tw_http_answer {
 	char content_type[TW_HTTP_TYPE_MAX]; /* without parameters */
 	char etag[TW_HTTP_ETAG_MAX];         /* of the body; empty: none */
 	uint64_t retry_after_s;              /* Retry-After; 0: none */
-	uint64_t from; /* status 206: offset of the body's first byte */
+	uint64_t from;   /* status 206: offset of the body's first byte */
+	bool over_limit; /* the call failed because the body exceeds answer_max */
 };
 
 /* Free the body; the answer is empty afterwards. */
