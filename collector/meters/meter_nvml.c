@@ -4,6 +4,10 @@
  * that used them. A lost GPU is looked up again at each tick. If all GPUs are lost, for
  * example after a driver reload, the library is initialised again. In MIG mode energy is
  * known only for the whole GPU, and use only by memory.
+ *
+ * The energy counter of a Grace Hopper is its module's: CPU, GPU and memory. It is a zone
+ * of the platform, and the GPU's zone is the power that the driver reports for the GPU
+ * alone, if it does.
  */
 #include "collector/meters/meter.h"
 #include "collector/meters/nvml.h"
@@ -17,6 +21,7 @@
 #define LIBRARY "libnvidia-ml.so.1"
 
 #define GPUS_MAX 64
+#define NVML_ZONES_MAX (2 * GPUS_MAX) /* a GPU, and its module */
 
 /*
  * Time between two attempts to initialise the library: without a driver each takes some
@@ -26,15 +31,19 @@
 
 #define UJ_PER_MJ UINT64_C(1000) /* 1 mJ is 1000 uJ */
 
+/* The quantity that a zone is read by. */
+enum quantity { ENERGY, POWER, POWER_OF_GPU };
+
 struct gpu {
 	tw_nvml_device device;
+	enum quantity by;
 	struct tw_nvml_users users;
 };
 
 struct gpus {
 	struct tw_nvml *nvml;
-	struct tw_zone zone[GPUS_MAX];
-	struct gpu gpu[GPUS_MAX]; /* the GPU of each zone */
+	struct tw_zone zone[NVML_ZONES_MAX];
+	struct gpu gpu[NVML_ZONES_MAX]; /* the GPU of each zone */
 	size_t count;
 	uint64_t retry_ns; /* earliest time of the next initialisation */
 };
@@ -44,6 +53,19 @@ static bool has_energy(const struct tw_nvml *n, tw_nvml_device d)
 	unsigned long long mj;
 
 	return n->energy_mj != NULL && n->energy_mj(d, &mj) == TW_NVML_OK;
+}
+
+/* The power of the GPU without the rest of its module. Returns the library's code. */
+static int read_power_of_gpu(const struct tw_nvml *n, tw_nvml_device d, unsigned *mw)
+{
+	struct tw_nvml_field f = { .id = TW_NVML_POWER_AVERAGE,
+				   .scope = TW_NVML_SCOPE_GPU };
+	const int code = n->fields != NULL ? n->fields(d, 1, &f) : TW_NVML_NOT_SUPPORTED;
+
+	*mw = f.value.number;
+	if (code != TW_NVML_OK || f.code != TW_NVML_OK)
+		return code != TW_NVML_OK ? code : f.code;
+	return f.type == TW_NVML_UNSIGNED ? TW_NVML_OK : TW_NVML_NOT_SUPPORTED;
 }
 
 static bool is_divided(const struct tw_nvml *n, tw_nvml_device d)
@@ -74,6 +96,38 @@ static void describe(const struct tw_nvml *n, tw_nvml_device d, unsigned index,
 			  "by memory";
 }
 
+static void add_module(struct gpus *g, const struct tw_zone *gpu, tw_nvml_device d)
+{
+	struct tw_zone *z = &g->zone[g->count];
+
+	*z = *gpu;
+	z->kind = TW_ZONE_PLATFORM;
+	z->place = TW_PLACE_MODULE;
+	z->note = "the counter is that of the module: CPU, GPU and memory";
+	snprintf(z->name, sizeof(z->name), "module-%s", gpu->gpu.index);
+	g->gpu[g->count++] = (struct gpu){ .device = d, .by = ENERGY };
+}
+
+static int add_gpu(struct gpus *g, unsigned index, tw_nvml_device d, struct tw_err *err)
+{
+	struct tw_zone z;
+	struct gpu gpu = { .device = d };
+	unsigned mw;
+
+	describe(g->nvml, d, index, &z);
+	gpu.by = z.reports_power ? POWER : ENERGY;
+	if (gpu.by == ENERGY && strstr(z.gpu.model, "GH200") != NULL) {
+		add_module(g, &z, d);
+		if (read_power_of_gpu(g->nvml, d, &mw) != TW_NVML_OK)
+			return 0;
+		gpu.by = POWER_OF_GPU;
+		z.reports_power = true;
+	}
+	g->zone[g->count] = z;
+	g->gpu[g->count] = gpu;
+	return tw_nvml_users_open(&g->gpu[g->count++].users, g->nvml, d, err);
+}
+
 /* A broken GPU does not hide the others; `why` is its error. */
 static int add_gpus(struct gpus *g, struct tw_err *err)
 {
@@ -83,9 +137,9 @@ static int add_gpus(struct gpus *g, struct tw_err *err)
 
 	if (code != TW_NVML_OK)
 		return tw_nvml_fail(g->nvml, code, "number of GPUs", err);
-	for (unsigned i = 0; i < count && g->count < GPUS_MAX; i++) {
-		struct gpu *gpu = &g->gpu[g->count];
-		const int got = g->nvml->by_index(i, &gpu->device);
+	for (unsigned i = 0; i < count && i < GPUS_MAX; i++) {
+		tw_nvml_device d;
+		const int got = g->nvml->by_index(i, &d);
 		char what[16];
 
 		snprintf(what, sizeof(what), "GPU %u", i);
@@ -93,8 +147,7 @@ static int add_gpus(struct gpus *g, struct tw_err *err)
 			tw_nvml_fail(g->nvml, got, what, &why);
 			continue;
 		}
-		describe(g->nvml, gpu->device, i, &g->zone[g->count++]);
-		if (tw_nvml_users_open(&gpu->users, g->nvml, gpu->device, err) < 0)
+		if (add_gpu(g, i, d, err) < 0)
 			return -1;
 	}
 	if (g->count == 0)
@@ -122,10 +175,12 @@ static bool read_gpu(const struct gpus *g, size_t i, struct tw_reading *out, int
 	unsigned long long mj = 0;
 	unsigned mw = 0;
 
-	if (g->zone[i].reports_power)
+	if (gpu->by == ENERGY)
+		*code = g->nvml->energy_mj(gpu->device, &mj);
+	else if (gpu->by == POWER)
 		*code = g->nvml->power_mw(gpu->device, &mw);
 	else
-		*code = g->nvml->energy_mj(gpu->device, &mj);
+		*code = read_power_of_gpu(g->nvml, gpu->device, &mw);
 	out->power_w = mw / 1e3;
 	out->energy_uj = mj * UJ_PER_MJ;
 	return *code == TW_NVML_OK;
@@ -179,6 +234,8 @@ static void read_gpus(void *state, struct tw_reading *out)
 		out[i] = (struct tw_reading){ 0 };
 		out[i].readable = read_gpu(g, i, &out[i], &code);
 		any = any || out[i].readable;
+		if (out[i].readable && g->zone[i].kind != TW_ZONE_GPU)
+			continue;
 		if (out[i].readable) {
 			read_load(g, i, &out[i]);
 			tw_nvml_users_read(&g->gpu[i].users, g->nvml, g->gpu[i].device);
@@ -199,7 +256,7 @@ static void read_gpus(void *state, struct tw_reading *out)
  */
 static int open_gpus(const struct tw_meter_config *c, void **state, struct tw_err *err)
 {
-	struct tw_reading first[GPUS_MAX];
+	struct tw_reading first[NVML_ZONES_MAX];
 	struct gpus *g = calloc(1, sizeof(*g));
 
 	if (g == NULL)

@@ -35,6 +35,7 @@ static const struct symbol {
 	NEEDED("nvmlDeviceGetName", name),
 	NEEDED("nvmlDeviceGetPowerUsage", power_mw),
 	WANTED("nvmlDeviceGetTotalEnergyConsumption", energy_mj),
+	WANTED("nvmlDeviceGetFieldValues", fields),
 	WANTED("nvmlDeviceGetUtilizationRates", utilization),
 	WANTED("nvmlDeviceGetMigMode", mig_mode),
 	WANTED("nvmlDeviceGetProcessUtilization", samples),

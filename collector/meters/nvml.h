@@ -38,6 +38,22 @@ struct tw_nvml_utilization {
 	unsigned gpu, memory;
 };
 
+/* nvmlFieldValue_t: id and scope are of the question, the rest is the answer. */
+struct tw_nvml_field {
+	unsigned id, scope;
+	long long time_us, latency_us;
+	unsigned type; /* nvmlValueType_t */
+	int code;      /* of this field */
+	union {
+		unsigned number; /* of TW_NVML_UNSIGNED */
+		unsigned long long widest;
+	} value;
+};
+
+#define TW_NVML_POWER_AVERAGE 185 /* mW, over 1 s */
+#define TW_NVML_SCOPE_GPU 0       /* without the rest of its module */
+#define TW_NVML_UNSIGNED 1        /* NVML_VALUE_TYPE_UNSIGNED_INT */
+
 /* nvmlProcessUtilizationSample_t */
 struct tw_nvml_sample {
 	unsigned pid;
@@ -71,6 +87,7 @@ struct tw_nvml {
 	int (*name)(tw_nvml_device d, char *out, unsigned size);
 	int (*power_mw)(tw_nvml_device d, unsigned *out);
 	int (*energy_mj)(tw_nvml_device d, unsigned long long *out); /* since Volta */
+	int (*fields)(tw_nvml_device d, int count, struct tw_nvml_field *values);
 	int (*utilization)(tw_nvml_device d, struct tw_nvml_utilization *out);
 	int (*mig_mode)(tw_nvml_device d, unsigned *now, unsigned *pending);
 	/*

@@ -6,6 +6,7 @@
  *	gpu UUID NAME
  *	energy MJ		in mJ; without it there is no counter
  *	power MW		in mW
+ *	average MW		the power field of the GPU's scope, in mW
  *	busy PERCENT
  *	mig			use is not told by process
  *	lost			no query works
@@ -43,9 +44,9 @@ struct entries {
 struct gpu {
 	char uuid[64], name[64];
 	unsigned life;
-	bool has_energy, mig, lost;
+	bool has_energy, has_average, mig, lost;
 	unsigned long long energy;
-	unsigned power, busy;
+	unsigned power, average, busy;
 	struct entries use, hold, draw;
 };
 
@@ -89,6 +90,9 @@ static void take(struct gpu *g, const char *key, char **save)
 		g->energy = number(save);
 	} else if (strcmp(key, "power") == 0) {
 		g->power = (unsigned)number(save);
+	} else if (strcmp(key, "average") == 0) {
+		g->has_average = true;
+		g->average = (unsigned)number(save);
 	} else if (strcmp(key, "busy") == 0) {
 		g->busy = (unsigned)number(save);
 	} else if (strcmp(key, "mig") == 0) {
@@ -177,6 +181,8 @@ EXPORT int nvmlDeviceGetUUID(tw_nvml_device d, char *out, unsigned size);
 EXPORT int nvmlDeviceGetName(tw_nvml_device d, char *out, unsigned size);
 EXPORT int nvmlDeviceGetPowerUsage(tw_nvml_device d, unsigned *out);
 EXPORT int nvmlDeviceGetTotalEnergyConsumption(tw_nvml_device d, unsigned long long *out);
+EXPORT int nvmlDeviceGetFieldValues(tw_nvml_device d, int fields,
+				    struct tw_nvml_field *out);
 EXPORT int nvmlDeviceGetUtilizationRates(tw_nvml_device d,
 					 struct tw_nvml_utilization *out);
 EXPORT int nvmlDeviceGetMigMode(tw_nvml_device d, unsigned *now, unsigned *pending);
@@ -263,6 +269,25 @@ int nvmlDeviceGetTotalEnergyConsumption(tw_nvml_device d, unsigned long long *ou
 		return TW_NVML_GPU_IS_LOST;
 	*out = g->energy;
 	return g->has_energy ? 0 : TW_NVML_NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetFieldValues(tw_nvml_device d, int fields, struct tw_nvml_field *out)
+{
+	const struct gpu *g = find(d);
+
+	if (g == NULL)
+		return TW_NVML_GPU_IS_LOST;
+	for (int i = 0; i < fields; i++) {
+		struct tw_nvml_field *f = &out[i];
+
+		f->code = TW_NVML_NOT_SUPPORTED;
+		if (f->id != 185 || f->scope != 0 || !g->has_average)
+			continue;
+		f->code = 0;
+		f->type = TW_NVML_UNSIGNED;
+		f->value.number = g->average;
+	}
+	return 0;
 }
 
 int nvmlDeviceGetUtilizationRates(tw_nvml_device d, struct tw_nvml_utilization *out)

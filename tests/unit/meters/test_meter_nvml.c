@@ -83,6 +83,49 @@ static void gpus_have_energy_or_power_and_their_names(void **state)
 	assert_string_equal(tw_power_meter(f->power, TW_ZONE_GPU)->name, "nvml");
 }
 
+#define GRACE_HOPPER "gpu GPU-a NVIDIA GH200 480GB\nenergy "
+
+/* With a package of 100 W and dram of 10 W the module is not added to them. */
+static void the_energy_counter_of_a_gh200_is_its_modules(void **state)
+{
+	struct meter_fixture *f = *state;
+	const struct tw_zone *z;
+
+	write_socket(f, 0, WATTS(1));
+	tell(f, GRACE_HOPPER "100000\npower 1\naverage 300000\n");
+	meters_open(f);
+	z = meters_zone(f, "module-0", -1)->zone;
+	assert_int_equal(z->kind, TW_ZONE_PLATFORM);
+	assert_int_equal(z->place, TW_PLACE_MODULE);
+	assert_false(z->reports_power);
+	assert_non_null(z->note);
+	assert_int_equal(meters_zone(f, "gpu-0", -1)->zone->kind, TW_ZONE_GPU);
+	meters_tick(f);
+	write_socket(f, 0, WATTS(101));
+	tell(f, GRACE_HOPPER "700000\npower 1\naverage 400000\nuse 7 1 60 0 0\n");
+	meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_PLATFORM), WATTS(600));
+	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), WATTS(100));
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(400));
+	assert_int_equal(meters_ticked(f, TW_ZONE_OTHER), WATTS(90));
+	assert_int_equal(used_by(f, 7), WATTS(400));
+}
+
+/* An older driver does not tell the GPU's part of the module. */
+static void a_gh200_without_power_of_its_gpu_is_a_module(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	tell(f, GRACE_HOPPER "100000\npower 1\n");
+	meters_open(f);
+	assert_null(meters_zone(f, "gpu-0", -1));
+	meters_tick(f);
+	tell(f, GRACE_HOPPER "700000\npower 1\n");
+	meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_PLATFORM), WATTS(600));
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), 0);
+}
+
 /* Each GPU's energy is its own users', by their use of it; nobody's where none is known.
  */
 static void energy_goes_to_the_users_of_that_gpu(void **state)
@@ -387,6 +430,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, meters_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(gpus_have_energy_or_power_and_their_names),
+		TEST(the_energy_counter_of_a_gh200_is_its_modules),
+		TEST(a_gh200_without_power_of_its_gpu_is_a_module),
 		TEST(energy_goes_to_the_users_of_that_gpu),
 		TEST(a_sample_holds_until_the_next_is_due),
 		TEST(more_samples_than_there_was_room_for_are_taken),
