@@ -232,7 +232,9 @@ static void print(const struct tw_watts *w, size_t rows)
 	for (size_t r = 0; r < rows; r++) {
 		printf("%8zu", r);
 		for (int c = 0; c < TW_COMPONENT_COUNT; c++)
-			if (w->of[c] != NULL)
+			if (w->of[c] != NULL && isnan(w->of[c][r]))
+				printf(" %12s", "-");
+			else if (w->of[c] != NULL)
 				printf(" %12.3f", w->of[c][r]);
 		printf("\n");
 	}

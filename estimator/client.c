@@ -8,6 +8,7 @@
 #include "lib/json/writer.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -58,11 +59,11 @@ static int read_component(const json_t *powers, enum tw_component c, struct tw_w
 	for (size_t r = 0; r < out->rows; r++) {
 		const json_t *v = json_array_get(list, r);
 
-		if (!json_is_number(v))
+		if (!json_is_number(v) && !json_is_null(v))
 			return tw_fail(err, TW_PARSE,
 				       "powers.%s[%zu]: expected a number, got %s", name,
 				       r, tw_json_type_name(v));
-		out->of[c][r] = json_number_value(v);
+		out->of[c][r] = json_is_null(v) ? NAN : json_number_value(v);
 	}
 	return 0;
 }

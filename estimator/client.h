@@ -25,7 +25,8 @@ struct tw_question {
 	const char *filter;  /* NULL: none */
 };
 
-/* Watts of each row, by component. NULL: the component is 0 in all rows, or unknown. */
+/* Watts of each row, by component. NULL: the component is 0 in all rows, or unknown.
+ * NaN: no prediction. */
 struct tw_watts {
 	double *of[TW_COMPONENT_COUNT];
 	size_t rows;

@@ -18,7 +18,7 @@
 /* Bytes of the answer that a step joins. */
 #define JOIN_BYTES ((size_t)64 << 10)
 
-/* Bytes of a formatted power: a comma, TW_REPLY_WATTS_MAX in mW, a point. */
+/* Bytes of a formatted power: a comma, TW_REPLY_WATTS_MAX in mW, a point; or "null". */
 #define POWER_BYTES_MAX 24
 
 /* The parts of an answer, in this order: lists of each component, and what is between. */
@@ -37,7 +37,8 @@ _Static_assert(OUTSIDE + 1 == TW_REPLY_PARTS, "struct tw_reply has a text for ea
 struct batch {
 	struct tw_rows rows;
 	double watts[TW_COMPONENT_COUNT][TW_REQUEST_ROWS_BATCH]; /* by column */
-	unsigned char outside[TW_REQUEST_ROWS_BATCH]; /* 1: the model extrapolates */
+	unsigned char outside[TW_REQUEST_ROWS_BATCH];     /* 1: the model extrapolates */
+	unsigned char unpredicted[TW_REQUEST_ROWS_BATCH]; /* 1: a column has no watts */
 };
 
 /* The number of rows that the model predicts in about STEP_NS; at least one. */
@@ -107,7 +108,8 @@ int tw_reply_begin(struct tw_reply *p, const struct tw_request *r,
 	p->out = out;
 	p->columns = 0;
 	p->row = 0;
-	p->extrapolated = 0;
+	p->extrapolated = p->unpredicted = 0;
+	tw_err_clear(&p->why);
 	p->parts = r->version < 2 ? MODEL + 1 : TW_REPLY_PARTS;
 	p->joined = 0;
 	p->offset = 0;
@@ -150,21 +152,26 @@ static int mark_outside(struct tw_reply *p, struct batch *b, uint32_t *place,
 	return 0;
 }
 
-/* Reject predictions that are no power; mark columns that are not 0 as written. */
-static int check_watts(struct tw_reply *p, size_t column, const double *watts,
-		       size_t rows, struct tw_err *err)
+/*
+ * Make predictions that are no power NaN; mark columns that are not 0 as written. One row
+ * with an absurd value does not take the watts from the other rows.
+ */
+static void check_watts(struct tw_reply *p, size_t column, struct batch *b)
 {
-	for (size_t r = 0; r < rows; r++) {
-		if (!(watts[r] >= 0.0 && watts[r] <= TW_REPLY_WATTS_MAX))
-			return tw_fail(err, TW_INVALID,
-				       "model '%s': %s of row %zu is %g W",
-				       tw_power_model_info(p->served->model)->name,
-				       tw_component_name(p->column[column].component),
-				       p->row + r, watts[r]);
+	double *watts = b->watts[column];
+
+	for (size_t r = 0; r < b->rows.rows; r++) {
 		/* add_powers() rounds half a milliwatt up. */
-		p->column[column].written |= watts[r] * 1000.0 >= 0.5;
+		p->column[column].written |= !(watts[r] * 1000.0 < 0.5);
+		if (watts[r] >= 0.0 && watts[r] <= TW_REPLY_WATTS_MAX)
+			continue;
+		tw_fail(&p->why, TW_INVALID, "model '%s': %s of row %zu is %g W",
+			tw_power_model_info(p->served->model)->name,
+			tw_component_name(p->column[column].component), p->row + r,
+			watts[r]);
+		watts[r] = NAN;
+		b->unpredicted[r] = 1;
 	}
-	return 0;
 }
 
 /*
@@ -223,6 +230,11 @@ static void add_powers(struct tw_buf *list, size_t row, const double *watts, siz
 	for (size_t r = 0; r < count; r++) {
 		if (row + r > 0)
 			text[len++] = ',';
+		if (isnan(watts[r])) {
+			memcpy(text + len, "null", 4);
+			len += 4;
+			continue;
+		}
 		len += format_mw(text + len, (uint64_t)llround(watts[r] * 1000.0));
 	}
 	tw_buf_add(list, text, len);
@@ -269,6 +281,7 @@ static int add_rows(struct tw_reply *p, struct tw_err *err)
 				err) < 0)
 		return -1;
 	b.rows.place = place;
+	memset(b.unpredicted, 0, b.rows.rows);
 	if (p->r->version >= 2 && mark_outside(p, &b, place, err) < 0)
 		return -1;
 	for (size_t i = 0; i < p->columns; i++) {
@@ -276,8 +289,7 @@ static int add_rows(struct tw_reply *p, struct tw_err *err)
 					err) < 0)
 			return -1;
 		tw_power_model_predict(model, p->column[i].part, &b.rows, b.watts[i]);
-		if (check_watts(p, i, b.watts[i], b.rows.rows, err) < 0)
-			return -1;
+		check_watts(p, i, &b);
 		if (p->r->version >= 2)
 			add_errors(p, i, &b);
 	}
@@ -285,6 +297,8 @@ static int add_rows(struct tw_reply *p, struct tw_err *err)
 		make_total(p, &b);
 	for (size_t i = 0; i < p->columns; i++)
 		add_powers(&p->part[POWERS + i], p->row, b.watts[i], b.rows.rows);
+	for (size_t r = 0; r < b.rows.rows; r++)
+		p->unpredicted += b.unpredicted[r];
 	p->row += b.rows.rows;
 	return 0;
 }
@@ -390,6 +404,8 @@ int tw_reply_go_on(struct tw_reply *p, uint64_t until_ns, bool *done, struct tw_
 		}
 		if (add_rows(p, err) < 0)
 			return -1;
+		if (p->unpredicted == p->r->rows)
+			return tw_fail(err, p->why.code, "%s", p->why.text);
 		if (p->row == p->r->rows)
 			end_parts(p);
 	} while (p->joined < p->parts && (cheap || tw_now_ns() <= until_ns));

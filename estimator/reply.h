@@ -12,7 +12,8 @@
  * (docs/tw-estimator.md, "Version 2").
  *
  * Old versions of Kepler read 4096 bytes once. Numbers therefore have at most 3 decimals,
- * and a component that is 0 in every row is left out, except the main component.
+ * and a component that is 0 in every row is left out, except the main component. A row
+ * without a prediction has null, which Kepler reads as 0.
  *
  * Each row is predicted once, and its numbers are appended to the lists of the answer;
  *the lists are then joined. This is done in steps, so that a large request does not delay
@@ -21,17 +22,17 @@
 
 #include "estimator/request_rows.h"
 #include "lib/core/buf.h"
+#include "lib/core/err.h"
 #include "lib/field/energy.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_err;
 struct tw_request;
 struct tw_served;
 
-/* A prediction above this is rejected. */
+/* A prediction above this is no power: the row has null. */
 #define TW_REPLY_WATTS_MAX 1e9
 
 /* Lists of powers, intervals and errors of the components, and texts between them. */
@@ -53,6 +54,8 @@ struct tw_reply {
 	size_t step_rows; /* rows predicted in one step */
 	size_t row;       /* rows predicted so far */
 	size_t extrapolated;
+	size_t unpredicted; /* rows with null */
+	struct tw_err why;  /* of the first of these */
 	/* The texts that make the answer, in order. */
 	struct tw_buf part[TW_REPLY_PARTS];
 	size_t parts;
@@ -70,7 +73,8 @@ int tw_reply_begin(struct tw_reply *p, const struct tw_request *r,
 
 /*
  * Continue until the reply is complete (*done) or tw_now_ns() is past until_ns; do at
- * least one step. After a failure the contents of out are undefined.
+ * least one step. Fails if no row has a prediction. After a failure the contents of out
+ * are undefined.
  */
 int tw_reply_go_on(struct tw_reply *p, uint64_t until_ns, bool *done, struct tw_err *err);
 

@@ -10,8 +10,12 @@
 #include "lib/core/hash.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* No feature has a value above this. */
+#define VALUE_MAX 1e18
 
 /* Names in another order have another hash. */
 static uint64_t hash_names(const struct tw_strs *names)
@@ -111,6 +115,18 @@ static void add_to_node(struct tw_request_rows *b, struct tw_rows *out)
 	tw_node_series_add(b->scope.nodes, &row, out);
 }
 
+/*
+ * A row with a value that no feature has is no part of a series: it would distort the
+ * watts of the rows after it.
+ */
+static bool is_absurd(const double *x, size_t cols)
+{
+	for (size_t i = 0; i < cols; i++)
+		if (fabs(x[i]) > VALUE_MAX)
+			return true;
+	return false;
+}
+
 static int find_series(struct tw_request_rows *b, size_t row, struct tw_recent_rows **out,
 		       struct tw_err *err)
 {
@@ -137,13 +153,15 @@ int tw_request_rows_get(struct tw_request_rows *b, size_t first, size_t most,
 
 	assert(most > 0 && most <= TW_REQUEST_ROWS_BATCH && first + most <= b->r->rows);
 	get_independent(b, first, b->back > 0 ? 1 : most, out);
-	if (b->node) {
-		add_to_node(b, out);
-	} else if (b->back > 0) {
-		if (find_series(b, first, &series, err) < 0)
-			return -1;
-		tw_recent_rows_add(series, b->r->time_ms[first], out->x);
-		tw_recent_rows_newest(series, out);
+	if (b->back > 0 && !is_absurd(out->x, b->r->metrics.count)) {
+		if (b->node) {
+			add_to_node(b, out);
+		} else {
+			if (find_series(b, first, &series, err) < 0)
+				return -1;
+			tw_recent_rows_add(series, b->r->time_ms[first], out->x);
+			tw_recent_rows_newest(series, out);
+		}
 	}
 	out->categories = &b->r->categories;
 	return 0;

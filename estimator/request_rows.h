@@ -60,7 +60,7 @@ int tw_request_rows_begin(struct tw_request_rows *b, const struct tw_request *r,
  * Get a batch of 1 to `most` rows, starting with row `first`; most is at most
  * TW_REQUEST_ROWS_BATCH. Sets all of out but place; its columns are r->metrics. The batch
  * is valid until the next call. Get each row once, in order: a row becomes a part of its
- * series.
+ * series, unless it has an absurd value.
  */
 int tw_request_rows_get(struct tw_request_rows *b, size_t first, size_t most,
 			struct tw_rows *out, struct tw_err *err);

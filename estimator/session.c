@@ -168,6 +168,9 @@ static bool go_on_reply(struct tw_session *s, struct tw_reply *reply)
 	}
 	if (!done && detach_reply(s))
 		return true;
+	if (done && reply->unpredicted > 0)
+		tw_log_warn_limited(&s->shared->log, "no watts for %zu of %zu rows: %s",
+				    reply->unpredicted, r->rows, reply->why.text);
 	end_reply(s);
 	if (!done)
 		return false;

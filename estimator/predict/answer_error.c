@@ -134,6 +134,10 @@ void tw_answer_error_of(const struct tw_answer_error *e, const struct tw_rows *i
 			expected_w[r] = e->mae_w;
 		else if (tw_predictor_ensemble.in_series(e->expected, in, r))
 			i = &e->series;
-		half_w[r] = tw_answer_interval_half(i, watts[r], expected_w[r]);
+		if (isnan(watts[r]))
+			expected_w[r] = NAN;
+		half_w[r] = isnan(watts[r])
+				    ? NAN
+				    : tw_answer_interval_half(i, watts[r], expected_w[r]);
 	}
 }

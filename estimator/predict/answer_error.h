@@ -52,8 +52,8 @@ void tw_answer_error_release(struct tw_answer_error *e);
 size_t tw_answer_error_back(const struct tw_answer_error *e);
 
 /*
- * Set expected_w[rows] and half_w[rows] for predicted watts of the rows. NaN: unknown.
- * Does not allocate.
+ * Set expected_w[rows] and half_w[rows] for predicted watts of the rows. NaN: unknown,
+ * as the watts may be. Does not allocate.
  */
 void tw_answer_error_of(const struct tw_answer_error *e, const struct tw_rows *in,
 			const double *watts, double *expected_w, double *half_w);

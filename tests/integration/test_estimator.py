@@ -72,6 +72,13 @@ class Estimator(Case):
             for component in ("package", "dram"):
                 self.assertLess(abs(powers[component][i] - watts[component]), 1.0)
 
+    def test_an_absurd_row_takes_no_watts_from_the_others(self):
+        rows = rows_of(self.machine, 5)
+        answer = self.ask(rows[:2] + [[1e300] * len(COUNTER_ONLY)] + rows[2:])
+        for watts in answer["powers"].values():
+            self.assertIsNone(watts.pop(2))
+        self.check_answer(answer, rows)
+
     def test_dynamic_power_and_idle_request(self):
         rows = rows_of(self.machine, 5)
         self.check_answer(self.ask(rows, output_type="DynPower"), rows, "DynPower")

@@ -49,6 +49,19 @@ static void an_answer_has_the_watts_of_each_row(void **state)
 	tw_watts_release(&w);
 }
 
+static void a_row_without_a_prediction_is_unknown(void **state)
+{
+	static const char text[] = ANSWER("\"package\":[null,2]");
+	struct tw_watts w = { .rows = 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_answer_read(text, strlen(text), 2, &w, &err), 0);
+	assert_true(isnan(w.of[TW_PACKAGE][0]));
+	assert_true(fabs(w.of[TW_PACKAGE][1] - 2) <= 0);
+	tw_watts_release(&w);
+}
+
 static void invalid_answers_are_refused(void **state)
 {
 	static const struct {
@@ -102,6 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_question_is_written_as_a_request),
 		cmocka_unit_test(an_answer_has_the_watts_of_each_row),
+		cmocka_unit_test(a_row_without_a_prediction_is_unknown),
 		cmocka_unit_test(invalid_answers_are_refused),
 		cmocka_unit_test(every_failed_allocation_of_an_answer_is_reported),
 	};

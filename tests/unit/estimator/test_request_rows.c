@@ -353,6 +353,33 @@ static void rows_with_a_name_continue_its_series(void **state)
 	tw_power_model_free(back);
 }
 
+/* The rows after it have those before it. */
+static void a_row_with_an_absurd_value_is_no_part_of_its_series(void **state)
+{
+	static double x[] = { 1, 2, 1e300, 2, 3, 4 };
+	static const int64_t times[] = { 0, 3000, 6000 };
+	const struct tw_strs none = { .count = 0 };
+	struct tw_power_model *model = new_looking_back(2);
+	const struct tw_series_scope scope = { .user = 1 };
+	struct tw_request r = make_request(x, 3);
+	struct tw_request_rows rows = { 0 };
+	struct tw_rows out;
+
+	(void)state;
+	r.version = 2;
+	r.time_ms = times;
+	r.series = &none;
+	begin(&rows, &r, model, &scope);
+	assert_int_equal(get(&rows, 0, 1).before, 0);
+	out = get(&rows, 1, 1);
+	assert_true(out.before == 0 && out.time_ms == NULL && out.x[0] > 1e299);
+	out = get(&rows, 2, 1);
+	assert_int_equal(out.before, 1);
+	assert_true(out.x[-2] == 1 && out.x[0] == 3);
+	tw_request_rows_release(&rows);
+	tw_power_model_free(model);
+}
+
 static void running_out_of_memory_is_reported(void **state)
 {
 	static double x[] = { 1, 2 };
@@ -402,6 +429,7 @@ int main(void)
 			the_texts_of_a_question_are_compared_and_not_their_memory),
 		cmocka_unit_test(rows_without_a_name_are_a_series_of_their_request),
 		cmocka_unit_test(rows_with_a_name_continue_its_series),
+		cmocka_unit_test(a_row_with_an_absurd_value_is_no_part_of_its_series),
 		cmocka_unit_test(running_out_of_memory_is_reported),
 	};
 
