@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train.h"
 
+#include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/pool.h"
+#include "trainer/extract/metric_series.h"
 #include "trainer/response/thirdparty.h"
 #include "trainer/train_data.h"
 #include "trainer/train_rows.h"
@@ -174,11 +176,18 @@ static int fail_no_data(const struct training *t, struct tw_err *err)
 		t->all.job->source == NULL
 			? tw_train_machines_unmeasured(&t->all.machines)
 			: NULL;
+	struct tw_buf sources = { 0 };
 
 	if (s != NULL)
 		return tw_fail(err, TW_NOTFOUND,
 			       "nothing to train on: " TW_EXTRACT_UNMEASURED, s->name,
 			       s->name);
+	tw_train_machines_add_sources(&t->all.machines, &sources);
+	if (sources.len > 0)
+		tw_fail(err, TW_NOTFOUND,
+			"nothing to train on: " TW_TRAIN_NO_DATA TW_EXTRACT_SOURCES,
+			"the response", sources.data);
+	tw_buf_clear(&sources);
 	return tw_fail(err, TW_NOTFOUND, "nothing to train on: " TW_TRAIN_NO_DATA,
 		       "the response");
 }

@@ -6,6 +6,7 @@
 #include "lib/core/num.h"
 #include "profiler/name.h"
 #include "profiler/node_types.h"
+#include "trainer/extract/metric_series.h"
 #include "trainer/response/prom_store.h"
 #include "trainer/train_job.h"
 
@@ -386,6 +387,13 @@ tw_train_machines_unmeasured(const struct tw_train_machines *m)
 				return s;
 		}
 	return NULL;
+}
+
+void tw_train_machines_add_sources(const struct tw_train_machines *m, struct tw_buf *out)
+{
+	for (size_t i = 0; i < m->count; i++)
+		for (size_t k = 0; k < m->at[i].recordings; k++)
+			tw_extract_add_sources(m->at[i].recording[k].response, out);
 }
 
 void tw_train_machines_release(struct tw_train_machines *m)

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 
+struct tw_buf;
 struct tw_energy_source;
 struct tw_err;
 struct tw_feature_group;
@@ -78,6 +79,9 @@ bool tw_train_machine_wants(const struct tw_train_machine *m,
  */
 const struct tw_energy_source *
 tw_train_machines_unmeasured(const struct tw_train_machines *m);
+
+/* tw_extract_add_sources() of each recording. */
+void tw_train_machines_add_sources(const struct tw_train_machines *m, struct tw_buf *out);
 
 void tw_train_machines_release(struct tw_train_machines *m);
 

@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- series of a metric ---- */
@@ -463,10 +464,38 @@ static void add_name(struct tw_buf *out, const struct tw_schema *s, struct want 
 		tw_buf_addf(out, "{%s=\"%s\"}", s->source_label, w.source->name);
 }
 
+static void add_sources_of(const struct tw_metric_series *m, struct tw_buf *out)
+{
+	char quoted[72];
+	const struct tw_series *s;
+	size_t i = 0;
+
+	while ((s = tw_metric_series_next(m, &i)) != NULL && out->len < sizeof(quoted)) {
+		const char *name = source_of(s, m->schema, m->metric);
+
+		snprintf(quoted, sizeof(quoted), "'%.64s'", name != NULL ? name : "");
+		if (name != NULL && (out->len == 0 || strstr(out->data, quoted) == NULL))
+			tw_buf_addf(out, "%s%s", out->len > 0 ? ", " : "", quoted);
+	}
+}
+
+void tw_extract_add_sources(const struct tw_prom *p, struct tw_buf *out)
+{
+	for (size_t k = 0; k < tw_schema_count(); k++)
+		for (size_t i = 0; i < tw_schema_at(k)->metric_count; i++) {
+			const struct tw_metric_series m = find_series(
+				p, tw_schema_at(k), &tw_schema_at(k)->metrics[i], NULL);
+
+			if (m.metric->kind == TW_METRIC_ENERGY ||
+			    m.metric->kind == TW_METRIC_POWER)
+				add_sources_of(&m, out);
+		}
+}
+
 static int check_missing(const struct tw_prom *p, const struct tw_schema *schema,
 			 const struct tw_extract_args *a, struct tw_err *err)
 {
-	struct tw_buf names = { 0 };
+	struct tw_buf names = { 0 }, sources = { 0 };
 	int rc = -1;
 
 	for (size_t f = 0; f < a->group->count; f++) {
@@ -488,15 +517,19 @@ static int check_missing(const struct tw_prom *p, const struct tw_schema *schema
 	if (names.len > 0) {
 		const struct tw_energy_source *other = tw_extract_unmeasured(p);
 
+		tw_extract_add_sources(p, &sources);
 		if (other != NULL && other != a->source)
 			tw_buf_addf(&names, "; " TW_EXTRACT_UNMEASURED, other->name,
 				    other->name);
+		else if (sources.len > 0 && strstr(sources.data, a->source->name) == NULL)
+			tw_buf_addf(&names, TW_EXTRACT_SOURCES, sources.data);
 		tw_fail(err, TW_NOTFOUND, "response has no series of %s", names.data + 2);
 		goto out;
 	}
 	rc = 0;
 out:
 	tw_buf_clear(&names);
+	tw_buf_clear(&sources);
 	return rc;
 }
 
@@ -532,7 +565,7 @@ bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args
 int tw_series_check_resets(const struct tw_series *s, const char *metric,
 			   struct tw_err *err)
 {
-	char labels[96], at[TW_DOUBLE_TEXT], from[TW_DOUBLE_TEXT], to[TW_DOUBLE_TEXT];
+	char labels[160], at[TW_DOUBLE_TEXT], from[TW_DOUBLE_TEXT], to[TW_DOUBLE_TEXT];
 
 	struct tw_unpack times = tw_unpack_begin(&s->time_ms);
 	struct tw_unpack values = tw_unpack_begin(&s->value);

@@ -130,6 +130,12 @@ bool tw_extract_has_both(const struct tw_prom *p, const struct tw_feature_group 
 /* A source of the response that does not measure, or NULL. */
 const struct tw_energy_source *tw_extract_unmeasured(const struct tw_prom *p);
 
+/* Add the first sources, known or not, that the response has energy or power of: "'a',
+ * 'b'". */
+void tw_extract_add_sources(const struct tw_prom *p, struct tw_buf *out);
+
+#define TW_EXTRACT_SOURCES "; sources of energy in the data: %s (see --source)"
+
 /* Why such a source is not trained on; its name twice. */
 #define TW_EXTRACT_UNMEASURED                                                          \
 	"the energy of source '%s' is estimated, simulated or passed on; to train on " \

@@ -169,7 +169,10 @@ const char *tw_series_label(const struct tw_series *s, const char *name)
 void tw_series_describe(const struct tw_series *s, char *out, size_t size)
 {
 	static const char *const names[] = { "container_id", "pod_name", "command",
-					     "source",       "mode",     "package" };
+					     "comm",         "pid",      "vm_id",
+					     "source",       "cpu",      "mode",
+					     "package",      "zone",     "index",
+					     "path",         "chip",     "sensor" };
 	size_t used = 0;
 
 	out[0] = '\0';

@@ -202,7 +202,9 @@ static void tw_collector_has_energy_by_zone_source_and_mode(void **state)
 	expect_failure(ours, TW_COUNT(ours), &args, TW_NOTFOUND,
 		       "response has no series of tallywatt_process_cache_misses_total, "
 		       "tallywatt_process_cpu_instructions_total, "
-		       "tallywatt_node_energy_joules_total{zone=\"package\"}");
+		       "tallywatt_node_energy_joules_total{zone=\"package\"}; "
+		       "sources of energy in the data: 'rapl-msr', 'nvml', 'redfish', "
+		       "'psys' (see --source)");
 }
 
 static void readings_that_contradict_physics_are_not_learned(void **state)

@@ -455,8 +455,9 @@ static void a_restart_is_reported_of_a_series_that_falls_within_itself(void **st
 
 	(void)state;
 	refuse(series, TW_COUNT(series),
-	       "kepler_process_cpu_seconds_total (command=make): counter falls from 5.6 "
-	       "to "
+	       "kepler_process_cpu_seconds_total (command=make pid=2): counter falls "
+	       "from "
+	       "5.6 to "
 	       "0.2 at time 106; --resets carry accepts it");
 }
 

@@ -126,7 +126,8 @@ static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state
 	/* A source that was not measured makes no empty pipeline. */
 	job.source = tw_energy_source_find("hmc");
 	train_assert_refused(&job,
-			     "no series of kepler_node_platform_joules_total{source=");
+			     "no series of kepler_node_platform_joules_total{source="
+			     "\"hmc\"}; sources of energy in the data: 'acpi'");
 	job.source = NULL;
 
 	train_set_response(&job, falls);
@@ -143,6 +144,34 @@ static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state
 	tw_train_result_release(&carried);
 	tw_prom_free(less);
 	tw_prom_free(falls);
+	train_release_job(&job);
+}
+
+static void the_sources_of_a_recording_that_teaches_nothing_are_named(void **state)
+{
+	static const char text[] =
+		"{\"kepler_node_package_joules_total\":["
+		"{\"metric\":{\"source\":\"estimator\"},\"values\":[[1,\"1\"],[4,\"9\"]]}"
+		","
+		"{\"metric\":{\"source\":\"other\"},\"values\":[[1,\"1\"],[4,\"9\"]]}],"
+		"\"kepler_container_bpf_cpu_time_ms_total\":["
+		"{\"metric\":{\"container_id\":\"c\"},\"values\":[[1,\"1\"],[4,\"9\"]]}]"
+		"}";
+	struct tw_train_job job = { .name = "p", .seed = 1, .threads = 1 };
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	job.isolator = tw_isolator_find("MinIdleIsolator");
+	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
+			 0);
+	assert_int_equal(tw_prom_parse(text, strlen(text), &p, &err), 0);
+	train_set_response(&job, p);
+	train_assert_refused(&job, "nothing to train on: no energy source and feature "
+				   "group of which the response has all metrics; "
+				   "sources of energy in the data: 'estimator', 'other' "
+				   "(see --source)");
+	tw_prom_free(p);
 	train_release_job(&job);
 }
 
@@ -225,6 +254,8 @@ int main(void)
 		cmocka_unit_test(few_rows_are_trained_on_or_refused),
 		cmocka_unit_test(a_failing_trainer_leaves_the_others),
 		cmocka_unit_test(a_wrong_response_is_refused_but_a_missing_metric_is_not),
+		cmocka_unit_test(
+			the_sources_of_a_recording_that_teaches_nothing_are_named),
 		cmocka_unit_test(bad_jobs_are_refused),
 		cmocka_unit_test(memory_that_runs_out_fails_the_whole),
 	};
