@@ -449,16 +449,20 @@ static int complete(struct reader *r, struct tw_err *err)
 
 /*
  * Recognise the client by the keys that its generation sends (docs/wire.md, "Client
- * generations"). Kepler from 0.7.12 on always sends node type 0, which means any.
+ * generations"). Kepler from 0.7.12 on always sends node type 0, which means any. Other
+ * clients mean node type 0 by it; they send keys that no release of Kepler does.
  */
 static void tell_client(struct reader *r)
 {
+	static const unsigned not_kepler = 1u << KEY_LOOSE_NODE_TYPE |
+					   1u << KEY_MODEL_CLASSES |
+					   1u << KEY_PIPELINE_NAME | 1u << KEY_SPEC;
 	struct tw_wanted *w = &r->w;
 
 	w->client = TW_CLIENT_CURRENT;
 	w->no_spec = is_seen(r, KEY_SPEC);
 	if (is_seen(r, KEY_MACHINE_SPEC)) {
-		if (w->node_type == 0)
+		if (w->node_type == 0 && (r->seen & not_kepler) == 0)
 			w->node_type = -1;
 	} else if (is_seen(r, KEY_WEIGHT)) {
 		if (w->node_type == 1)

@@ -7,6 +7,7 @@
 #include "model-db/index/choose.h"
 #include "model-db/index/filter.h"
 #include "model-db/index/index.h"
+#include "model-db/index/index_use.h"
 #include "server/routes.h"
 #include "server/service.h"
 
@@ -14,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- arguments that select models; an absent or empty one selects all ---- */
 
@@ -410,8 +412,32 @@ static int check_filter(const struct tw_index *x, const struct tw_filter *f,
 	return 0;
 }
 
-static void add_groups(const struct tw_index *x, const struct query *s, enum tw_output o,
-		       struct tw_buf *b)
+/*
+ * Whether POST /model serves the model. If not it is given up, here as there, so that the
+ * list does not depend on the requests before it.
+ */
+static bool is_served(struct tw_catalog *c, struct tw_index *x,
+		      const struct tw_index_entry *e)
+{
+	struct tw_index_text zip = { 0 };
+	struct tw_err why = { 0 };
+	int fd = -1;
+
+	if (!tw_catalog_prove(c, x, e, &why))
+		return why.code == TW_NOMEM;
+	if (tw_index_zip(x, e, &zip, &fd, &why) == 0) {
+		tw_index_text_release(&zip);
+		if (fd >= 0)
+			close(fd);
+	} else if (why.code != TW_NOMEM) {
+		tw_catalog_give_up(c, x, e, NULL, &why);
+		return false;
+	}
+	return true;
+}
+
+static void add_groups(struct tw_catalog *c, struct tw_index *x, const struct query *s,
+		       enum tw_output o, struct tw_buf *b)
 {
 	for (size_t g = 0; g < tw_feature_group_count(); g++) {
 		const struct tw_feature_group *group = tw_feature_group_at(g);
@@ -419,13 +445,16 @@ static void add_groups(const struct tw_index *x, const struct query *s, enum tw_
 
 		if (s->group != NULL && s->group != group)
 			continue;
-		e = tw_choose_best(x, s->source, o, group, s->node_type, &s->filter);
+		do
+			e = tw_choose_best(x, s->source, o, group, s->node_type,
+					   &s->filter);
+		while (e != NULL && !is_served(c, x, e));
 		if (e != NULL)
 			tw_json_add_text(b, group->name, e->name);
 	}
 }
 
-static int answer_best(const struct tw_index *x, const struct query *s,
+static int answer_best(struct tw_catalog *c, struct tw_index *x, const struct query *s,
 		       struct tw_http_reply *r, struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
@@ -437,7 +466,7 @@ static int answer_best(const struct tw_index *x, const struct query *s,
 		if (!s->output[o])
 			continue;
 		tw_json_add_object(&b, tw_output_name((enum tw_output)o));
-		add_groups(x, s, (enum tw_output)o, &b);
+		add_groups(c, x, s, (enum tw_output)o, &b);
 		tw_json_end_object(&b);
 	}
 	tw_json_end_object(&b);
@@ -461,7 +490,7 @@ void tw_get_best_models(void *app, const struct tw_http_request *q,
 	if (s.source == NULL)
 		s.source = tw_energy_source_wanted(NULL);
 	if ((x = tw_catalog_ref(&service->catalog, r)) != NULL) {
-		if (answer_best(x, &s, r, &err) < 0)
+		if (answer_best(&service->catalog, x, &s, r, &err) < 0)
 			tw_http_reply_error(r, &err);
 	}
 out:

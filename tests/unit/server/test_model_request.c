@@ -99,6 +99,16 @@ static const struct meaning {
 	{ "\"output_type\":\"AbsPower\",\"machine_spec\":{},\"node_type\":1,\"weight\":"
 	  "true",
 	  TW_CLIENT_CURRENT, TW_ABS_POWER, true, 1 },
+	/* Kepler sends none of these keys. */
+	{ "\"output_type\":\"AbsPower\",\"machine_spec\":{},\"node_type\":0,"
+	  "\"loose_node_type\":false",
+	  TW_CLIENT_CURRENT, TW_ABS_POWER, false, 0 },
+	{ "\"output_type\":\"AbsPower\",\"machine_spec\":{},\"node_type\":0,"
+	  "\"model_classes\":[\"linear\"]",
+	  TW_CLIENT_CURRENT, TW_ABS_POWER, false, 0 },
+	{ "\"output_type\":\"AbsPower\",\"machine_spec\":{},\"node_type\":0,"
+	  "\"pipeline_name\":\"\"",
+	  TW_CLIENT_CURRENT, TW_ABS_POWER, false, 0 },
 	/* Kepler 0.5.4 to 0.7.11 */
 	{ "\"output_type\":\"DynPower\",\"source\":\"rapl\",\"node_type\":1,\"weight\":"
 	  "true",
