@@ -325,6 +325,7 @@ static int take_spec(struct reader *r, const struct tw_jsax_event *e, struct tw_
 	if (e->type != TW_JSAX_OBJECT && e->type != TW_JSAX_NULL)
 		return tw_fail(err, TW_INVALID, WHERE ".%s: expected an object, got %s",
 			       r->member->name, describe(e));
+	r->w.spec_sent = e->type == TW_JSAX_OBJECT;
 	return 0;
 }
 

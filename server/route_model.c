@@ -145,6 +145,8 @@ static int answer(struct tw_catalog *catalog, struct tw_index *x,
 			tw_model_release(&prior);
 			return sent;
 		}
+		if (no_prior.code == TW_INVALID)
+			return tw_fail(err, TW_NOTFOUND, "%s", no_prior.text);
 		if (!chosen)
 			return tw_fail(err, why.code, "%s", why.text);
 		e = choice.entry;

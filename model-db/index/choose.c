@@ -395,6 +395,16 @@ static double nearest_error(const struct tw_prior *p, const struct tw_likeness *
 	return p->nearest_error[(size_t)lround(l * (TW_PRIOR_LIKENESSES - 1))];
 }
 
+/*
+ * Whether the client describes its machine, but not by a processor and a number of CPUs:
+ * no measured machine is known to be like it.
+ */
+static bool is_vague(const struct tw_wanted *w, const struct tw_likeness *mine)
+{
+	return (w->spec_sent || tw_machine_spec_known(&w->spec)) &&
+	       (mine->processor[0] == '\0' || w->spec.cores == 0);
+}
+
 int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
 		    const struct tw_choice *chosen, struct tw_model *out,
 		    struct tw_err *err)
@@ -402,28 +412,36 @@ int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
 	struct tw_prior_estimate e;
 	const struct tw_likeness *measured =
 		chosen != NULL ? &chosen->entry->machine->likeness : NULL;
+	enum tw_code otherwise = TW_NOTFOUND;
+	struct tw_err why = { 0 };
 	struct tw_likeness mine;
 
 	if (x->prior.views == 0 || w->output != TW_ABS_POWER ||
 	    (w->trainer != NULL && !w->default_trainer) || w->pipeline != NULL ||
 	    w->filter != NULL || w->node_type >= 0)
 		return tw_fail(err, TW_NOTFOUND, "the prior is not asked");
-	if (measured != NULL && !w->weight && !w->classes && w->trainer == NULL &&
-	    tw_index_is_trees(chosen->entry))
-		return tw_fail(err, TW_NOTFOUND, "the client reads trees only");
 	tw_likeness_of(&w->spec, &mine);
-	if (measured != NULL && mine.vendor[0] != '\0' &&
+	if (measured != NULL && mine.processor[0] != '\0' &&
 	    strcmp(mine.processor, measured->processor) == 0)
 		return tw_fail(err, TW_NOTFOUND, "this processor was measured");
-	if (tw_prior_estimate(&x->prior, &w->spec, &e, err) < 0)
-		return -1;
+	if (is_vague(w, &mine))
+		otherwise = TW_INVALID;
+	if (measured != NULL && !w->weight && !w->classes && w->trainer == NULL &&
+	    tw_index_is_trees(chosen->entry))
+		return tw_fail(
+			err, otherwise,
+			"the client reads trees only, and none are of its machine");
+	if (tw_prior_estimate(&x->prior, &w->spec, &e, &why) < 0)
+		return tw_fail(err, otherwise, "%s", why.text);
 	/* Both errors are of wall power. */
 	if (measured != NULL && chosen->match == TW_MATCH_SIMILAR &&
 	    e.error > nearest_error(&x->prior, &mine, measured))
 		return tw_fail(
 			err, TW_NOTFOUND,
 			"the error of the nearest machine is less than the prior's");
-	return tw_prior_model_of(&e, &w->spec, w->source, &w->metrics, out, err);
+	if (tw_prior_model_of(&e, &w->spec, w->source, &w->metrics, out, &why) < 0)
+		return tw_fail(err, otherwise, "%s", why.text);
+	return 0;
 }
 
 /* ---- names of output types ---- */

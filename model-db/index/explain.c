@@ -228,10 +228,13 @@ int tw_explain(const struct tw_index *x, const struct tw_wanted *w, struct tw_bu
 		add_prior(&prior, out);
 		tw_model_release(&prior);
 		choice.entry = NULL;
-	} else if (choice.entry == NULL) {
-		tw_choose_not_found(&m, &why);
+	} else if (choice.entry == NULL || no_prior.code == TW_INVALID) {
+		if (no_prior.code != TW_INVALID)
+			tw_choose_not_found(&m, &why);
 		tw_json_add_null(out, "chosen");
-		tw_json_add_text(out, "error", why.text);
+		tw_json_add_text(out, "error",
+				 no_prior.code == TW_INVALID ? no_prior.text : why.text);
+		choice.entry = NULL;
 	} else {
 		tw_json_add_object(out, "chosen");
 		add_model(&m, choice.entry, out);

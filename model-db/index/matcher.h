@@ -52,6 +52,7 @@ struct tw_wanted {
 	long long node_type;  /* -1: any */
 	bool loose_node_type;
 	struct tw_machine_spec spec;
+	bool spec_sent; /* the client sends a spec, even if all of it is unknown */
 	bool weight;    /* weights, not the zip */
 	bool classes;   /* the request has model_classes */
 	bool ensembles; /* these list ensembles */

@@ -69,11 +69,13 @@ enum tw_prior_scale {
 	TW_PRIOR_SCALES
 };
 
-/* An answer is the power of this part: of a chip or a core if the machine is unknown. */
+/* An answer is the power of this part: of a chip, a core or a logical CPU if the machine
+ * is unknown. Files have no view of a logical CPU. */
 enum tw_prior_unit {
 	TW_PRIOR_OF_MACHINE,
 	TW_PRIOR_OF_CHIP,
 	TW_PRIOR_OF_CORE,
+	TW_PRIOR_OF_CPU,
 	TW_PRIOR_UNITS
 };
 

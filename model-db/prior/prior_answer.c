@@ -269,3 +269,108 @@ int tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
 	}
 	return 0;
 }
+
+/* ---- a machine of which nothing is known ---- */
+
+/* A machine of the table: its logical CPUs (NaN: unknown), and the power of one. */
+struct per_cpu {
+	double cpus, weight, w;
+};
+
+static int by_w(const void *a, const void *b)
+{
+	const struct per_cpu *x = a, *y = b;
+
+	return (x->w > y->w) - (x->w < y->w);
+}
+
+/* Each processor has the same weight, however many machines have it. */
+static void count_cpus(const struct tw_prior *p, struct per_cpu *out)
+{
+	for (size_t i = 0; i < p->rows; i++) {
+		const double *x = p->row[i].number;
+		const int processor = p->row[i].category[TW_PRIOR_PROCESSOR];
+		size_t same = processor < 0;
+
+		for (size_t k = 0; processor >= 0 && k < p->rows; k++)
+			same += p->row[k].category[TW_PRIOR_PROCESSOR] == processor;
+		out[i].weight = 1 / (double)same;
+		out[i].cpus = x[TW_PRIOR_CHIPS] * x[TW_PRIOR_CORES] *
+			      (x[TW_PRIOR_THREADS] > 0 ? x[TW_PRIOR_THREADS] : 1);
+	}
+}
+
+/* The machines with known CPUs and power at a load, by power. */
+static size_t sort_by_load(const struct tw_prior *p, const struct per_cpu *all,
+			   size_t load, struct per_cpu *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->rows; i++) {
+		out[n] = all[i];
+		out[n].w = p->row_w[i][load] / all[i].cpus;
+		n += !isnan(out[n].w);
+	}
+	qsort(out, n, sizeof(*out), by_w);
+	return n;
+}
+
+static double weight_of(const struct per_cpu *m, bool over_w)
+{
+	return over_w ? m->weight / m->w : m->weight;
+}
+
+/* The least power at or below which `share` of the weight, or of weight / power, lies. */
+static double quantile(const struct per_cpu *at, size_t n, double share, bool over_w)
+{
+	double total = 0, sum = 0;
+	size_t i = 0;
+
+	for (size_t k = 0; k < n; k++)
+		total += weight_of(&at[k], over_w);
+	for (; i + 1 < n; i++) {
+		sum += weight_of(&at[i], over_w);
+		if (sum >= share * total)
+			break;
+	}
+	return at[i].w;
+}
+
+static double mean_miss(const struct per_cpu *at, size_t n, double w)
+{
+	double weight = 0, sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		weight += at[i].weight;
+		sum += at[i].weight * fabs(w / at[i].w - 1);
+	}
+	return sum / weight;
+}
+
+int tw_prior_typical(const struct tw_prior *p, struct tw_prior_curve *out,
+		     struct tw_err *err)
+{
+	static const struct tw_prior_view typical = { .name = "typical",
+						      .unit = TW_PRIOR_OF_CPU };
+	struct per_cpu *all = calloc(2 * p->rows + 1, sizeof(*all)), *at;
+	size_t n = 0;
+
+	if (all == NULL)
+		return tw_fail(err, TW_NOMEM, "power of %zu machines", p->rows);
+	at = all + p->rows;
+	count_cpus(p, all);
+	*out = (struct tw_prior_curve){ .view = &typical, .later = true };
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		n = sort_by_load(p, all, l, at);
+		if (n == 0)
+			break;
+		out->w[l] = fmax(quantile(at, n, 0.5, true), l > 0 ? out->w[l - 1] : 0);
+		out->low[l] = fmin(quantile(at, n, 0.05, false), out->w[l]);
+		out->high[l] = fmax(quantile(at, n, 0.95, false), out->w[l]);
+		out->error[l] = out->w[l] * mean_miss(at, n, out->w[l]);
+	}
+	free(all);
+	return n > 0 ? 0
+		     : tw_fail(err, TW_NOTFOUND,
+			       "the prior's table has no machine with known counts");
+}

@@ -41,4 +41,14 @@ int tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
 		    const struct tw_prior_machine *m, struct tw_prior_curve *out,
 		    struct tw_err *err);
 
+/*
+ * The power of a logical CPU of a machine of which nothing is known: that of the table's
+ * machines over their logical CPUs. Each processor of the table has the same weight. The
+ * answer has the least mean |P / W - 1| over the table, and that is its error; the
+ * interval has 5 % of the table below it and 5 % above. out->view is a constant.
+ * TW_NOTFOUND: the table has no machine with known counts.
+ */
+int tw_prior_typical(const struct tw_prior *p, struct tw_prior_curve *out,
+		     struct tw_err *err);
+
 #endif /* TW_MODEL_DB_PRIOR_ANSWER_H */

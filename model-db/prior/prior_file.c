@@ -187,7 +187,7 @@ static const struct tw_field view_fields[] = {
 	{ "numbers", TW_FIELD_UINT, VIEW(numbers), .max = (1LL << TW_PRIOR_FACTS) - 1 },
 	{ "categories", TW_FIELD_UINT, VIEW(categories),
 	  .max = (1LL << TW_PRIOR_CATEGORIES) - 1 },
-	{ "unit", TW_FIELD_UINT, VIEW(unit), .max = TW_PRIOR_UNITS - 1 },
+	{ "unit", TW_FIELD_UINT, VIEW(unit), .max = TW_PRIOR_OF_CORE },
 	{ "factor", LOADS(factor, 0.1, 10) },
 	{ "width", LOADS(known.width, 0, MISS_MAX) },
 	{ "error", LOADS(known.error, 0, MISS_MAX) },

@@ -71,6 +71,8 @@ double tw_prior_share(const struct tw_prior_view *v, const struct tw_machine_spe
 
 	if (v->unit == TW_PRIOR_OF_MACHINE)
 		return 1;
+	if (v->unit == TW_PRIOR_OF_CPU)
+		return s->cores;
 	if (v->unit == TW_PRIOR_OF_CORE)
 		return s->cores / threads;
 	/* A virtual CPU is a hardware thread, even if the guest sees one a core. */
@@ -115,16 +117,19 @@ int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 	struct tw_prior_machine m;
 	struct tw_prior_estimate e = { 0 };
 	const struct tw_prior_view *v;
+	int rc;
 
+	if (s->cores == 0)
+		return tw_fail(err, TW_NOTFOUND,
+			       "the prior needs the number of CPUs: machine_spec.cores");
 	tw_prior_machine_of_spec(s, &m);
 	v = tw_prior_view_for(p, &m);
-	if (s->cores == 0 || m.category[TW_PRIOR_VENDOR][0] == '\0' || v == NULL)
-		return tw_fail(
-			err, TW_NOTFOUND,
-			"the prior needs a known processor and the number of CPUs");
-	if (tw_prior_answer(p, v, &m, &e.curve, err) < 0)
+	rc = m.category[TW_PRIOR_VENDOR][0] == '\0' || v == NULL
+		     ? tw_prior_typical(p, &e.curve, err)
+		     : tw_prior_answer(p, v, &m, &e.curve, err);
+	if (rc < 0)
 		return -1;
-	e.share = tw_prior_share(v, s, &m);
+	e.share = tw_prior_share(e.curve.view, s, &m);
 	return tw_prior_take_share(&e, out, err);
 }
 
@@ -182,7 +187,7 @@ static double rule_base(enum tw_component c, const struct tw_prior_estimate *e,
 {
 	if (c == TW_DRAM)
 		return s->memory_gib > 0 ? s->memory_gib : NAN;
-	if (e->curve.view->unit == TW_PRIOR_OF_CORE)
+	if (e->curve.view->unit >= TW_PRIOR_OF_CORE)
 		return NAN;
 	return e->share * m->number[TW_PRIOR_TDP] *
 	       (e->curve.view->unit == TW_PRIOR_OF_MACHINE ? m->number[TW_PRIOR_CHIPS]
@@ -294,7 +299,7 @@ static void add_origin(json_t *metadata, const struct tw_prior_estimate *e,
 	static const char *const yes[] = { TW_CERTIFICATE_RISES,
 					   TW_CERTIFICATE_NON_NEGATIVE,
 					   TW_CERTIFICATE_REST, TW_CERTIFICATE_NO_JUMP };
-	static const char *const units[] = { "machine", "chip", "core" };
+	static const char *const units[] = { "machine", "chip", "core", "cpu" };
 
 	add_figure(metadata, "data_origin",
 		   json_string(e->readings > 0

@@ -44,8 +44,8 @@ int tw_prior_take_share(const struct tw_prior_estimate *of_unit,
 			struct tw_prior_estimate *out, struct tw_err *err);
 
 /*
- * TW_NOTFOUND if too little is known: the spec needs a processor of which the prior knows
- * the vendor, and the number of logical CPUs.
+ * Of a processor whose vendor the prior does not know, the logical CPUs are those of a
+ * typical machine. TW_NOTFOUND if the spec lacks the number of logical CPUs.
  */
 int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 		      struct tw_prior_estimate *out, struct tw_err *err);

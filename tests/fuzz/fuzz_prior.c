@@ -44,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		  .threads_per_core = 2 },
 		{ .processor = "intel_xeon_platinum_8480", .cores = 4 },
 		{ .processor = "amd_epyc", .cores = 1 },
+		{ .cores = 1 },
 	};
 	struct tw_prior p = { 0 }, again = { 0 };
 	struct tw_buf text = { 0 };

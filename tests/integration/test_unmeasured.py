@@ -7,7 +7,8 @@ import unittest
 
 from harness import Case, call, sanitized, wait_until
 
-PRIOR = "model-db/models/machines/prior.json"
+SHIPPED = "model-db/models"
+PRIOR = SHIPPED + "/machines/prior.json"
 
 
 class Prior(Case):
@@ -62,6 +63,55 @@ class Prior(Case):
         any_name, default = (self.ask(server, "amd_epyc_7713", 8, trainer_name=name).json()
                              for name in ("", "SGDRegressorTrainer"))
         self.assertEqual(any_name["platform"], default["platform"])
+
+    def post(self, server, query="", **body):
+        return call(server, "POST", "/model" + query, {
+            "metrics": ["bpf_cpu_time_ms"], "output_type": "AbsPower", "source": "acpi",
+            "weight": True, **body})
+
+    def test_a_machine_without_a_known_processor_is_a_typical_one(self):
+        """Also one with the counts of a measured machine."""
+        server = self.start_http("tw-server", "--model-db", SHIPPED)
+        for spec in ({"cores": 8}, {"cores": 32, "chips": 2}, {"cores": 32},
+                     {"processor": "riscv_of_nobody", "cores": 8, "memory": 16}):
+            found = self.post(server, "?explain=1", machine_spec=spec).json()["chosen"]
+            self.assertEqual((found["match"], found["prior"]["prior_view"]),
+                             ("prior", "typical"), spec)
+            self.assertGreater(found["mape"], 30)
+            weights = self.post(server, machine_spec=spec).json()["platform"]["All_Weights"]
+            full = weights["Bias_Weight"] + \
+                weights["Numerical_Variables"]["bpf_cpu_time_ms"]["weight"]
+            # A CPU draws between 1 and 20 W at full load.
+            self.assertTrue(1 < full / spec["cores"] < 20, (spec, full))
+            self.assertGreater(found["prior"]["platform_interval_widths"][-1], full)
+
+    def test_a_machine_of_unknown_size_is_refused(self):
+        server = self.start_http("tw-server", "--model-db", SHIPPED)
+        for spec in ({"processor": "amd_epyc_7713"}, {"memory": 64}, {},
+                     {"processor": "", "cores": 0}):
+            reply = self.post(server, machine_spec=spec)
+            self.assertEqual(reply.status, 404, spec)
+            self.assertIn("machine_spec.cores", reply.body.decode())
+            told = self.post(server, "?explain=1", machine_spec=spec).json()
+            self.assertIsNone(told["chosen"])
+            self.assertIn("machine_spec.cores", told["error"])
+            # Who asks for a model by name gets it.
+            self.assertEqual(self.post(server, machine_spec=spec,
+                                       pipeline_name="haswell-kind").status, 200)
+
+    def test_a_client_that_reads_no_prior_gets_no_model_of_another_machine(self):
+        server = self.start_http("tw-server", "--model-db", SHIPPED)
+        for more, why in (({"weight": False}, "trees only"),
+                          ({"metrics": ["cpu_cycles", "cpu_instructions", "cache_miss"]},
+                           "needs CPU time")):
+            reply = self.post(server, machine_spec={"cores": 8}, **more)
+            self.assertEqual(reply.status, 404, more)
+            self.assertIn(why, reply.body.decode())
+
+    def test_a_client_that_does_not_describe_its_machine_gets_any_model(self):
+        server = self.start_http("tw-server", "--model-db", SHIPPED)
+        for more in ({}, {"machine_spec": None}):
+            self.assertEqual(self.post(server, **more).json()["machine_spec"]["cores"], 32)
 
     def collect(self, *args):
         return self.start_http("tw-collector", "--interval", "100ms", "--bpf", "off", "--user",

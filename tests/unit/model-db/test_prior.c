@@ -432,14 +432,73 @@ static void the_size_of_a_hidden_product_is_unknown(void **state)
 	}
 }
 
-static void an_unknown_vendor_has_no_prior(void **state)
+/* The error that a power has over the table: two machines of each processor. */
+static double error_over_table(const struct tw_prior *p, size_t load, double w,
+			       double *below, double *above, double low, double high)
 {
-	const struct tw_machine_spec nothing = { .cores = 4 };
-	struct tw_prior_estimate e;
+	double error = 0;
+
+	*below = *above = 0;
+	for (size_t i = 0; i < p->rows; i++) {
+		const double *x = p->row[i].number;
+		const double of_cpu =
+			p->row_w[i][load] /
+			(x[TW_PRIOR_CHIPS] * x[TW_PRIOR_CORES] * x[TW_PRIOR_THREADS]);
+
+		error += fabs(w / of_cpu - 1) / (double)p->rows;
+		*below += (of_cpu < low) / (double)p->rows;
+		*above += (of_cpu > high) / (double)p->rows;
+	}
+	return error;
+}
+
+static void the_error_of_an_unknown_machine_is_that_of_the_table(void **state)
+{
+	static const struct tw_machine_spec unknown[] = {
+		{ .cores = 1 },
+		{ .cores = 1, .chips = 1, .threads_per_core = 2 },
+		{ .processor = "riscv_of_nobody", .cores = 1 },
+	};
+
+	for (size_t s = 0; s < TW_COUNT(unknown); s++) {
+		struct tw_prior_estimate e;
+		struct tw_err err = { 0 };
+		double below, above;
+
+		assert_int_equal(tw_prior_estimate(*state, &unknown[s], &e, &err), 0);
+		assert_string_equal(e.curve.view->name, "typical");
+		for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+			const double w = e.curve.w[l], low = e.curve.low[l],
+				     high = e.curve.high[l];
+			const double error =
+				error_over_table(*state, l, w, &below, &above, low, high);
+
+			assert_float_equal(e.curve.error[l] / w, error, 1e-9);
+			assert_true(below <= 0.05 && above <= 0.05);
+			assert_true(low <= w && w <= high && low < high);
+			for (double other = 0.8; other < 1.3; other += 0.4)
+				assert_true(error <= error_over_table(*state, l,
+								      other * w, &below,
+								      &above, low, high));
+		}
+	}
+}
+
+static void power_of_an_unknown_machine_is_by_its_cpus(void **state)
+{
+	const struct tw_machine_spec two = { .cores = 2 }, eight = { .cores = 8 },
+				     none = { .processor = "intel_xeon_e5_2620v3" };
+	struct tw_prior_estimate a, b;
 	struct tw_err err = { 0 };
 
-	assert_int_equal(tw_prior_estimate(*state, &nothing, &e, &err), -1);
+	assert_int_equal(tw_prior_estimate(*state, &two, &a, &err), 0);
+	assert_int_equal(tw_prior_estimate(*state, &eight, &b, &err), 0);
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+		assert_float_equal(4 * a.curve.w[l], b.curve.w[l], 1e-9);
+	assert_float_equal(a.error, b.error, 1e-9);
+	assert_int_equal(tw_prior_estimate(*state, &none, &a, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
+	assert_non_null(strstr(err.text, "cores"));
 }
 
 static void a_stored_zip_is_a_zip(void **state)
@@ -479,7 +538,8 @@ int main(void)
 		cmocka_unit_test(weights_are_not_negative_and_name_the_prior),
 		cmocka_unit_test(components_have_rules_and_errors_of_their_own),
 		cmocka_unit_test(the_size_of_a_hidden_product_is_unknown),
-		cmocka_unit_test(an_unknown_vendor_has_no_prior),
+		cmocka_unit_test(the_error_of_an_unknown_machine_is_that_of_the_table),
+		cmocka_unit_test(power_of_an_unknown_machine_is_by_its_cpus),
 		cmocka_unit_test(a_stored_zip_is_a_zip),
 	};
 
