@@ -203,8 +203,8 @@ static void set_interval(struct tw_prior_curve *c, size_t l, double of_wall,
 	c->high[l] = c->w[l] * exp(width);
 }
 
-/* The curve of a component: by its rule, else by its share of wall power. */
-static void component_curve(enum tw_component component,
+/* The curve of a component: by its rule, or by its share of wall power. */
+static void component_curve(enum tw_component component, bool by_share,
 			    const struct tw_prior_estimate *e,
 			    const struct tw_machine_spec *s, struct tw_prior_curve *out)
 {
@@ -215,7 +215,7 @@ static void component_curve(enum tw_component component,
 	double base;
 
 	tw_prior_machine_of_spec(s, &m);
-	base = rule_base(component, e, s, &m);
+	base = by_share ? NAN : rule_base(component, e, s, &m);
 	while (rule->component != component || rule->client != is_client(s->processor))
 		rule++;
 	*out = *wall;
@@ -388,6 +388,55 @@ static int begin(const struct tw_prior_estimate *e, const struct tw_machine_spec
 	return 0;
 }
 
+/* A part of a model: its curve, and the slope of the line that is sent. */
+struct part {
+	struct tw_prior_curve curve;
+	double slope;
+};
+
+/* Lower a component to the power that is left for it. Its rule is then wrong by that. */
+static void lower(struct tw_prior_curve *c, size_t l, double most)
+{
+	const double by = most / c->w[l];
+
+	if (by >= 1)
+		return;
+	c->error[l] = most * hypot(c->error[l] / c->w[l], 1 - by);
+	c->low[l] *= by;
+	c->w[l] = most;
+}
+
+/*
+ * Package and DRAM are parts of the machine: where their rules exceed wall power, DRAM is
+ * lowered first, down to its share of wall power. Its rule is the less certain one: a
+ * VM's memory may be more than its share of the host's.
+ */
+static void find_parts(const struct tw_prior_estimate *e, const struct tw_machine_spec *s,
+		       struct part *package, struct part *dram)
+{
+	struct tw_prior_curve least;
+	double rest = e->curve.w[0] + slope_of(&e->curve), slopes;
+
+	component_curve(TW_PACKAGE, false, e, s, &package->curve);
+	component_curve(TW_DRAM, false, e, s, &dram->curve);
+	component_curve(TW_DRAM, true, e, s, &least);
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		const double w = e->curve.w[l];
+
+		lower(&dram->curve, l, fmax(w - package->curve.w[l], least.w[l]));
+		lower(&package->curve, l, w - dram->curve.w[l]);
+	}
+	package->slope = slope_of(&package->curve);
+	dram->slope = slope_of(&dram->curve);
+	/* The lines, too. */
+	rest -= package->curve.w[0] + dram->curve.w[0];
+	slopes = package->slope + dram->slope;
+	if (slopes > rest) {
+		package->slope *= rest / slopes;
+		dram->slope *= rest / slopes;
+	}
+}
+
 static int make(const struct tw_prior_estimate *e, const struct tw_machine_spec *s,
 		const struct tw_energy_source *source, const struct tw_strs *metrics,
 		struct tw_model *m, struct tw_err *err)
@@ -397,21 +446,21 @@ static int make(const struct tw_prior_estimate *e, const struct tw_machine_spec 
 	const bool is_wall = source->components[0] == TW_PLATFORM;
 	const enum tw_component *k = is_wall ? wall : rapl;
 	const size_t count = is_wall ? 1 : 2;
+	struct part part[2] = { { e->curve, slope_of(&e->curve) } };
 
 	if (begin(e, s, source, "LinearRegressionTrainer", "linear", m, err) < 0 ||
 	    choose_group(metrics, &m->info, err) < 0)
 		return -1;
+	if (!is_wall)
+		find_parts(e, s, &part[0], &part[1]);
 	for (size_t i = 0; i < count; i++) {
-		struct tw_prior_curve c = e->curve;
-		double line[TW_PRIOR_LOADS], slope;
+		const struct tw_prior_curve *c = &part[i].curve;
+		double line[TW_PRIOR_LOADS];
 
-		if (!is_wall)
-			component_curve(k[i], e, s, &c);
-		slope = slope_of(&c);
 		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-			line[l] = c.w[0] + slope * (double)l / LAST;
-		add_interval(&m->info, k[i], &c, line);
-		if (add_part(m, k[i], &c, slope, s->cores, err) < 0)
+			line[l] = c->w[0] + part[i].slope * (double)l / LAST;
+		add_interval(&m->info, k[i], c, line);
+		if (add_part(m, k[i], c, part[i].slope, s->cores, err) < 0)
 			return -1;
 	}
 	return tw_model_check(m, err);
