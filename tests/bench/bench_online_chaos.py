@@ -135,8 +135,9 @@ class Chaos(Online):
 
         def run():
             while not stopped.wait(chance.uniform(2, 8)):
-                with subprocess.Popen(["stress-ng", "--quiet", "--cpu", "0", "--cpu-load",
-                                       str(chance.randrange(10, 101)), "--timeout",
+                # Other benches run beside the short form.
+                with subprocess.Popen(["stress-ng", "--quiet", "--cpu", bench.quick("0", "1"),
+                                       "--cpu-load", str(chance.randrange(10, 101)), "--timeout",
                                        f"{chance.randrange(3, 12)}s"],
                                       stdin=subprocess.DEVNULL) as stress:
                     stress.wait()

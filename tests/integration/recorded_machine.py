@@ -125,6 +125,9 @@ class Machine:
         return args
 
     def close(self):
+        """May be called twice."""
+        if self.over.is_set():
+            return
         self.over.set()
         self.feeder.join()
         for fd, *_ in self.counters:

@@ -111,13 +111,14 @@ class Engage(Metered):
 
     def test_resumes_after_an_interrupt_and_publishes_a_model(self):
         self.assertEqual(self.interrupt(signal.SIGINT, 4, "--load", "own"), 1)
-        self.assertIn("interrupted: 3 of 13 phases are recorded", self.log())
+        # The phase may end before the signal.
+        self.assertRegex(self.log(), "interrupted: [34] of 13 phases are recorded")
         first = self.runs()
-        self.assertEqual([run["workload"] for run in first], ["rest", "cpu-50", "cpu-10"])
+        self.assertEqual([run["workload"] for run in first[:3]], ["rest", "cpu-50", "cpu-10"])
         proc = self.start_engage("--load", "own")
         self.assertEqual(proc.wait(), 0, self.log())
         runs = self.runs()
-        self.assertEqual(runs[:3], first)
+        self.assertEqual(runs[:len(first)], first)
         self.assertEqual(len(runs), PHASES)
         self.assertEqual({run["workload"] for run in runs}, set(WORKLOADS))
         self.assertIn("model: this-machine/rapl-sysfs/AbsPower/BPFOnly/", self.log())

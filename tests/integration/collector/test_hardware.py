@@ -12,6 +12,10 @@ from recorded_machine import Machine
 MACHINES = os.path.join(ROOT, "tests/hardware")
 # Counters grow in steps, and a tick sees one step more or less.
 TOLERANCE = 0.04
+# The probe looks for 2 s only: other tests may delay a step by a fifth of it.
+PROBE_TOLERANCE = 0.2
+# So many machines and collectors run beside each other.
+AT_ONCE = 8
 
 
 def is_near(seen, known, tolerance=TOLERANCE):
@@ -57,7 +61,7 @@ class Hardware(Case):
         if known["watts"] is None:
             self.assertIsNone(tree["watts"], shown)
         else:
-            self.assertTrue(is_near(tree["watts"], known["watts"], 0.1), shown)
+            self.assertTrue(is_near(tree["watts"], known["watts"], PROBE_TOLERANCE), shown)
         for zone, words in known["uncounted"].items():
             self.assertTrue(any(z["name"] == zone and not z["counted"] and words in z["why"]
                                 for z in tree["zones"]), f"{zone}: {words}: {shown}")
@@ -105,11 +109,15 @@ class Hardware(Case):
     def test_each_machine_is_as_it_is_known(self):
         names = sorted(n for n in os.listdir(MACHINES)
                        if os.path.isdir(os.path.join(MACHINES, n)))
-        begun = [(name, *self.begin(name)) for name in names]
-        for name, machine, daemon, probe in begun:
-            with self.subTest(name):
-                self.check(name, machine, daemon)
-                self.check_tree(name, machine.known, probe)
+        for some in (names[i:i + AT_ONCE] for i in range(0, len(names), AT_ONCE)):
+            begun = [(name, *self.begin(name)) for name in some]
+            for name, machine, daemon, probe in begun:
+                with self.subTest(name):
+                    self.check(name, machine, daemon)
+                    self.check_tree(name, machine.known, probe)
+            for _, machine, daemon, _ in begun:
+                daemon.stop()
+                machine.close()
 
 
 if __name__ == "__main__":

@@ -145,16 +145,19 @@ static void paths_of_a_namespace_are_those_of_the_machine(void **state)
 		      { "/", "/k/pod1/me" },
 		      { "/sub", "/k/pod1/me/sub" },
 		      { "/../..x", NULL } };
-	char *dir = scratch_new(), text[64], path[TW_CGROUP_PATH];
+	char *dir = scratch_new(), text[64], path[TW_CGROUP_PATH], file[32];
 	const struct tw_roots roots = { .proc = dir, .sys = dir, .dev = dir };
 	struct tw_cgroup_tree *t = NULL;
 	struct tw_err err = { 0 };
+	const int other = getpid() + 1;
 
 	(void)state;
-	snprintf(text, sizeof(text), "1\n%d\n", getpid());
+	snprintf(file, sizeof(file), "%d/cgroup", other);
 	tree_write(dir, "fs/cgroup/cgroup.controllers", "cpu\n");
-	tree_write(dir, "fs/cgroup/cgroup.procs", "1\n");
-	tree_write(dir, "fs/cgroup/k/pod2/box/cgroup.procs", "11\n");
+	tree_write(dir, "fs/cgroup/cgroup.procs", "");
+	snprintf(text, sizeof(text), "%d\n", other);
+	tree_write(dir, "fs/cgroup/k/pod2/box/cgroup.procs", text);
+	snprintf(text, sizeof(text), "%d\n", getpid());
 	tree_write(dir, "fs/cgroup/k/pod1/me/cgroup.procs", text);
 	tree_write(dir, "fs/cgroup/k/pod1/me/sub/cgroup.procs", "");
 	tree_write(dir, "self/cgroup", "0::/\n");
@@ -164,12 +167,12 @@ static void paths_of_a_namespace_are_those_of_the_machine(void **state)
 		uint64_t id;
 
 		snprintf(text, sizeof(text), "0::%s\n", cases[i].seen);
-		tree_write(dir, "11/cgroup", text);
-		id = tw_cgroup_tree_id(t, 11);
+		tree_write(dir, file, text);
+		id = tw_cgroup_tree_id(t, other);
 		tw_cgroup_tree_tick(t);
 		if (cases[i].path != NULL) {
 			assert_true(id >> 63 == 0);
-			assert_true(tw_cgroup_tree_path(t, id, 11, path));
+			assert_true(tw_cgroup_tree_path(t, id, other, path));
 			assert_string_equal(path, cases[i].path);
 		} else {
 			assert_true(id >> 63 == 1);
