@@ -41,6 +41,8 @@ struct tw_weights_shape;
 	"its CPU time is incomplete: the recorded cycles do not fit into it"
 #define TW_REFUSED_NO_LOAD "its recording has no load: power does not vary with it"
 #define TW_REFUSED_LOAD "its recording has more load than the machine has CPUs"
+#define TW_REFUSED_STEP \
+	"its recording has a step that does not divide the scrape interval"
 #define TW_REFUSED_POWER "its recording has power outside physics"
 #define TW_REFUSED_ERROR "its own error is above 50 %"
 #define TW_REFUSED_BIAS                                                       \

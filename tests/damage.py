@@ -4,6 +4,7 @@
 The law: 30 W and 20 W a busy CPU. A recording is {metric: [{"metric": labels, "values": samples}]}.
 Each damage has a random place and size, and returns the damaged recording.
 """
+import bisect
 import random
 
 START_S = 1700000000
@@ -217,8 +218,18 @@ def jump(recording, rng):
     change(series, at, lambda v, i: v + size)
 
 
+def fine_step(recording, rng):
+    """A range query whose step does not divide the scrape interval of 5 s."""
+    step = rng.choice((2, 3, 4))
+    for series in recording.values():
+        for s in series:
+            at = [t for t, _ in s["values"]]
+            s["values"] = [[t, s["values"][bisect.bisect_right(at, t) - 1][1]]
+                           for t in range(at[0], at[-1], step)]
+
+
 DAMAGES = (spike, zero, twin, replaced, outage, no_samples, frozen_work, frozen_meter, renamed, dip,
-           late_process, jump)
+           late_process, jump, fine_step)
 
 
 def damaged(schema, damage, seed):

@@ -188,6 +188,8 @@ int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest 
 		*why = TW_REFUSED_CPU_TIME;
 	else if (fault != NULL)
 		*why = fault;
+	else if (d->step_uneven)
+		*why = TW_REFUSED_STEP;
 	else if (!shown)
 		*why = TW_REFUSED_NO_REST;
 	else if (biased)
@@ -253,6 +255,7 @@ const char *tw_train_refusal_advice(const char *why)
 				      "runs them)" },
 		{ TW_REFUSED_CPU_TIME, "record again by an exporter that counts all CPU "
 				       "time, such as tw-collector" },
+		{ TW_REFUSED_STEP, "query again with --step of the scrape interval" },
 		{ TW_REFUSED_NO_REST, "record some minutes of an idle machine, too" },
 		{ TW_REFUSED_BIAS, "record longer, and each load more than once" },
 	};

@@ -51,6 +51,7 @@ static int keep_quality(struct tw_train_data *t, const struct tw_quality *q,
 {
 	if (t->quality == NULL)
 		t->quality = json_array();
+	t->step_uneven |= q->uneven;
 	tw_quality_to_text(q, &t->quality_text);
 	if (json_array_append_new(t->quality, tw_quality_to_json(q)) < 0 ||
 	    tw_buf_failed(&t->quality_text))
@@ -275,6 +276,7 @@ void tw_train_rows_copy(struct tw_train_data *t, const struct tw_train_data *fro
 
 	t->err = from->err;
 	t->cpu_time_incomplete = from->cpu_time_incomplete;
+	t->step_uneven = from->step_uneven;
 	if (t->err.code != TW_OK || tw_dataset_copy(&from->d, NULL, &t->d, &t->err) < 0)
 		return;
 	if (from->later.rows > 0 &&
