@@ -8,6 +8,7 @@
 #	make nightly-soak	make soak with a release build and with sanitizers
 #	make nightly-churn	1,000 cgroups a second for a minute
 #	make nightly-damage	recordings with 12 kinds of damage, SEEDS=50 of each and schema
+#	make nightly-prior	the prior that ships is learned again from its table
 #	make nightly-recipes	the patches of tests/recipes, each applied, built and tested
 #	make nightly-bench	all benches; a figure that is more than 10 % worse than the last one
 #				of the machine in docs/bench.csv is a failure (tests/bench.mk)
@@ -24,7 +25,7 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan tidy analyzer soak churn damage recipes bench; do \
+	@fail=0; for t in tsan tidy analyzer soak churn damage prior recipes bench; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
 nightly-tsan:
@@ -56,6 +57,9 @@ nightly-churn:
 nightly-damage:
 	@TW_DAMAGE_SEEDS=$(or $(SEEDS),50) $(MAKE) --no-print-directory t/damage
 
+nightly-prior:
+	@TW_NIGHTLY=1 $(MAKE) --no-print-directory t/prior_learning
+
 nightly-recipes:
 	@$(guard) $(PYTHON) tests/recipes/recipes.py $(O)/recipes -j2
 
@@ -72,5 +76,5 @@ fuzz-corpus-run: $(fuzz-targets)
 		echo "$${f##*/}: $$(sed -n 's/^MERGE-OUTER: \(.* new files\).*; \(.* edges\).*/\1, \2/p' \
 			$$f.merge.log)"; done
 
-.PHONY: nightly nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-damage \
+.PHONY: nightly nightly-prior nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-damage \
 	nightly-recipes nightly-fuzz nightly-fuzz-run fuzz-corpus fuzz-corpus-run

@@ -26,10 +26,11 @@
 /* Power is below this multiple of its 99th percentile, if there are so many rows. */
 #define POWER_MAX 3
 #define POWER_ROWS 20
-/* One row in so many may have more load than the CPUs, and each this much more: a late
- * scrape moves work from row to row. */
+/* One row in so many may have more load than the CPUs, and each this much more: late
+ * scrapes move work from row to row, most where a row lasts a tenth of a second. What is
+ * counted twice has twice the load. */
 #define LOAD_ROWS 20
-#define LOAD_MARGIN 1.05
+#define LOAD_MARGIN 1.25
 #define WORST 5
 
 /* Mean power of a component, with the power at rest that isolation subtracted. */

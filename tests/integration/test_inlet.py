@@ -11,7 +11,7 @@ import subprocess
 import threading
 import unittest
 
-from harness import ROOT, Case, call, need, run_tallywatt, wait_until
+from harness import ROOT, Case, call, need, run_tallywatt, sanitized, wait_until
 from promtool import need_promtool, run
 from scripted_vm import FIRST_PID, LABEL, Machine, Scrape, write
 from test_prometheus_rules import RULES, filled_in, queries
@@ -45,7 +45,8 @@ class Inlet(Case):
             write(f"{self.machine.top}/proc/{FIRST_PID + i}/cgroup", f"0::{group}\n")
         self.command("inlet", "while :; do echo 90; sleep 0.05; done")
         self.daemon = self.start_http(
-            "tw-collector", "--interval", "200ms", "--bpf", "off", *self.machine.args,
+            "tw-collector", "--interval", "200ms", "--bpf", "off", *self.machine.args, "--user", "root",
+            *(["--filter=no"] if sanitized() else []),
             "--meter-command", self.path("bin/inlet"), "--meter-interval", "100ms",
             "--shipped-models", "", "--compat", "kepler-legacy", "--levels",
             "process,container,pod,vm,job")
