@@ -256,6 +256,7 @@ int tw_uploads_rollback(struct tw_uploads *u, const char *name, struct tw_err *e
 	return tw_pipeline_rollback(u->model_db, name, check_again, u, err);
 }
 
+#if TW_FLEET
 /* ---- of others ---- */
 
 static void count_outcome(void *arg, const char *model, enum tw_import_outcome outcome,
@@ -284,7 +285,6 @@ static int convert(struct tw_fileset *pipeline, size_t *kept_out, struct tw_err 
 	return 0;
 }
 
-#if TW_FLEET
 int tw_uploads_check_any(const struct tw_uploads *u, const char *name,
 			 struct tw_fileset *pipeline, size_t *models_out,
 			 size_t *kept_out, struct tw_err *err)
