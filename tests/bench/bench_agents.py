@@ -19,20 +19,19 @@ from simulated_agents import Node, Server  # noqa: E402
 
 NODES = int(os.environ.get("TW_AGENTS", bench.quick("200", "10")))
 PODS, HANGING = 25, NODES // 10
-INTERVAL_S, ROUNDS = bench.quick((10, 3), (2, 1))
+INTERVAL_S, ROUNDS = bench.quick((10, 3), (4, 1))
 CLOCK = os.sysconf("SC_CLK_TCK")
 
 
 def simulate(pipe):
-    """The child: all nodes. It tells its port, then hangs some of them when told."""
+    """The child: all nodes. It sends its port, and lets some of them hang at "hang"."""
     server = Server({f"n{i}": Node(f"node-{i}", pods=PODS, churn=2, seed=i)
                      for i in range(NODES)})
     pipe.send(server.port)
-    pipe.recv()
-    for i in range(HANGING):
-        server.of[f"n{i}"] = "hang"
-    pipe.send(None)
-    pipe.recv()
+    while pipe.recv() == "hang":
+        for i in range(HANGING):
+            server.of[f"n{i}"] = "hang"
+        pipe.send(None)
     server.close()
 
 
@@ -82,6 +81,10 @@ class Aggregator:
         connection.close()
         return body, time.monotonic() - start
 
+    def wait_up(self, count):
+        bench.wait_until(lambda: sum(a["up"] for a in self.agents()) == count,
+                         f"{count} agents are up", pause=0.2)
+
     def agents(self):
         return json.loads(self.get("/api/v1/agents")[0])["agents"]
 
@@ -125,12 +128,12 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         agg = Aggregator(ours.recv(), directory)
         try:
-            time.sleep(INTERVAL_S)
+            agg.wait_up(NODES)
             up = measure(agg, f"{NODES} agents", goals)
             goals.right("all agents are up", len(up) == NODES)
             ours.send("hang")
             ours.recv()
-            time.sleep(INTERVAL_S)
+            agg.wait_up(NODES - HANGING)
             up = measure(agg, f"{HANGING} of them hang", goals)
             # A slow machine delays all; a hanging agent must not delay the others.
             goals.right("all agents that answer are up", len(up) >= NODES - HANGING)
