@@ -14,8 +14,10 @@
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
 #include "model-db/index/watch.h"
+#include "profiler/spec.h"
 #include "server/fleet/pull.h"
 #include "server/fleet/rollout.h"
+#include "server/model_request.h"
 #include "server/routes.h"
 #include "server/service.h"
 #include "server/settings.h"
@@ -51,6 +53,7 @@ struct server {
 	struct tw_replica replica;
 #endif
 	struct tw_strs prefer;
+	struct tw_machine_spec default_machine;
 	struct tw_watch watch;
 	int signals;
 	bool missing; /* the database did not exist at the last look */
@@ -268,6 +271,12 @@ static int open_service(struct server *s, struct tw_httpd_config *c, struct tw_e
 
 	if (config->prefer != NULL && tw_strs_split(&s->prefer, config->prefer, err) < 0)
 		return -1;
+	if (config->default_machine != NULL) {
+		if (tw_default_machine_parse(config->default_machine, &s->default_machine,
+					     err) < 0)
+			return tw_err_wrap(err, "--default-machine");
+		s->service.default_machine = &s->default_machine;
+	}
 	if (open_uploads(s, err) < 0 || take_socket(c, err) < 0)
 		return -1;
 	s->service.model_db = config->model_db;

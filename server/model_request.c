@@ -351,6 +351,53 @@ static int take_spec_member(struct reader *r, const struct tw_jsax_event *e,
 				    WHERE ".machine_spec", err);
 }
 
+#define MACHINE "default_machine"
+
+/* Cuts the pair. */
+static int take_pair(struct tw_machine_spec *s, unsigned *seen, char *pair,
+		     struct tw_err *err)
+{
+	const unsigned before = *seen;
+	char *equals = strchr(pair, '=');
+	struct tw_spec_value v = { .kind = "text" };
+
+	if (equals == NULL)
+		return tw_fail(err, TW_INVALID, MACHINE ": want KEY=VALUE, not '%.64s'",
+			       pair);
+	*equals = '\0';
+	v.text = equals + 1;
+	v.len = strlen(v.text);
+	if (tw_machine_spec_take(s, seen, pair, &v, MACHINE, err) < 0)
+		return -1;
+	if (*seen == before)
+		return tw_fail(err, TW_INVALID,
+			       MACHINE ": '%.64s' is no key of machine_spec", pair);
+	return 0;
+}
+
+int tw_default_machine_parse(const char *text, struct tw_machine_spec *out,
+			     struct tw_err *err)
+{
+	struct tw_strs pairs = { 0 };
+	unsigned seen = 0;
+	int rc = -1;
+
+	*out = (struct tw_machine_spec){ 0 };
+	if (tw_strs_split(&pairs, text, err) < 0)
+		goto out;
+	for (size_t i = 0; i < pairs.count; i++)
+		if (take_pair(out, &seen, pairs.at[i], err) < 0)
+			goto out;
+	if (out->processor[0] == '\0' || out->cores == 0) {
+		tw_fail(err, TW_INVALID, MACHINE ": it needs processor and cores");
+		goto out;
+	}
+	rc = 0;
+out:
+	tw_strs_clear(&pairs);
+	return rc;
+}
+
 /* ---- the request ---- */
 
 static const struct member members[KEY_COUNT] = {
@@ -448,6 +495,10 @@ static int complete(struct reader *r, struct tw_err *err)
 	return 0;
 }
 
+/* No release of Kepler sends these. */
+static const unsigned not_kepler = 1u << KEY_LOOSE_NODE_TYPE | 1u << KEY_MODEL_CLASSES |
+				   1u << KEY_PIPELINE_NAME | 1u << KEY_SPEC;
+
 /*
  * Recognise the client by the keys that its generation sends (docs/wire.md, "Client
  * generations"). Kepler from 0.7.12 on always sends node type 0, which means any. Other
@@ -455,9 +506,6 @@ static int complete(struct reader *r, struct tw_err *err)
  */
 static void tell_client(struct reader *r)
 {
-	static const unsigned not_kepler = 1u << KEY_LOOSE_NODE_TYPE |
-					   1u << KEY_MODEL_CLASSES |
-					   1u << KEY_PIPELINE_NAME | 1u << KEY_SPEC;
 	struct tw_wanted *w = &r->w;
 
 	w->client = TW_CLIENT_CURRENT;
@@ -473,8 +521,18 @@ static void tell_client(struct reader *r)
 	}
 }
 
-int tw_model_request_parse(const char *data, size_t len, struct tw_wanted *out,
-			   struct tw_err *err)
+/* Kepler's node types 0 and 1 are constants of its sources; other clients mean them. */
+static bool chooses_machine(const struct reader *r)
+{
+	const struct tw_wanted *w = &r->w;
+
+	return is_seen(r, KEY_MACHINE_SPEC) || !w->loose_node_type || w->node_type > 1 ||
+	       (w->node_type >= 0 && (r->seen & not_kepler) != 0);
+}
+
+int tw_model_request_parse(const char *data, size_t len,
+			   const struct tw_machine_spec *default_machine,
+			   struct tw_wanted *out, struct tw_err *err)
 {
 	const struct tw_jsax_limits limits = { .depth = DEPTH_MAX, .text_bytes = len };
 	struct reader r = { .data = data,
@@ -488,6 +546,10 @@ int tw_model_request_parse(const char *data, size_t len, struct tw_wanted *out,
 	if (complete(&r, err) < 0)
 		goto fail;
 	tell_client(&r);
+	if (default_machine != NULL && !chooses_machine(&r)) {
+		r.w.spec = *default_machine;
+		r.w.node_type = -1;
+	}
 	*out = r.w;
 	return 0;
 fail:

@@ -195,12 +195,14 @@ static int explain(const struct tw_index *x, const struct tw_wanted *w,
 
 void tw_post_model(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
-	struct tw_catalog *catalog = &((struct tw_service *)app)->catalog;
+	struct tw_service *service = app;
+	struct tw_catalog *catalog = &service->catalog;
 	struct tw_wanted w = { 0 };
 	struct tw_err err = { 0 };
 	struct tw_index *x;
 
-	if (tw_model_request_parse(q->body, q->len, &w, &err) < 0) {
+	if (tw_model_request_parse(q->body, q->len, service->default_machine, &w, &err) <
+	    0) {
 		tw_http_reply_error(r, &err);
 		return;
 	}

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 struct tw_http_stats;
+struct tw_machine_spec;
 struct tw_pulls;
 struct tw_uploads;
 
@@ -19,6 +20,7 @@ struct tw_service {
 	struct tw_uploads *uploads;
 	struct tw_pulls *pulls; /* NULL: no pipeline is pulled */
 	const char *model_db;
+	const struct tw_machine_spec *default_machine; /* NULL: none */
 	bool serve_foreign;   /* send files of kepler-model-server, pickles among them */
 	atomic_flag packing;  /* set while a pipeline is packed */
 	int reload_fd;        /* an eventfd: write to it to reload; -1: no reload */

@@ -18,6 +18,7 @@ struct tw_server_settings {
 	char *listen;
 	char *model_db;
 	char *prior;
+	char *default_machine;
 	char *prefer;
 	char *error_key;
 	bool weights_metrics;

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct tw_wanted w = { 0 };
 	struct tw_err err = { 0 };
 
-	if (tw_model_request_parse((const char *)data, size, &w, &err) < 0) {
+	if (tw_model_request_parse((const char *)data, size, NULL, &w, &err) < 0) {
 		if (err.code == TW_OK || err.text[0] == '\0' ||
 		    memcmp(&w, &zero, sizeof(w)) != 0)
 			abort();

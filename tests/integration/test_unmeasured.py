@@ -85,6 +85,19 @@ class Prior(Case):
             self.assertTrue(1 < full / spec["cores"] < 20, (spec, full))
             self.assertGreater(found["prior"]["platform_interval_widths"][-1], full)
 
+    def test_a_client_that_sends_no_spec_gets_the_default_machine(self):
+        """As Kepler 0.6 and 0.7.11 ask."""
+        server = self.start_http("tw-server", "--model-db", SHIPPED, "--default-machine",
+                                 "processor=amd_epyc_7713,cores=256,chips=2,memory=512")
+        named = self.ask(server, "amd_epyc_7713", 256, machine_spec={
+            "processor": "amd_epyc_7713", "cores": 256, "chips": 2, "memory": 512}).json()
+        for trainer in ("", "SGDRegressorTrainer"):
+            old = self.post(server, node_type=1, trainer_name=trainer, filter="").json()
+            self.assertEqual(old, {"platform": named["platform"]})
+        chosen = self.post(server, "?explain=1", node_type=1,
+                           model_classes=["linear"]).json()
+        self.assertNotEqual((chosen["chosen"] or {}).get("match"), "prior")
+
     def test_a_machine_of_unknown_size_is_refused(self):
         server = self.start_http("tw-server", "--model-db", SHIPPED)
         for spec in ({"processor": "amd_epyc_7713"}, {"memory": 64}, {},

@@ -14,7 +14,7 @@
 
 static int parse(const char *text, struct tw_wanted *out, struct tw_err *err)
 {
-	return tw_model_request_parse(text, strlen(text), out, err);
+	return tw_model_request_parse(text, strlen(text), NULL, out, err);
 }
 
 static void keplers_own_request_is_understood(void **state)
@@ -176,6 +176,86 @@ static void each_generation_is_recognised_by_its_keys(void **state)
 				 text, (int)w.client, (int)w.output, w.weight,
 				 w.node_type);
 		assert_string_equal(w.source->name, "rapl-sysfs");
+		tw_wanted_release(&w);
+	}
+}
+
+static void a_default_machine_needs_a_processor_and_its_cpus(void **state)
+{
+	static const char *const texts[][2] = {
+		{ "amd_epyc_7713",
+		  "default_machine: want KEY=VALUE, not 'amd_epyc_7713'" },
+		{ "processor=amd_epyc_7713",
+		  "default_machine: it needs processor and cores" },
+		{ "cores=8", "default_machine: it needs processor and cores" },
+		{ "", "default_machine: it needs processor and cores" },
+		{ "processor=a,cores=8,sockets=2",
+		  "default_machine: 'sockets' is no key of machine_spec" },
+		{ "processor=a,cores=8,cores=9", "default_machine.cores: given twice" },
+		{ "processor=a,cores=many",
+		  "default_machine.cores: 'many' is not a number" },
+	};
+	struct tw_machine_spec s;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(texts); i++) {
+		err = (struct tw_err){ 0 };
+		assert_int_equal(tw_default_machine_parse(texts[i][0], &s, &err), -1);
+		assert_int_equal(err.code, TW_INVALID);
+		assert_string_equal(err.text, texts[i][1]);
+	}
+	assert_int_equal(tw_default_machine_parse("processor=amd_epyc_7713, cores=256,"
+						  "chips=2,memory=512",
+						  &s, &err),
+			 0);
+	assert_string_equal(s.processor, "amd_epyc_7713");
+	assert_int_equal(s.cores, 256);
+	assert_int_equal(s.chips, 2);
+	assert_int_equal(s.memory_gib, 512);
+}
+
+/* What follows {"metrics":[],"output_type":"AbsPower" */
+static const struct unnamed {
+	const char *rest;
+	bool is_default;
+	long long node_type;
+} unnamed[] = {
+	{ "", true, -1 },
+	/* Constants of Kepler */
+	{ ",\"node_type\":1,\"weight\":true,\"source\":\"acpi\"", true, -1 },
+	{ ",\"node_type\":0,\"weight\":true", true, -1 },
+	{ ",\"node_type\":1,\"trainer_name\":\"SGDRegressorTrainer\"", true, -1 },
+	{ ",\"model_classes\":[\"linear\"],\"pipeline_name\":\"p\"", true, -1 },
+	/* Choices */
+	{ ",\"node_type\":2,\"weight\":true", false, 2 },
+	{ ",\"node_type\":1,\"model_classes\":[\"linear\"]", false, 1 },
+	{ ",\"node_type\":0,\"pipeline_name\":\"p\"", false, 0 },
+	{ ",\"loose_node_type\":false", false, -1 },
+	{ ",\"machine_spec\":{\"cores\":8}", false, -1 },
+	{ ",\"machine_spec\":{}", false, -1 },
+	{ ",\"machine_spec\":null,\"node_type\":0", false, -1 },
+};
+
+static void the_default_machine_is_of_requests_that_choose_none(void **state)
+{
+	const struct tw_machine_spec machine = { .processor = "amd_epyc_7713",
+						 .cores = 256 };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(unnamed); i++) {
+		const struct unnamed *u = &unnamed[i];
+		struct tw_wanted w = { 0 };
+		struct tw_err err = { 0 };
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			 "{\"metrics\":[],\"output_type\":\"AbsPower\"%s}", u->rest);
+		if (tw_model_request_parse(text, strlen(text), &machine, &w, &err) < 0)
+			fail_msg("%s: %s", text, err.text);
+		if ((w.spec.cores == 256) != u->is_default || w.node_type != u->node_type)
+			fail_msg("%s: %u cores, node type %lld", text, w.spec.cores,
+				 w.node_type);
 		tw_wanted_release(&w);
 	}
 }
@@ -435,7 +515,8 @@ static void bytes_behind_the_length_are_not_read(void **state)
 	(void)state;
 	assert_non_null(exact);
 	memcpy(exact, text, sizeof(text) - 1);
-	assert_int_equal(tw_model_request_parse(exact, sizeof(text) - 1, &w, &err), 0);
+	assert_int_equal(tw_model_request_parse(exact, sizeof(text) - 1, NULL, &w, &err),
+			 0);
 	tw_wanted_release(&w);
 	free(exact);
 }
@@ -505,6 +586,8 @@ int main(void)
 		cmocka_unit_test(every_key_may_be_given),
 		cmocka_unit_test(the_schemas_of_the_api_are_read),
 		cmocka_unit_test(each_generation_is_recognised_by_its_keys),
+		cmocka_unit_test(a_default_machine_needs_a_processor_and_its_cpus),
+		cmocka_unit_test(the_default_machine_is_of_requests_that_choose_none),
 		cmocka_unit_test(a_list_of_all_metrics_proves_no_counters),
 		cmocka_unit_test(
 			kepler_s_default_trainer_is_told_from_one_that_was_chosen),
