@@ -243,6 +243,20 @@ static void component_curve(enum tw_component component, bool by_share,
 	}
 }
 
+/* sqrt(pi / 2): the standard deviation of a normal variable, in means of its |x|. */
+#define SD_OF_ERROR 1.2533
+
+/*
+ * The expected |error| of an answer that lies `gap` beside the curve, whose own expected
+ * error is this one: the mean of |x| of a normal variable with that mean.
+ */
+static double error_beside(double error, double gap)
+{
+	const double sd = fmax(SD_OF_ERROR * error, 1e-9), z = gap / sd;
+
+	return error * exp(-0.5 * z * z) + gap * erf(z / sqrt(2));
+}
+
 /*
  * Bins of the interval, one a load, between the powers that the model predicts. model_w
  * is the power of the model at each load; the curve may differ from it.
@@ -253,7 +267,7 @@ static void add_interval(struct tw_model_info *info, enum tw_component component
 	json_t *metadata = info->metadata;
 	json_t *widths = json_array(), *edges = json_array();
 	const char *name = tw_component_name(component);
-	double error = 0, relative = 0, gap = 0, worst = 0, last = 0;
+	double error = 0, relative = 0, worst = 0, last = 0;
 	bool rises = true;
 	char key[64];
 
@@ -262,12 +276,12 @@ static void add_interval(struct tw_model_info *info, enum tw_component component
 		const double high = c->w[l] * pow(c->high[l] / c->w[l], FROM_90_TO_95);
 		const double low = c->w[l] * pow(c->low[l] / c->w[l], FROM_90_TO_95);
 		const double half = fmax(fmax(high - part, part - low), 0);
+		const double miss = error_beside(c->error[l], fabs(c->w[l] - part));
 
 		json_array_append_new(widths, json_real(half));
 		worst = fmax(worst, half);
-		error += c->error[l] / TW_PRIOR_LOADS;
-		gap += fabs(c->w[l] - part) / TW_PRIOR_LOADS;
-		relative += c->error[l] / c->w[l] / TW_PRIOR_LOADS;
+		error += miss / TW_PRIOR_LOADS;
+		relative += miss / c->w[l] / TW_PRIOR_LOADS;
 		rises = rises && (l == 0 || part > last);
 		if (l > 0)
 			json_array_append_new(edges, json_real((last + part) / 2));
@@ -284,7 +298,7 @@ static void add_interval(struct tw_model_info *info, enum tw_component component
 	snprintf(key, sizeof(key), "%s_interval_widths", name);
 	add_figure(metadata, key, widths);
 	snprintf(key, sizeof(key), "%s_mae", name);
-	add_figure(metadata, key, json_real(error + gap));
+	add_figure(metadata, key, json_real(error));
 	snprintf(key, sizeof(key), "%s_p95", name);
 	add_figure(metadata, key, json_real(worst));
 	snprintf(key, sizeof(key), "%s_mape", name);
