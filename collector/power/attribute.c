@@ -244,12 +244,11 @@ static void give_idle(struct tw_attribution *a, const struct tw_slice *s, size_t
 			give(a, count, kind, true);
 }
 
-int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
-		 const struct tw_charge *energy, struct tw_err *err)
+int tw_attribution_divide(struct tw_attribution *a, const struct tw_slice *s,
+			  size_t count, const struct tw_charge *energy,
+			  const struct tw_charge **out, struct tw_err *err)
 {
-	size_t count;
-	const struct tw_slice *s = tw_workloads_slices(t, &count);
-
+	*out = NULL;
 	tw_charge_add(&a->stats.waiting, energy);
 	if (count == 0)
 		return 0;
@@ -260,7 +259,20 @@ int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
 	give_idle(a, s, count);
 	give_gpu(a, s, count, false);
 	give_gpu(a, s, count, true);
-	for (size_t i = 0; i < count; i++)
-		tw_workloads_charge(t, &s[i], &a->charge[i]);
+	*out = a->charge;
+	return 0;
+}
+
+int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
+		 const struct tw_charge *energy, struct tw_err *err)
+{
+	const struct tw_charge *charge;
+	size_t count;
+	const struct tw_slice *s = tw_workloads_slices(t, &count);
+
+	if (tw_attribution_divide(a, s, count, energy, &charge, err) < 0)
+		return -1;
+	for (size_t i = 0; charge != NULL && i < count; i++)
+		tw_workloads_charge(t, &s[i], &charge[i]);
 	return 0;
 }

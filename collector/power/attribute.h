@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_slice;
 struct tw_workloads;
 struct tw_attribution; /* opaque */
 
@@ -49,6 +50,15 @@ void tw_attribution_close(struct tw_attribution *a); /* NULL is fine */
  */
 int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
 		 const struct tw_charge *energy, struct tw_err *err);
+
+/*
+ * Divide energy among slices without charging it to workloads. *out has the charge of
+ * each slice until the next call; NULL: nothing ran, or memory is short, and the energy
+ * waits.
+ */
+int tw_attribution_divide(struct tw_attribution *a, const struct tw_slice *s,
+			  size_t count, const struct tw_charge *energy,
+			  const struct tw_charge **out, struct tw_err *err);
 
 const struct tw_attribution_stats *tw_attribution_stats(const struct tw_attribution *a);
 

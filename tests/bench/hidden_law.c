@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/bench/hidden_law.h"
+
+#include <math.h>
+#include <string.h>
+
+#define QUANTUM_S 0.002
+#define QUANTA_OF_A_TICK 500
+#define CLOCK_HZ 2.5e9 /* at frequency 1 */
+#define MISS_S 60e-9   /* a core waits so long for memory */
+#define DRAIN_TICKS 50 /* work that is not done by then is never done */
+
+/*
+ * The first four were looked at while the rule was made. The others were written down
+ * with them and were not run until it was done.
+ */
+const struct law laws[] = {
+	{ .name = "smt 1.3",
+	  .packages = 1,
+	  .cores = 4,
+	  .siblings = 2,
+	  .rest_w = 20,
+	  .awake_w = 12,
+	  .core_w = 6,
+	  .pair = 1.3,
+	  .pair_speed = 0.62,
+	  .turbo = 1,
+	  .exponent = 2.5,
+	  .stall = 0.7,
+	  .instruction_nj = 0.4,
+	  .miss_nj = 15,
+	  .dram_nj = 20 },
+	{ .name = "two packages",
+	  .packages = 2,
+	  .cores = 4,
+	  .siblings = 1,
+	  .rest_w = 20,
+	  .awake_w = 30,
+	  .core_w = 7,
+	  .pair = 1,
+	  .pair_speed = 1,
+	  .turbo = 1,
+	  .exponent = 2.5,
+	  .stall = 0.7,
+	  .instruction_nj = 0.3,
+	  .miss_nj = 15,
+	  .dram_nj = 25 },
+	{ .name = "turbo",
+	  .packages = 1,
+	  .cores = 8,
+	  .siblings = 1,
+	  .rest_w = 20,
+	  .awake_w = 10,
+	  .core_w = 5,
+	  .pair = 1,
+	  .pair_speed = 1,
+	  .turbo = 1.5,
+	  .turbo_step = 0.07,
+	  .exponent = 2.5,
+	  .stall = 0.7,
+	  .instruction_nj = 0.3,
+	  .miss_nj = 15,
+	  .dram_nj = 20 },
+	{ .name = "memory bound",
+	  .packages = 1,
+	  .cores = 6,
+	  .siblings = 1,
+	  .rest_w = 20,
+	  .awake_w = 15,
+	  .core_w = 4,
+	  .pair = 1,
+	  .pair_speed = 1,
+	  .turbo = 1,
+	  .exponent = 2,
+	  .stall = 0.55,
+	  .instruction_nj = 0.2,
+	  .miss_nj = 60,
+	  .dram_nj = 80 },
+	{ .name = "smt 1.15",
+	  .held_out = true,
+	  .packages = 1,
+	  .cores = 6,
+	  .siblings = 2,
+	  .rest_w = 20,
+	  .awake_w = 18,
+	  .core_w = 5,
+	  .pair = 1.15,
+	  .pair_speed = 0.56,
+	  .turbo = 1,
+	  .exponent = 2.5,
+	  .stall = 0.8,
+	  .instruction_nj = 0.2,
+	  .miss_nj = 10,
+	  .dram_nj = 15 },
+	{ .name = "smt 1.4, two packages, turbo",
+	  .held_out = true,
+	  .packages = 2,
+	  .cores = 6,
+	  .siblings = 2,
+	  .rest_w = 20,
+	  .awake_w = 35,
+	  .core_w = 7,
+	  .pair = 1.4,
+	  .pair_speed = 0.68,
+	  .turbo = 1.4,
+	  .turbo_step = 0.06,
+	  .exponent = 2.8,
+	  .stall = 0.6,
+	  .instruction_nj = 0.5,
+	  .miss_nj = 25,
+	  .dram_nj = 35 },
+	{ .name = "numa",
+	  .held_out = true,
+	  .packages = 2,
+	  .cores = 6,
+	  .siblings = 1,
+	  .rest_w = 20,
+	  .awake_w = 22,
+	  .core_w = 5,
+	  .pair = 1,
+	  .pair_speed = 1,
+	  .turbo = 1.2,
+	  .turbo_step = 0.04,
+	  .exponent = 2.2,
+	  .stall = 0.6,
+	  .instruction_nj = 0.3,
+	  .miss_nj = 30,
+	  .dram_nj = 45,
+	  .remote_nj = 12 },
+	{ .name = "wide vectors",
+	  .held_out = true,
+	  .rest_w = 20,
+	  .awake_w = 15,
+	  .packages = 1,
+	  .cores = 8,
+	  .siblings = 1,
+	  .core_w = 5,
+	  .pair = 1,
+	  .pair_speed = 1,
+	  .turbo = 1.2,
+	  .turbo_step = 0.03,
+	  .exponent = 2.5,
+	  .stall = 0.7,
+	  .instruction_nj = 0.3,
+	  .miss_nj = 15,
+	  .dram_nj = 20,
+	  .vector = 1.6 },
+	{ .name = "for Kepler: CPU time",
+	  .held_out = true,
+	  .rest_w = 20,
+	  .packages = 1,
+	  .cores = 8,
+	  .siblings = 1,
+	  .core_w = 6,
+	  .pair = 1,
+	  .pair_speed = 1,
+	  .turbo = 1,
+	  .exponent = 2.5,
+	  .stall = 1 },
+	{ .name = "for the plain rule: cycles + instructions",
+	  .held_out = true,
+	  .rest_w = 20,
+	  .packages = 1,
+	  .cores = 8,
+	  .siblings = 1,
+	  .core_w = 2.5,
+	  .pair = 1,
+	  .pair_speed = 1,
+	  .turbo = 1,
+	  .exponent = 1,
+	  .stall = 1,
+	  .instruction_nj = 1 },
+};
+
+const size_t law_count = sizeof(laws) / sizeof(laws[0]);
+
+int law_cpus(const struct law *l)
+{
+	return l->packages * l->cores * l->siblings;
+}
+
+/* CPUs of a core are adjacent, and the cores of a package. */
+int law_package(const struct law *l, int cpu)
+{
+	return cpu / (l->cores * l->siblings);
+}
+
+uint64_t law_chance(uint64_t *seed, uint64_t n)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (*seed >> 33) % n;
+}
+
+static double between(uint64_t *seed, double least, double most)
+{
+	return least + (most - least) * (double)law_chance(seed, 1 << 20) / (1 << 20);
+}
+
+struct work law_work(const struct law *l, uint64_t *seed)
+{
+	struct work w = { .threads = 1 + (int)law_chance(seed, LAW_THREADS_MAX),
+			  .node = -1,
+			  .load = between(seed, 0.4, 1),
+			  .duty = law_chance(seed, 2) == 0 ? 1 : between(seed, 0.2, 0.8),
+			  .period_s = between(seed, 0.2, 1.5),
+			  .phase_s = between(seed, 0, 1),
+			  .ipc = between(seed, 0.8, 2.5),
+			  .misses = law_chance(seed, 3) == 0 ? between(seed, 2e-3, 20e-3)
+							     : between(seed, 0, 1e-3),
+			  .vector = 1 };
+	const int cpus = law_cpus(l), first = (int)law_chance(seed, (uint64_t)cpus);
+	const bool moves = law_chance(seed, 5) == 0;
+
+	for (int t = 0; t < w.threads; t++) {
+		w.cpu[t] = (first + t * (1 + (int)law_chance(seed, 2))) % cpus;
+		w.other[t] = moves ? (w.cpu[t] + cpus / 2) % cpus : w.cpu[t];
+	}
+	if (l->vector > 0 && law_chance(seed, 3) == 0)
+		w.vector = l->vector;
+	if (l->remote_nj > 0 && law_chance(seed, 2) == 0)
+		w.node = (int)law_chance(seed, (uint64_t)l->packages);
+	return w;
+}
+
+/* ---- running ---- */
+
+struct thread {
+	int work, index;
+	double left; /* instructions to do; below 0: done too early */
+};
+
+struct machine {
+	const struct law *l;
+	const struct work *w;
+	struct thread thread[LAW_WORKS_MAX * LAW_THREADS_MAX];
+	int threads;
+	int runs[LAW_CPUS_MAX]; /* thread; -1: none */
+	double clock[LAW_PACKAGES_MAX];
+	bool awake[LAW_PACKAGES_MAX];
+};
+
+static bool busy_sibling(const struct machine *m, int cpu)
+{
+	return m->l->siblings == 2 && m->runs[cpu ^ 1] >= 0;
+}
+
+/* Seconds of an instruction at frequency 1, alone on the core; the part of waiting. */
+static double instruction_s(const struct work *w, double clock, double speed,
+			    double *waits)
+{
+	const double wait_s = w->misses * MISS_S,
+		     all_s = 1 / (w->ipc * CLOCK_HZ * clock * speed) + wait_s;
+
+	*waits = wait_s / all_s;
+	return all_s;
+}
+
+static void arrive(struct machine *m, double at_s)
+{
+	for (int i = 0; i < m->threads; i++) {
+		struct thread *t = &m->thread[i];
+		const struct work *w = &m->w[t->work];
+		const double place = fmod(at_s + w->phase_s, w->period_s);
+		double waits;
+
+		if (place < w->duty * w->period_s)
+			t->left += w->load * QUANTUM_S / instruction_s(w, 1, 1, &waits);
+	}
+}
+
+static int cpu_of(const struct machine *m, const struct thread *t, double at_s)
+{
+	const struct work *w = &m->w[t->work];
+	const bool odd = ((long)((at_s + w->phase_s) / w->period_s) & 1) != 0;
+
+	return odd ? w->other[t->index] : w->cpu[t->index];
+}
+
+/* The thread with most to do runs; true if any runs. */
+static bool schedule(struct machine *m, double at_s)
+{
+	int active[LAW_PACKAGES_MAX] = { 0 };
+	bool any = false;
+
+	for (int c = 0; c < LAW_CPUS_MAX; c++)
+		m->runs[c] = -1;
+	for (int i = 0; i < m->threads; i++) {
+		const int cpu = cpu_of(m, &m->thread[i], at_s);
+
+		if (m->thread[i].left > 0 &&
+		    (m->runs[cpu] < 0 ||
+		     m->thread[m->runs[cpu]].left < m->thread[i].left))
+			m->runs[cpu] = i;
+	}
+	for (int c = 0; c < law_cpus(m->l); c += m->l->siblings) {
+		const bool runs = m->runs[c] >= 0 || busy_sibling(m, c);
+
+		active[law_package(m->l, c)] += runs;
+		any = any || runs;
+	}
+	for (int p = 0; p < m->l->packages; p++) {
+		const double clock = m->l->turbo - m->l->turbo_step * (active[p] - 1);
+
+		m->awake[p] = active[p] > 0;
+		m->clock[p] = clock > 1 ? clock : 1;
+	}
+	return any;
+}
+
+/* A quantum of a thread on a CPU: its count, and its energy. */
+static void run_thread(struct machine *m, int cpu, struct law_run *out, int tick)
+{
+	const struct law *l = m->l;
+	struct thread *t = &m->thread[m->runs[cpu]];
+	const struct work *w = &m->w[t->work];
+	const int p = law_package(l, cpu), node = w->node >= 0 ? w->node : p;
+	const bool shared = busy_sibling(m, cpu);
+	struct law_count *c = &out->count[tick][t->work][p];
+	double waits;
+	const double done = QUANTUM_S / instruction_s(w, m->clock[p],
+						      shared ? l->pair_speed : 1, &waits);
+	const double misses = done * w->misses;
+
+	t->left -= done;
+	*(shared ? &c->shared_ns : &c->alone_ns) += QUANTUM_S * 1e9;
+	c->cycles += QUANTUM_S * CLOCK_HZ * m->clock[p];
+	c->instructions += done;
+	c->misses += misses;
+	out->package_j[tick][p] += l->core_w * pow(m->clock[p], l->exponent) * w->vector *
+				   (1 - waits + waits * l->stall) *
+				   (shared ? l->pair / 2 : 1) * QUANTUM_S;
+	out->package_j[tick][p] += done * l->instruction_nj * 1e-9;
+	out->package_j[tick][p] += misses * l->miss_nj * 1e-9;
+	out->dram_j[tick][node] += misses * l->dram_nj * 1e-9;
+	if (node != p) {
+		out->package_j[tick][p] += misses * l->remote_nj * 1e-9;
+		out->package_j[tick][node] += misses * l->remote_nj * 1e-9;
+	}
+}
+
+static void run_quantum(struct machine *m, struct law_run *out, int tick)
+{
+	for (int p = 0; p < m->l->packages; p++)
+		out->package_j[tick][p] += m->awake[p] ? m->l->awake_w * QUANTUM_S : 0;
+	for (int c = 0; c < law_cpus(m->l); c++)
+		if (m->runs[c] >= 0)
+			run_thread(m, c, out, tick);
+	out->seconds[tick] += QUANTUM_S;
+}
+
+void law_run(const struct law *l, const struct work *w, int works, unsigned mask,
+	     int ticks, struct law_run *out)
+{
+	struct machine m = { .l = l, .w = w };
+
+	memset(out, 0, sizeof(*out));
+	for (int i = 0; i < works; i++)
+		for (int t = 0; t < w[i].threads && (mask >> i & 1) != 0; t++)
+			m.thread[m.threads++] = (struct thread){ .work = i, .index = t };
+	for (int q = 0; q < (ticks + DRAIN_TICKS) * QUANTA_OF_A_TICK; q++) {
+		const int tick = q / QUANTA_OF_A_TICK;
+
+		if (tick < ticks)
+			arrive(&m, q * QUANTUM_S);
+		if (!schedule(&m, q * QUANTUM_S) && tick >= ticks)
+			break;
+		run_quantum(&m, out, tick < ticks ? tick : ticks - 1);
+	}
+}
+
+double law_energy(const struct law *l, const struct law_run *r, int ticks)
+{
+	double sum = 0;
+
+	for (int t = 0; t < ticks; t++)
+		for (int p = 0; p < l->packages; p++)
+			sum += r->package_j[t][p] + r->dram_j[t][p];
+	return sum;
+}
