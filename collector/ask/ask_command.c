@@ -5,6 +5,7 @@
  * The program is not trusted: it may print anything, print too much, hang or end at once.
  * A program that prints a value and ends well is started again for the next value.
  */
+#include "collector/ask/aside.h"
 #include "collector/ask/own_job.h"
 #include "collector/ask/runner.h"
 #include "lib/core/clock.h"
@@ -39,7 +40,7 @@ struct job {
 	struct tw_own_job own;
 	const char *command, *user; /* user NULL: that of this process */
 	struct tw_strs words;
-	struct tw_runner runner;
+	struct tw_aside runner;
 	/* The program that runs. */
 	bool running, requested;
 	int out, err; /* -1: closed */
@@ -376,7 +377,7 @@ static void close_job(void *state)
 {
 	struct job *j = state;
 
-	tw_runner_close(&j->runner);
+	tw_aside_close(&j->runner);
 	tw_strs_clear(&j->words);
 }
 

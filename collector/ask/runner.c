@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/runner.h"
 
+#include "collector/ask/aside.h"
 #include "collector/system/privilege.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
@@ -71,29 +72,12 @@ static _Noreturn void become_command(char **argv, pid_t parent, int out, int err
 
 /* ---- the runner's process ---- */
 
-static void send_event(const struct run *r, enum tw_runner_kind kind, int status,
-		       const int *fds)
+static void send_event(const struct run *r, enum tw_runner_kind kind, int status, int out,
+		       int err)
 {
-	int text[2] = { (int)kind, status };
-	struct iovec part = { .iov_base = text, .iov_len = sizeof(text) };
-	union {
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
-		struct cmsghdr aligned;
-	} control = { .bytes = { 0 } };
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+	const struct tw_aside_message m = { (int)kind, status, { out, err } };
 
-	if (fds != NULL) {
-		struct cmsghdr *c;
-
-		m.msg_control = control.bytes;
-		m.msg_controllen = sizeof(control.bytes);
-		c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(2 * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, 2 * sizeof(int));
-	}
-	(void)!sendmsg(r->fd, &m, MSG_NOSIGNAL);
+	tw_aside_send(r->fd, &m);
 }
 
 /* Processes that a command has left behind become this process's children. */
@@ -185,10 +169,10 @@ static void start(struct run *r)
 	stop(r);
 	if (open_pipe(out) == 0 && open_pipe(err) == 0 &&
 	    fork_command(r, out[1], err[1]) == 0) {
-		send_event(r, TW_RUNNER_STARTED, 0, (const int[]){ out[0], err[0] });
+		send_event(r, TW_RUNNER_STARTED, 0, out[0], err[0]);
 	} else {
 		e = errno;
-		send_event(r, TW_RUNNER_FAILED, e, NULL);
+		send_event(r, TW_RUNNER_FAILED, e, -1, -1);
 	}
 	close_pipe(out);
 	close_pipe(err);
@@ -222,7 +206,7 @@ static _Noreturn void run_forever(struct run *r)
 			break;
 		}
 		if (p[1].revents != 0)
-			send_event(r, TW_RUNNER_ENDED, reap(r), NULL);
+			send_event(r, TW_RUNNER_ENDED, reap(r), -1, -1);
 		if (p[0].revents != 0 && !take_request(r))
 			break;
 	}
@@ -230,27 +214,19 @@ static _Noreturn void run_forever(struct run *r)
 	_exit(0);
 }
 
-/* Only fd stays of what the parent has open: its sockets would seem to be in use. */
-static void close_others(int fd)
-{
-	const int none = open("/dev/null", O_RDWR | O_CLOEXEC);
+/* What the runner starts. */
+struct order {
+	char **argv;
+	const char *user;
+};
 
-	if (none >= 0) {
-		dup2(none, 0);
-		dup2(none, 1);
-	}
-	for (int i = 3; i < 256; i++)
-		if (i != fd)
-			close(i);
-}
-
-static _Noreturn void become_runner(int fd, char **argv, const char *user)
+static void become_runner(int fd, const void *arg)
 {
-	const struct tw_privilege p = { .user = user };
-	struct run r = { .fd = fd, .argv = argv };
+	const struct order *o = arg;
+	const struct tw_privilege p = { .user = o->user };
+	struct run r = { .fd = fd, .argv = o->argv };
 	struct tw_err err = { 0 };
 
-	close_others(fd);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (tw_privilege_drop(&p, &err) < 0) {
 		fprintf(stderr, "tw-ask: %s\n", err.text);
@@ -261,80 +237,37 @@ static _Noreturn void become_runner(int fd, char **argv, const char *user)
 
 /* ---- the other end ---- */
 
-int tw_runner_open(const struct tw_strs *words, const char *user, struct tw_runner *out,
+int tw_runner_open(const struct tw_strs *words, const char *user, struct tw_aside *out,
 		   struct tw_err *err)
 {
 	char **argv = calloc(words->count + 1, sizeof(*argv));
-	int ends[2];
-	pid_t pid;
+	int rc;
 
 	if (argv == NULL)
 		return tw_fail(err, TW_NOMEM, "command");
 	memcpy(argv, words->at, words->count * sizeof(*argv));
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
-		tw_fail_errno(err, errno, "cannot make a socket");
-		free(argv);
-		return -1;
-	}
-	pid = fork();
-	if (pid == 0)
-		become_runner(ends[1], argv, user);
+	rc = tw_aside_open(become_runner, &(struct order){ argv, user }, out, err);
 	free(argv);
-	close(ends[1]);
-	if (pid < 0) {
-		tw_fail_errno(err, errno, "cannot fork");
-		close(ends[0]);
-		return -1;
-	}
-	*out = (struct tw_runner){ .fd = ends[0], .pid = pid };
-	return 0;
+	return rc;
 }
 
-void tw_runner_run(const struct tw_runner *r)
+void tw_runner_run(const struct tw_aside *r)
 {
 	(void)!send(r->fd, &(const char){ RUN }, 1, MSG_NOSIGNAL);
 }
 
-void tw_runner_stop(const struct tw_runner *r)
+void tw_runner_stop(const struct tw_aside *r)
 {
 	(void)!send(r->fd, &(const char){ STOP }, 1, MSG_NOSIGNAL);
 }
 
-bool tw_runner_next(const struct tw_runner *r, struct tw_runner_event *out)
+bool tw_runner_next(const struct tw_aside *r, struct tw_runner_event *out)
 {
-	int text[2] = { 0 }, fds[2] = { -1, -1 };
-	struct iovec part = { .iov_base = text, .iov_len = sizeof(text) };
-	union {
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
-		struct cmsghdr aligned;
-	} control;
-	struct msghdr m = { .msg_iov = &part,
-			    .msg_iovlen = 1,
-			    .msg_control = control.bytes,
-			    .msg_controllen = sizeof(control.bytes) };
-	const ssize_t n = recvmsg(r->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *c;
+	struct tw_aside_message m = { .kind = TW_RUNNER_GONE, .fds = { -1, -1 } };
 
-	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+	if (tw_aside_next(r->fd, &m) == TW_ASIDE_NOTHING)
 		return false;
-	*out = (struct tw_runner_event){ .kind = TW_RUNNER_GONE, .out = -1, .err = -1 };
-	if (n != (ssize_t)sizeof(text))
-		return true;
-	c = CMSG_FIRSTHDR(&m);
-	if (c != NULL && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(2 * sizeof(int)))
-		memcpy(fds, CMSG_DATA(c), sizeof(fds));
-	*out = (struct tw_runner_event){ (enum tw_runner_kind)text[0], text[1], fds[0],
-					 fds[1] };
+	*out = (struct tw_runner_event){ (enum tw_runner_kind)m.kind, m.value, m.fds[0],
+					 m.fds[1] };
 	return true;
-}
-
-void tw_runner_close(struct tw_runner *r)
-{
-	if (r->fd < 0)
-		return;
-	close(r->fd);
-	while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	r->fd = -1;
 }

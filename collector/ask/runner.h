@@ -14,16 +14,10 @@
  */
 
 #include <stdbool.h>
-#include <sys/types.h>
 
+struct tw_aside;
 struct tw_err;
 struct tw_strs;
-
-/* The runner, as its parent and the parent's children have it. */
-struct tw_runner {
-	int fd; /* -1: none */
-	pid_t pid;
-};
 
 enum tw_runner_kind {
 	TW_RUNNER_STARTED, /* the command runs: out and err are open */
@@ -40,19 +34,17 @@ struct tw_runner_event {
 
 /*
  * Start a runner for a command. user: the user that the command gets, if this process is
- * root; NULL: no switch. words live as long as this process. tw_runner_close().
+ * root; NULL: no switch. words live as long as this process. tw_aside_close() ends the
+ * command and the runner.
  */
-int tw_runner_open(const struct tw_strs *words, const char *user, struct tw_runner *out,
+int tw_runner_open(const struct tw_strs *words, const char *user, struct tw_aside *out,
 		   struct tw_err *err);
 
 /* Request a start, which ends a running command first; or an end. */
-void tw_runner_run(const struct tw_runner *r);
-void tw_runner_stop(const struct tw_runner *r);
+void tw_runner_run(const struct tw_aside *r);
+void tw_runner_stop(const struct tw_aside *r);
 
 /* Take the next event. False: none now. r->fd is readable when there is one. */
-bool tw_runner_next(const struct tw_runner *r, struct tw_runner_event *out);
-
-/* End the command and the runner, and wait for them. Only for the runner's parent. */
-void tw_runner_close(struct tw_runner *r);
+bool tw_runner_next(const struct tw_aside *r, struct tw_runner_event *out);
 
 #endif /* TW_COLLECTOR_RUNNER_H */
