@@ -26,6 +26,8 @@ enum tw_owner_kind {
 struct tw_identity {
 	enum tw_owner_kind kind;
 	const char *runtime; /* "docker", "qemu", ...: static; NULL: unknown */
+	bool by_root; /* container: root has made the cgroup that names it; not set by
+			 these functions */
 	char id[TW_ID_TEXT]; /* container: 64 hex digits, or LXC's name; VM: uuid or name
 			      */
 	char name[TW_NAME_TEXT];   /* VM: its name; "": unknown */

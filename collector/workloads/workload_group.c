@@ -30,67 +30,6 @@
 /* Ticks between two looks for a proof that a process is a hypervisor. */
 #define PROOF_TICKS 16
 
-/* ---- owners ---- */
-
-void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t members)
-{
-	struct tw_workload *old = w->owner;
-
-	if (old == owner)
-		return;
-	if (owner != NULL) {
-		owner->refs++;
-		owner->members += members;
-		if (owner->pod != NULL)
-			owner->pod->members += members;
-	}
-	if (old != NULL) {
-		old->refs--;
-		old->members -= members;
-		if (old->pod != NULL)
-			old->pod->members -= members;
-	}
-	w->owner = owner;
-}
-
-void tw_vm_set(struct tw_workload *process, struct tw_workload *vm, uint32_t members)
-{
-	struct tw_workload *old = process->vm;
-
-	if (vm != NULL) {
-		vm->refs++;
-		vm->members += members;
-	}
-	if (old != NULL) {
-		old->refs--;
-		old->members -= members;
-	}
-	process->vm = vm;
-}
-
-/*
- * The container or VM of an identity, with its pod; NULL for the system, or without
- * memory.
- */
-static struct tw_workload *owner_of(struct tw_workloads *t, const struct tw_identity *who)
-{
-	struct tw_owner *o, *pod;
-
-	if (who->kind == TW_OWNER_NONE)
-		return NULL;
-	o = tw_owner_get(t, who->kind == TW_OWNER_VM ? TW_LEVEL_VM : TW_LEVEL_CONTAINER,
-			 who, who->id);
-	if (o == NULL || o->w.pod != NULL || who->pod_uid[0] == '\0')
-		return o != NULL ? &o->w : NULL;
-	pod = tw_owner_get(t, TW_LEVEL_POD, who, who->pod_uid);
-	if (pod != NULL) {
-		o->w.pod = &pod->w;
-		pod->w.refs++;
-		pod->w.members += o->w.members;
-	}
-	return &o->w;
-}
-
 /* ---- jobs of Slurm ---- */
 
 /*
@@ -240,7 +179,7 @@ static void name_vm(struct tw_workloads *t, struct tw_process *p,
 
 	if (p->w.owner != g->w.owner || !complete(&g->who, found))
 		return;
-	owner = owner_of(t, &g->who);
+	owner = tw_owner_of(t, &g->who);
 	if (owner == NULL)
 		return;
 	tw_owner_set(&g->w, owner, 0);
@@ -281,7 +220,7 @@ static void take_hypervisor(struct tw_workloads *t, struct tw_process *p, int di
 	} else {
 		if (who->id[0] == '\0')
 			snprintf(who->id, sizeof(who->id), "pid-%u", p->w.tgid);
-		tw_owner_set(&p->w, owner_of(t, who), 1);
+		tw_owner_set(&p->w, tw_owner_of(t, who), 1);
 	}
 }
 
@@ -348,6 +287,7 @@ static void identify(const struct tw_workloads *t, const char *path,
 	tw_identity_of_path(path, len, &all);
 	tw_identity_of_path(path, trusted, &made);
 	*out = all.kind == TW_OWNER_VM ? made : all;
+	out->by_root = made.kind == out->kind && strcmp(made.id, out->id) == 0;
 	memcpy(out->pod_uid, made.pod_uid, sizeof(out->pod_uid));
 	memcpy(out->job, made.job, sizeof(out->job));
 	memcpy(out->step, made.step, sizeof(out->step));
@@ -369,7 +309,7 @@ static void set_path(struct tw_workloads *t, struct tw_group *g, const char *pat
 		return;
 	identify(t, g->w.path, &g->who);
 	complete_vm(t, &g->who, tgid);
-	owner = owner_of(t, &g->who);
+	owner = tw_owner_of(t, &g->who);
 	/* members 0: its processes are counted one by one. */
 	tw_owner_set(&g->w, owner, 0);
 	enter_job(t, g);

@@ -153,11 +153,19 @@ void tw_groups_tick(struct tw_workloads *t);
 /* Read the process's command line and program; find out whether it is a VM. */
 void tw_process_look(struct tw_workloads *t, struct tw_process *p);
 
+/* ---- workload_owner.c ---- */
+
 /* Make w and its living processes (members) part of owner; NULL: of the system. */
 void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t members);
 
 /* Set the VM of a process in a container, as tw_owner_set(). */
 void tw_vm_set(struct tw_workload *process, struct tw_workload *vm, uint32_t members);
+
+/*
+ * The container or VM of an identity, with its pod; NULL for the system, or without
+ * memory.
+ */
+struct tw_workload *tw_owner_of(struct tw_workloads *t, const struct tw_identity *who);
 
 /* ---- workload_tick.c ---- */
 
