@@ -160,9 +160,10 @@ static int open_pods(const struct tw_collector_settings *s, struct tw_collector 
 {
 	const struct tw_ask_config ask = ask_config(s);
 
-	if (s->pods.kubelet == NULL && s->pods.kube_api == NULL)
-		return 0;
-	return tw_pods_open(&s->pods, c->show.node_name, &ask, &c->pods, err);
+	if ((s->pods.kubelet != NULL || s->pods.kube_api != NULL) &&
+	    tw_pods_open(&s->pods, c->show.node_name, &ask, &c->pods, err) < 0)
+		return -1;
+	return tw_pods_open_engines(s->container_names, &ask, &c->engines, err);
 }
 
 /* Only the Kepler-compatible metrics export the processors, so read them once here. */
@@ -312,6 +313,7 @@ void tw_collector_close(struct tw_collector *c)
 	tw_agents_close(c->agents);
 #endif
 	tw_pods_close(c->pods);
+	tw_pods_close(c->engines);
 	tw_power_history_free(c->history);
 	tw_power_close(c->power);
 	tw_estimates_close(c->estimates);
@@ -406,8 +408,8 @@ int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
 		goto out;
 	}
 	c->stats.ticks++;
-	if (c->pods != NULL)
-		tw_workloads_name(c->workloads, c->pods);
+	if (c->pods != NULL || c->engines != NULL)
+		tw_workloads_name(c->workloads, c->pods, c->engines);
 	if (tick_energy(c, true, err) < 0)
 		goto out;
 	tw_power_history_tick(c->history, now_ns, c->elapsed_ns, c->power, c->workloads);

@@ -58,6 +58,7 @@ struct tw_collector {
 	struct tw_attribution *attribution;
 	struct tw_power_history *history; /* NULL: without this machine */
 	struct tw_pods *pods;             /* NULL: pod names are not fetched */
+	struct tw_pods *engines;          /* of containers in no pod; NULL: likewise */
 	struct tw_agents *agents;         /* NULL: no other collectors are summed */
 	struct tw_node node;
 	struct tw_processors processors; /* empty: unknown */

@@ -196,6 +196,7 @@ enum kind {
 	KIND_EVENTS,
 	KIND_FINDER,
 	KIND_PODS,
+	KIND_ENGINES,
 	KIND_TEXTS,
 #if TW_FLEET
 	KIND_AGENTS,
@@ -250,6 +251,7 @@ static int watch_all(const struct loop *l, struct tw_err *err)
 		[KIND_EVENTS] = c->workloads != NULL ? tw_workloads_fd(c->workloads) : -1,
 		[KIND_FINDER] = c->estimates != NULL ? tw_estimates_fd(c->estimates) : -1,
 		[KIND_PODS] = c->pods != NULL ? tw_pods_fd(c->pods) : -1,
+		[KIND_ENGINES] = c->engines != NULL ? tw_pods_fd(c->engines) : -1,
 		[KIND_TEXTS] = tw_texts_fd(c->texts),
 #if TW_FLEET
 		[KIND_AGENTS] = c->agents != NULL ? tw_agents_fd(c->agents) : -1,
@@ -366,6 +368,8 @@ static int run_loop(struct loop *l, struct tw_err *err)
 				(void)tw_estimates_hear(l->collector->estimates);
 			else if (ev[i].data.u32 == KIND_PODS)
 				tw_pods_drain(l->collector->pods);
+			else if (ev[i].data.u32 == KIND_ENGINES)
+				tw_pods_drain(l->collector->engines);
 			else if (ev[i].data.u32 == KIND_TEXTS)
 				tw_texts_hear(l->collector->texts);
 #if TW_FLEET

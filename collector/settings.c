@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/settings.h"
 
+#include "collector/ask/connector.h"
 #include "collector/meters/meter.h"
 #include "collector/power/attribute.h"
 #include "collector/power/estimates.h"
@@ -62,6 +63,10 @@ static const struct tw_opt options[] = {
 	      "time between two IPMI power readings: 1s to 1h"),
 	  .env = "TW_IPMI_INTERVAL", .fallback = "10s" },
 	TW_OPTS_PODS(struct tw_collector_settings),
+	{ OPT(TEXT, "container-names", container_names, "WHERE",
+	      "names of Docker's and podman's containers: auto (the sockets that are "
+	      "there), off, or the path of a socket"),
+	  .env = "TW_CONTAINER_NAMES", .fallback = "auto" },
 #if TW_FLEET
 	TW_OPTS_AGENTS(struct tw_collector_settings),
 	{ OPT(BOOL, "local", local, NULL,
@@ -213,6 +218,20 @@ static int check_models(const struct tw_collector_settings *s, struct tw_err *er
 	return 0;
 }
 
+static int check_names(const struct tw_collector_settings *s, struct tw_err *err)
+{
+	const char *choice = s->container_names;
+
+	if (strcmp(choice, "auto") == 0 || strcmp(choice, "off") == 0 ||
+	    (choice[0] == '/' && strlen(choice) <= TW_SOCKET_PATH_MAX))
+		return 0;
+	return tw_fail(
+		err, TW_INVALID,
+		"--container-names: want auto, off, or the path of a socket, of at "
+		"most %d bytes",
+		TW_SOCKET_PATH_MAX);
+}
+
 /* Shared services are polled at most once a second. */
 static int check_intervals(const struct tw_collector_settings *s, struct tw_err *err)
 {
@@ -227,7 +246,7 @@ static int check_intervals(const struct tw_collector_settings *s, struct tw_err 
 		if (intervals[i].ms < POLL_MIN_MS || intervals[i].ms > INTERVAL_MAX_MS)
 			return tw_fail(err, TW_INVALID, "%s: want 1s to 1h",
 				       intervals[i].name);
-	if (tw_pods_options_check(&s->pods, err) < 0 ||
+	if (tw_pods_options_check(&s->pods, err) < 0 || check_names(s, err) < 0 ||
 	    tw_own_meter_options_check(&s->own_meter, err) < 0)
 		return -1;
 	return tw_redfish_options_check(&s->redfish, err);

@@ -12,7 +12,7 @@
 #	make nightly-recipes	the patches of tests/recipes, each applied, built and tested
 #	make nightly-bench	all benches; a figure that is more than 10 % worse than the last one
 #				of the machine in docs/bench.csv is a failure (tests/bench.mk)
-#	make nightly-fuzz	each fuzz target until its code has had MINUTES=60 of CPU time: 42
+#	make nightly-fuzz	each fuzz target until its code has had MINUTES=60 of CPU time: 43
 #				hours in all, so it is not part of make nightly. LIMIT=150 stops
 #				after so many minutes; the next run goes on (tests/fuzz/nightly.py).
 #				F="fuzz_prom fuzz_zip" runs these

@@ -101,6 +101,7 @@ uint64_t tw_ask_backoff_ms(unsigned failures, uint64_t min_ms, uint64_t max_ms);
 
 extern const struct tw_ask_job tw_ask_agents;
 extern const struct tw_ask_job tw_ask_command;
+extern const struct tw_ask_job tw_ask_containers;
 extern const struct tw_ask_job tw_ask_fetch;
 extern const struct tw_ask_job tw_ask_file;
 extern const struct tw_ask_job tw_ask_ipmi;

@@ -301,33 +301,44 @@ static void expose_spec(const struct tw_exposure *x)
 
 /* ---- names ---- */
 
-static const struct tw_expo_family pods_up[] = {
-	{ "tallywatt_pod_names_up", TW_EXPO_GAUGE, NULL,
-	  "1 if the last request for pod names succeeded; else `reason` says why "
-	  "not." }
-};
-
-#define PODS(name, type, help, member) \
+#define UP(of)                                                      \
+	{                                                           \
+		"tallywatt_" of "_names_up", TW_EXPO_GAUGE, NULL,   \
+			"1 if the last request for " of             \
+			" names succeeded; else `reason` says why " \
+			"not."                                      \
+	}
+#define NAMES(name, type, help, member) \
 	TW_EXPO_ROW(name, type, NULL, help, struct tw_pods_stats, member, 1)
 
+/* Of a kind of names: pods, with their containers, or containers in no pod. */
+#define ALL_NAMES(of, known_text)                                               \
+	NAMES("tallywatt_" of "_names", TW_EXPO_GAUGE, known_text, known),      \
+		NAMES("tallywatt_" of "_names_answers_total", TW_EXPO_COUNTER,  \
+		      "Successful requests for " of " names.", rounds),         \
+		NAMES("tallywatt_" of "_names_failures_total", TW_EXPO_COUNTER, \
+		      "Failed requests for " of " names.", failures),           \
+		NAMES("tallywatt_" of "_names_left_out_total", TW_EXPO_COUNTER, \
+		      "Names of " of "s dropped because the table was full.", left_out)
+
+static const struct tw_expo_family pods_up[] = { UP("pod") };
+static const struct tw_expo_family engines_up[] = { UP("container") };
+
 static const struct tw_expo_row pods[] = {
-	PODS("tallywatt_pod_names", TW_EXPO_GAUGE,
-	     "Containers and pods with known names.", known),
-	PODS("tallywatt_pod_names_answers_total", TW_EXPO_COUNTER,
-	     "Successful requests for pod names.", rounds),
-	PODS("tallywatt_pod_names_failures_total", TW_EXPO_COUNTER,
-	     "Failed requests for pod names.", failures),
-	PODS("tallywatt_pod_names_left_out_total", TW_EXPO_COUNTER,
-	     "Names dropped because the table was full.", left_out),
+	ALL_NAMES("pod", "Containers and pods with known names."),
+};
+static const struct tw_expo_row engines[] = {
+	ALL_NAMES("container", "Containers in no pod with known names."),
 };
 
-static void expose_pods(const struct tw_exposure *x)
+static void expose_names(const struct tw_exposure *x, const struct tw_pods *of,
+			 const struct tw_expo_family *up, const struct tw_expo_row *rows)
 {
-	const struct tw_pods_stats *s = tw_pods_stats(x->c->pods);
+	const struct tw_pods_stats *s = tw_pods_stats(of);
 
-	tw_expo_family(x->e, pods_up);
+	tw_expo_family(x->e, up);
 	tw_expo_count_by(x->e, "reason", s->why, s->up);
-	tw_expo_numbers(x->e, pods, TW_COUNT(pods), s);
+	tw_expo_numbers(x->e, rows, TW_COUNT(pods), s);
 }
 
 /* ---- ---- */
@@ -351,11 +362,14 @@ void tw_expose_node(const struct tw_exposure *x)
 	expose_counts(x);
 	expose_frequencies(x);
 	if (x->c->pods != NULL)
-		expose_pods(x);
+		expose_names(x, x->c->pods, pods_up, pods);
+	if (x->c->engines != NULL)
+		expose_names(x, x->c->engines, engines_up, engines);
 }
 
 const struct tw_expo_table tw_node_families[] = {
 	TW_EXPO_TABLE(zones),   TW_EXPO_TABLE(lost),    TW_EXPO_TABLE(kinds),
 	TW_EXPO_TABLE(errors),  TW_EXPO_TABLE(machine), TW_EXPO_TABLE(counts),
-	TW_EXPO_TABLE(pods_up), TW_EXPO_TABLE(pods),    { .first = NULL },
+	TW_EXPO_TABLE(pods_up), TW_EXPO_TABLE(pods),    TW_EXPO_TABLE(engines_up),
+	TW_EXPO_TABLE(engines), { .first = NULL },
 };

@@ -176,39 +176,74 @@ static void add_url(struct tw_buf *url, const struct tw_pods_options *o, const c
 	}
 }
 
+/* settings is taken, as by tw_ask_open(). */
+static int open_job(const char *job, json_t *settings, const struct tw_ask_config *ask,
+		    struct tw_pods **out, struct tw_err *err)
+{
+	struct tw_pods *p = calloc(1, sizeof(*p));
+
+	if (p == NULL) {
+		json_decref(settings);
+		return tw_fail(err, TW_NOMEM, "%s", job);
+	}
+	if (tw_ask_open(ask, job, settings, &p->ask, err) < 0) {
+		free(p);
+		return -1;
+	}
+	snprintf(p->stats.why, sizeof(p->stats.why), "not asked yet");
+	*out = p;
+	return 0;
+}
+
 int tw_pods_open(const struct tw_pods_options *o, const char *node,
 		 const struct tw_ask_config *ask, struct tw_pods **out,
 		 struct tw_err *err)
 {
-	struct tw_pods *p = calloc(1, sizeof(*p));
 	struct tw_buf url = { 0 };
 	int rc = -1;
 
-	if (p == NULL) {
-		tw_fail(err, TW_NOMEM, "pods");
-		goto out;
-	}
 	add_url(&url, o, node);
-	if (tw_buf_failed(&url)) {
+	if (tw_buf_failed(&url))
 		tw_fail(err, TW_NOMEM, "pods");
-		goto out;
-	}
-	if (tw_ask_open(ask, "pods",
-			json_pack("{s:s,s:s*,s:s*,s:b,s:I}", "url", url.data, "token",
-				  file_of(o->token, ACCOUNT "token"), "ca",
-				  file_of(o->ca, ACCOUNT "ca.crt"), "insecure",
-				  o->insecure, "interval_ms", (json_int_t)o->interval_ms),
-			&p->ask, err) < 0)
-		goto out;
-	snprintf(p->stats.why, sizeof(p->stats.why), "not asked yet");
-
-	*out = p;
-	p = NULL;
-	rc = 0;
-out:
+	else
+		rc = open_job("pods",
+			      json_pack("{s:s,s:s*,s:s*,s:b,s:I}", "url", url.data,
+					"token", file_of(o->token, ACCOUNT "token"), "ca",
+					file_of(o->ca, ACCOUNT "ca.crt"), "insecure",
+					o->insecure, "interval_ms",
+					(json_int_t)o->interval_ms),
+			      ask, out, err);
 	tw_buf_clear(&url);
-	tw_pods_close(p);
 	return rc;
+}
+
+/* ---- container engines ---- */
+
+#define ENGINES_INTERVAL_MS 3600000
+
+int tw_pods_open_engines(const char *choice, const struct tw_ask_config *ask,
+			 struct tw_pods **out, struct tw_err *err)
+{
+	static const char *const usual[] = { "/run/docker.sock",
+					     "/run/podman/podman.sock" };
+	json_t *sockets;
+
+	if (strcmp(choice, "off") == 0)
+		return 0;
+	sockets = json_array();
+	if (strcmp(choice, "auto") != 0)
+		json_array_append_new(sockets, json_string(choice));
+	for (size_t i = 0; i < TW_COUNT(usual) && strcmp(choice, "auto") == 0; i++)
+		if (access(usual[i], W_OK) == 0)
+			json_array_append_new(sockets, json_string(usual[i]));
+	if (sockets != NULL && json_array_size(sockets) == 0) {
+		json_decref(sockets);
+		return 0;
+	}
+	return open_job("containers",
+			json_pack("{s:o,s:I}", "sockets", sockets, "interval_ms",
+				  (json_int_t)ENGINES_INTERVAL_MS),
+			ask, out, err);
 }
 
 void tw_pods_close(struct tw_pods *p)
@@ -270,6 +305,9 @@ const struct tw_pods_stats *tw_pods_stats(const struct tw_pods *p)
 /* A container that so many answers lack (a sandbox) is not requested again. */
 #define WANTED_MAX 3
 
+/* Digits of the ids of Docker and podman. */
+#define ENGINE_ID 64
+
 static const char *none_if_empty(const char *text)
 {
 	return text[0] != '\0' ? text : NULL;
@@ -311,8 +349,7 @@ static void name_owner(struct tw_owner *o, struct tw_pods *pods)
 	const bool container = o->w.level == TW_LEVEL_CONTAINER;
 	struct tw_pod_names names;
 
-	if (o->who.pod_uid[0] == '\0' || (o->names != NULL && !container) ||
-	    o->w.container_name != NULL)
+	if ((o->names != NULL && !container) || o->w.container_name != NULL)
 		return;
 	if (container && tw_pods_find(pods, o->who.id, &names)) {
 		set_names(o, &names);
@@ -324,12 +361,39 @@ static void name_owner(struct tw_owner *o, struct tw_pods *pods)
 		request_names(o, pods);
 }
 
-void tw_workloads_name(struct tw_workloads *t, struct tw_pods *pods)
+/* Whether Docker or podman may have made the container; podman of root, or Docker. */
+static bool is_of_engine(const struct tw_identity *who)
+{
+	return who->by_root && strlen(who->id) == ENGINE_ID &&
+	       (who->runtime == NULL || strcmp(who->runtime, "docker") == 0 ||
+		strcmp(who->runtime, "podman") == 0);
+}
+
+static void name_in_no_pod(struct tw_owner *o, struct tw_pods *engines)
+{
+	struct tw_pod_names names;
+
+	if (o->names != NULL || !is_of_engine(&o->who))
+		return;
+	if (tw_pods_find(engines, o->who.id, &names))
+		set_names(o, &names);
+	else
+		request_names(o, engines);
+}
+
+void tw_workloads_name(struct tw_workloads *t, struct tw_pods *pods,
+		       struct tw_pods *engines)
 {
 	static const enum tw_level levels[] = { TW_LEVEL_CONTAINER, TW_LEVEL_POD };
 
 	for (size_t i = 0; i < TW_COUNT(levels); i++)
 		for (struct tw_workload *w = t->level[levels[i]].first; w != NULL;
-		     w = w->next)
-			name_owner((struct tw_owner *)w, pods);
+		     w = w->next) {
+			struct tw_owner *o = (struct tw_owner *)w;
+
+			if (o->who.pod_uid[0] != '\0' && pods != NULL)
+				name_owner(o, pods);
+			else if (o->who.pod_uid[0] == '\0' && engines != NULL)
+				name_in_no_pod(o, engines);
+		}
 }

@@ -3,9 +3,10 @@
 #define TW_COLLECTOR_PODS_H
 
 /*
- * Names of pods and their containers, by the ids in cgroup paths. tw-ask polls the
- * kubelet or the API server; the last answer stays valid until the next one. The table is
- * bounded; an id that an answer lacks is removed with the next answer.
+ * Names of pods and containers, by the ids in cgroup paths. tw-ask polls the kubelet or
+ * the API server, or the container engines of this machine; the last answer stays valid
+ * until the next one. The table is bounded; an id that an answer lacks is removed with
+ * the next answer.
  */
 
 #include "lib/ask/ask.h"
@@ -32,6 +33,14 @@ struct tw_pod_names {
 int tw_pods_open(const struct tw_pods_options *o, const char *node,
 		 const struct tw_ask_config *ask, struct tw_pods **out,
 		 struct tw_err *err);
+
+/*
+ * The names of containers in no pod, by the API sockets of Docker and podman. choice:
+ * "auto" (those that are there), "off", or the path of a socket. *out is NULL if there is
+ * nothing to ask, else tw_pods_close().
+ */
+int tw_pods_open_engines(const char *choice, const struct tw_ask_config *ask,
+			 struct tw_pods **out, struct tw_err *err);
 void tw_pods_close(struct tw_pods *p); /* NULL is allowed */
 
 /* Call tw_pods_drain() when it is readable; -1: the helper is gone. */

@@ -208,10 +208,12 @@ const struct tw_workload *tw_workloads_outside(const struct tw_workloads *t, boo
 const struct tw_cgroup_tree *tw_workloads_tree(const struct tw_workloads *t);
 
 /*
- * Set the names of containers and pods, and request those that are not known yet.
- * Allocates only for new names.
+ * Set the names of containers and pods, and request those that are not known yet. pods:
+ * of Kubernetes; engines: of containers in no pod; NULL: none. Allocates only for new
+ * names.
  */
-void tw_workloads_name(struct tw_workloads *t, struct tw_pods *pods);
+void tw_workloads_name(struct tw_workloads *t, struct tw_pods *pods,
+		       struct tw_pods *engines);
 
 /* ---- scrapes ---- */
 

@@ -37,7 +37,7 @@
 #define TW_ASK_PATH 256   /* path of the file or resource that is read */
 #define TW_ASK_WHY 96     /* a reason, truncated */
 #define TW_ASK_OBJECT 254 /* a Kubernetes name: 253 bytes at most */
-#define TW_ASK_LABEL 64   /* a namespace, the name of a container: 63 at most */
+#define TW_ASK_LABEL 64   /* a namespace, the name of a container in a pod: 63 at most */
 #define TW_ASK_ID 129     /* of a container, or of a pod */
 
 #define TW_ASK_AGENT_URL 200 /* of an agent, or a name to look up; truncated */
@@ -69,12 +69,15 @@ struct tw_ask_zone {
 	char path[TW_ASK_PATH];
 };
 
-/* id: the container's, or the pod's uid as in its cgroup. */
+/*
+ * id: the container's, or the pod's uid as in its cgroup. A container outside of
+ * Kubernetes has a longer name, and no pod.
+ */
 struct tw_ask_names {
 	char id[TW_ASK_ID];
 	char pod[TW_ASK_OBJECT];
 	char name_space[TW_ASK_LABEL];
-	char container[TW_ASK_LABEL];
+	char container[TW_ASK_OBJECT];
 };
 
 /* Energy of one kind of zone. */
