@@ -83,6 +83,9 @@ check-sources: check-headers check-layers check-structure check-docs check-forma
 
 build-tests: $(tests) $(fuzzers) $(fakes)
 
+# Compiled for its warnings, and not linked.
+objects: $(all-objs)
+
 check-unit: $(tests) $(fakes)
 	@$(run) unit $(tests)
 
@@ -196,11 +199,13 @@ test-server: $(call integration-of,model_server server% pull foreign)
 test-estimator: $(call integration-of,estimator% models library kepler_client)
 test-trainer: $(call integration-of,offline_trainer main_job online train_jobs)
 test-collector: $(call integration-of,collector% hardware top)
+# Programs beside what is broken, forged or full.
+test-foreign: $(call integration-of,%_faults %_edges %_fuzz %_cases faults_% hardware container foreign old_groups collector_asked collector_forged collector_doors train_jobs)
 
-.PHONY: deps test test-run test-web demo demo-run check check-build check-sources build-tests \
+.PHONY: deps objects test test-run test-web demo demo-run check check-build check-sources build-tests \
 	check-unit check-fuzz check-headers check-layers check-structure check-docs check-format \
 	check-data check-tools check-bpf format mutate mutate-all test-pipeline test-server test-estimator \
-	test-trainer test-collector
+	test-trainer test-collector test-foreign
 
 # The picture of docs/architecture.md, with graphviz.
 pictures: docs/architecture.svg docs/machines.svg

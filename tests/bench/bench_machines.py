@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Errors of the prior for machines that it was not trained on, against its goals."""
+import itertools
 import os
 import subprocess
 import sys
@@ -33,7 +34,8 @@ COVERAGE = 86, 94
 ERA_COVERAGE = 80
 CLAIMED = 0.8, 1.25
 QUICK_STEP = 9  # each so many machines of the data
-FOLDS = bench.quick(12, 4)
+FOLDS = bench.quick(12, 2)
+QUICK_ERAS = 3
 FIRST_YEAR = 2012
 TABLES = "specpower.csv", "specpower_2022.csv"
 
@@ -95,7 +97,7 @@ def write_plan(table, scratch):
             judged = table.processor == processor
             prior_learning.condition(prior, ~judged)
             add("processor", learned, save(prior, f"without-{processor}.json"), judged)
-    for name, judged in eras_of(table):
+    for name, judged in itertools.islice(eras_of(table), bench.quick(None, QUICK_ERAS)):
         prior_learning.learn(prior, ~judged)
         path = save(prior, f"{name}.json")
         add(name, path, path, judged)
