@@ -9,6 +9,7 @@
 #	make nightly-analyzer	gcc -fanalyzer, F=... as well
 #	make nightly-soak	make soak with a release build and with sanitizers
 #	make nightly-churn	1,000 cgroups a second for a minute
+#	make nightly-liars	200 agents of which LIARS=80 lie, instead of 10
 #	make nightly-damage	recordings with 12 kinds of damage, SEEDS=50 of each and schema
 #	make nightly-prior	the prior that ships is learned again from its table
 #	make nightly-recipes	the patches of tests/recipes, each applied, built and tested
@@ -27,7 +28,8 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan asan clang tidy analyzer soak churn damage prior recipes bench; do \
+	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars damage prior recipes \
+		bench; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
 nightly-tsan:
@@ -62,6 +64,9 @@ nightly-soak:
 
 nightly-churn:
 	@TW_CHURN_SECONDS=60 $(MAKE) --no-print-directory t/collector_edges
+
+nightly-liars:
+	@TW_LIARS=$(or $(LIARS),80) $(MAKE) --no-print-directory t/agents_liars
 
 nightly-damage:
 	@TW_DAMAGE_SEEDS=$(or $(SEEDS),50) $(MAKE) --no-print-directory t/damage

@@ -139,8 +139,8 @@ class Ledger:
 class Server:
     """`of[name]` answers below /name: a Node, a Relay, or the name of a trouble."""
 
-    def __init__(self, of, host="127.0.0.1"):
-        self.of, self.host, self.frozen = of, host, {}
+    def __init__(self, of, host="127.0.0.1", tls=None):
+        self.of, self.host, self.frozen, self.tls = of, host, {}, tls
         self.ledger, self.answers, self.last_head = Ledger(), {}, b""
         self.loop = asyncio.new_event_loop()
         self.started = threading.Event()
@@ -151,7 +151,7 @@ class Server:
     def run(self):
         asyncio.set_event_loop(self.loop)
         self.server = self.loop.run_until_complete(
-            asyncio.start_server(self.serve, self.host, 0, backlog=1024))
+            asyncio.start_server(self.serve, self.host, 0, backlog=1024, ssl=self.tls))
         self.port = self.server.sockets[0].getsockname()[1]
         self.started.set()
         self.loop.run_forever()
@@ -166,7 +166,7 @@ class Server:
         self.loop.close()
 
     def url(self, name):
-        return f"http://{self.host}:{self.port}/{name}"
+        return f"http{'s' if self.tls else ''}://{self.host}:{self.port}/{name}"
 
     def freeze(self, name):
         """From now on it sends its last answer."""

@@ -7,7 +7,7 @@ test-src := $(filter-out tests/unit/collector/test_counts.c tests/unit/collector
 endif
 # What a build without the fleet wing has not got.
 ifneq ($(FLEET),1)
-test-src := $(filter-out tests/unit/collector/test_agents.c tests/unit/server/test_pull.c \
+test-src := $(filter-out tests/unit/collector/test_agent% tests/unit/server/test_pull.c \
 	tests/unit/server/test_rollout.c,$(test-src))
 endif
 # The map of a program.

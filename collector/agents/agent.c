@@ -14,8 +14,11 @@
 #define WATTS_MAX 100000.0
 
 /* Ticks and answers are not in step; an agent may tick once an hour. */
-#define TICK_MAX_MS (UINT64_C(2) * 3600 * 1000)
+#define TICK_MAX_MS (UINT64_C(3700) * 1000)
 #define SLACK_MS 1000
+
+/* So long a budget may be: its energy is far below the range of a number. */
+#define BUDGET_MAX_NS (UINT64_C(366) * 24 * 3600 * 1000 * MS)
 
 /* The name of collector/meters' meter for energy that a host has written. */
 #define PASSED_ON "passthrough"
@@ -90,14 +93,19 @@ static struct tw_agent_counter *find(const struct tw_agent *a, const struct tw_a
 	return found != NULL ? *found : NULL;
 }
 
-static struct tw_agent_counter *add(struct tw_agent *a, const struct tw_ask_row *r)
+static struct tw_agent_counter *add(struct tw_agent *a, struct tw_sums *s,
+				    const struct tw_ask_row *r)
 {
-	struct tw_agent_counter *c = calloc(1, sizeof(*c) + KEY_SIZE);
+	struct tw_quota *quota = tw_sums_quota(s);
+	struct tw_agent_counter *c;
 
-	if (c == NULL)
+	if (!tw_quota_take(quota, a->quota, TW_QUOTA_ROWS))
 		return NULL;
-	snprintf(c->key, KEY_SIZE, "%s %s", r->level, r->id);
-	if (tsearch(c, &a->tree, compare) == NULL) {
+	c = calloc(1, sizeof(*c) + KEY_SIZE);
+	if (c != NULL)
+		snprintf(c->key, KEY_SIZE, "%s %s", r->level, r->id);
+	if (c == NULL || tsearch(c, &a->tree, compare) == NULL) {
+		tw_quota_give(quota, a->quota, TW_QUOTA_ROWS);
 		free(c);
 		return NULL;
 	}
@@ -167,20 +175,55 @@ static void growth(enum reading how, const struct energy *before,
 	*idle_uj = grown(how, before != NULL ? before->idle_uj : 0, e->idle_uj);
 }
 
-/* The time in which counters grew, in ms. */
-static uint64_t span_ms(const struct tw_agent *a, const struct tw_ask_answer *answer,
-			enum reading how, uint64_t now_ns)
-{
-	const uint64_t tick_ms =
-		answer->elapsed_ms < TICK_MAX_MS ? answer->elapsed_ms : TICK_MAX_MS;
-	const uint64_t since_ms =
-		how == READING_ON ? (now_ns - a->taken_ns) / MS : answer->uptime_ms;
+/* ---- what is possible ---- */
 
-	return (since_ms > tick_ms ? since_ms : tick_ms) + SLACK_MS;
+uint64_t tw_agent_budget_uj(uint64_t from_ns, uint64_t now_ns)
+{
+	const uint64_t ns = now_ns > from_ns ? now_ns - from_ns : 0;
+
+	return (ns < BUDGET_MAX_NS ? ns : BUDGET_MAX_NS) * TW_AGENT_UJ_PER_NS;
 }
 
-static int check_row(const struct tw_agent *a, const struct tw_ask_row *r,
-		     enum reading how, uint64_t ms, struct tw_err *err)
+uint64_t tw_agent_budget_spend(uint64_t from_ns, uint64_t uj)
+{
+	return from_ns + (uj + TW_AGENT_UJ_PER_NS - 1) / TW_AGENT_UJ_PER_NS;
+}
+
+/*
+ * When a budget began, at the latest one tick before the last answer: counters may have
+ * stood still since.
+ */
+static uint64_t budget_from(const struct tw_agent *a, uint64_t from_ns)
+{
+	const uint64_t tick_ms =
+		a->last.elapsed_ms < TICK_MAX_MS ? a->last.elapsed_ms : TICK_MAX_MS;
+	const uint64_t tick_ns = (tick_ms + SLACK_MS) * MS;
+	uint64_t since_ns = a->began_ns;
+
+	if (a->taken_ns != 0)
+		since_ns = a->taken_ns > tick_ns ? a->taken_ns - tick_ns : 0;
+	return from_ns > since_ns ? from_ns : since_ns;
+}
+
+/* Energy and power of one level's rows. */
+struct total {
+	uint64_t uj;
+	double watts;
+};
+
+/* Each value is below 2^60 (collector/ask/agent_parse.c). */
+static void add_total(struct total *t, uint64_t dynamic_uj, uint64_t idle_uj,
+		      double watts)
+{
+	const uint64_t max = UINT64_C(1) << 62;
+
+	t->uj = (t->uj < max ? t->uj : max) + dynamic_uj + idle_uj;
+	t->watts += watts;
+}
+
+static int add_totals(const struct tw_agent *a, const struct tw_ask_row *r,
+		      enum reading how, struct total total[][TW_ZONE_KIND_COUNT],
+		      struct tw_err *err)
 {
 	const struct tw_agent_counter *c = find(a, r);
 	enum tw_sum_level level;
@@ -192,35 +235,56 @@ static int check_row(const struct tw_agent *a, const struct tw_ask_row *r,
 		uint64_t dynamic_uj, idle_uj;
 		enum tw_zone_kind kind;
 		const struct energy *before;
-		double watts;
 
 		if (!find_kind(e->zone, &kind))
 			return tw_fail(err, TW_INVALID, "unknown zone '%s'", e->zone);
 		before = energy_of(c, kind);
 		growth(reading_of_kind(how, c, before), before, e, &dynamic_uj, &idle_uj);
-		watts = ((double)dynamic_uj + (double)idle_uj) / 1e3 / (double)ms;
-		if (watts < e->watts)
-			watts = e->watts;
-		if (!(watts <= WATTS_MAX))
-			return tw_fail(err, TW_INVALID,
-				       "impossible power, over 100 kW: %s of %s %.24s",
-				       e->zone, r->level, r->id);
+		add_total(&total[level][kind], dynamic_uj, idle_uj, e->watts);
 	}
 	return 0;
 }
 
-int tw_agent_check(const struct tw_agent *a, const struct tw_answer_rows *rows,
+static int check_totals(struct tw_agent *a, struct total total[][TW_ZONE_KIND_COUNT],
+			uint64_t now_ns, struct tw_err *err)
+{
+	for (int level = 0; level < TW_SUM_LEVELS; level++)
+		for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+			const struct total *t = &total[level][kind];
+			const uint64_t from_ns = budget_from(a, a->from_ns[level][kind]);
+			const bool energy = t->uj > tw_agent_budget_uj(from_ns, now_ns);
+
+			if (!energy && t->watts <= WATTS_MAX)
+				continue;
+			if (energy)
+				a->barred_ns = now_ns;
+			return tw_fail(err, TW_INVALID,
+				       "impossible power, over 100 kW: %s of %s",
+				       tw_zone_kind_name((enum tw_zone_kind)kind),
+				       tw_sum_level_name((enum tw_sum_level)level));
+		}
+	return 0;
+}
+
+int tw_agent_check(struct tw_agent *a, const struct tw_answer_rows *rows,
 		   const struct tw_ask_answer *answer, uint64_t now_ns,
 		   struct tw_err *err)
 {
 	const enum reading how = reading_of(a, answer, now_ns);
-	const uint64_t ms = span_ms(a, answer, how, now_ns);
+	struct total total[TW_SUM_LEVELS][TW_ZONE_KIND_COUNT] = { 0 };
 
 	for (size_t i = 0; i < rows->count; i++)
-		if (check_row(a, &rows->at[i], how, ms, err) < 0)
+		if (add_totals(a, &rows->at[i], how, total, err) < 0)
 			return -1;
-	return 0;
+	return check_totals(a, total, now_ns, err);
 }
+
+bool tw_agent_is_barred(const struct tw_agent *a, uint64_t now_ns)
+{
+	return a->barred_ns != 0 && now_ns - a->barred_ns < TW_AGENT_BARRED_NS;
+}
+
+/* ---- taking ---- */
 
 static void add_part(struct tw_sum_part part[TW_SUM_PARTS_MAX], size_t *count,
 		     const struct tw_sum_part *p)
@@ -242,8 +306,8 @@ static void add_part(struct tw_sum_part part[TW_SUM_PARTS_MAX], size_t *count,
 
 /* Names may become known later: then the energy from now on is in another sum. */
 static void use_sums(struct tw_agent_counter *c, struct tw_sums *s,
-		     const struct tw_ask_row *r, const char *node,
-		     struct tw_agent_part part, uint64_t now_ns)
+		     struct tw_quota_user *by, const struct tw_ask_row *r,
+		     const char *node, struct tw_agent_part part, uint64_t now_ns)
 {
 	struct tw_sum *const sum = c->sum, *const name_space = c->name_space;
 	struct tw_sum_names n = { node, "", "", "", "", "" };
@@ -254,17 +318,24 @@ static void use_sums(struct tw_agent_counter *c, struct tw_sums *s,
 		if (c->level == TW_SUM_VM || c->level == TW_SUM_JOB)
 			n.node = "";
 	}
-	c->sum = tw_sums_use(s, c->level, &n);
+	c->sum = tw_sums_use(s, by, c->level, &n);
 	if (c->sum != NULL && c->level == TW_SUM_VM)
 		c->sum->in_pod = r->in_pod != 0;
 	c->name_space = NULL;
 	if (c->level == TW_SUM_POD && part.name_spaces && r->name_space[0] != '\0') {
 		const struct tw_sum_names only = { "", "", "", r->name_space, "", "" };
 
-		c->name_space = tw_sums_use(s, TW_SUM_NAMESPACE, &only);
+		c->name_space = tw_sums_use(s, by, TW_SUM_NAMESPACE, &only);
 	}
 	tw_sums_release(s, sum, now_ns);
 	tw_sums_release(s, name_space, now_ns);
+}
+
+static void leave_sums(struct tw_agent_counter *c, struct tw_sums *s, uint64_t now_ns)
+{
+	tw_sums_release(s, c->sum, now_ns);
+	tw_sums_release(s, c->name_space, now_ns);
+	c->sum = c->name_space = NULL;
 }
 
 static void take_energy(struct tw_agent *a, struct tw_sums *s, struct tw_agent_counter *c,
@@ -272,16 +343,17 @@ static void take_energy(struct tw_agent *a, struct tw_sums *s, struct tw_agent_c
 			enum reading how, struct energy *out)
 {
 	struct tw_sum_part p = { .kind = TW_ZONE_PACKAGE };
+	uint64_t *from_ns;
 
 	find_kind(e->zone, &p.kind);
-	p.source = tw_sums_source(s, e->source);
+	p.source = tw_sums_source(s, a->quota, e->source);
 	*out = (struct energy){ p.kind,     p.source, e->dynamic_uj,
 				e->idle_uj, e->watts, e->powered != 0 };
-	if (p.source == NULL)
-		return;
 	growth(reading_of_kind(how, c, before), before, e, &p.dynamic_uj, &p.idle_uj);
-	tw_sum_add(s, c->sum, p.kind, p.source, p.dynamic_uj, p.idle_uj);
-	tw_sum_add(s, c->name_space, p.kind, p.source, p.dynamic_uj, p.idle_uj);
+	from_ns = &a->from_ns[c->level][p.kind];
+	*from_ns = tw_agent_budget_spend(*from_ns, p.dynamic_uj + p.idle_uj);
+	tw_sum_add(s, a->quota, c->sum, &p);
+	tw_sum_add(s, a->quota, c->name_space, &p);
 	if (c->level == TW_SUM_NODE) {
 		add_part(a->pending, &a->pendings, &p);
 		add_part(a->own, &a->owns, &p);
@@ -295,15 +367,23 @@ static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_
 	struct tw_agent_counter *c = find(a, r);
 	struct tw_agent_counter before = { .energies = 0 };
 
+	/* It may have counted before, in rows that were not taken. */
+	if (c == NULL && a->was_cut && how == READING_ON)
+		how = READING_BASE;
 	if (c == NULL)
-		c = add(a, r);
+		c = add(a, s, r);
+	if (c == NULL)
+		a->cut = true;
 	if (c == NULL || c->round == a->round)
 		return;
 	c->round = a->round;
 	if (how != READING_ON)
 		c->based = how == READING_BASE;
 	find_level(r->level, &c->level);
-	use_sums(c, s, r, node, part, now_ns);
+	if (tw_agent_is_barred(a, now_ns))
+		leave_sums(c, s, now_ns);
+	else
+		use_sums(c, s, a->quota, r, node, part, now_ns);
 	before.energies = c->energies;
 	memcpy(before.energy, c->energy, sizeof(before.energy));
 	c->energies = 0;
@@ -326,8 +406,8 @@ static void release_counter(struct tw_agent *a, struct tw_sums *s,
 			    struct tw_agent_counter *c, uint64_t now_ns)
 {
 	tdelete(c, &a->tree, compare);
-	tw_sums_release(s, c->sum, now_ns);
-	tw_sums_release(s, c->name_space, now_ns);
+	leave_sums(c, s, now_ns);
+	tw_quota_give(tw_sums_quota(s), a->quota, TW_QUOTA_ROWS);
 	free(c);
 }
 
@@ -379,18 +459,39 @@ static bool is_passed_on(const struct tw_answer_rows *rows)
 	return any;
 }
 
+/* Budgets do not reach back further than their last answer and its tick. */
+static void trim_budgets(struct tw_agent *a)
+{
+	for (int level = 0; level < TW_SUM_LEVELS; level++)
+		for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
+			a->from_ns[level][kind] = budget_from(a, a->from_ns[level][kind]);
+}
+
 void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
 		   const struct tw_answer_rows *rows, const struct tw_ask_answer *answer,
 		   struct tw_agent_part part, uint64_t now_ns)
 {
-	const enum reading how = reading_of(a, answer, now_ns);
-	const char *node = answer->node[0] != '\0' ? answer->node : a->url;
+	const bool barred = tw_agent_is_barred(a, now_ns);
+	const enum reading on = reading_of(a, answer, now_ns);
+	const char *node =
+		answer->node[0] != '\0' && !part.nameless ? answer->node : a->url;
 
-	a->restarts += a->taken_ns != 0 && how != READING_ON;
+	if (a->quota == NULL)
+		a->quota = tw_quota_join(tw_sums_quota(s));
+	trim_budgets(a);
+	a->restarts += a->taken_ns != 0 && on != READING_ON;
 	a->round++;
+	a->was_cut = a->cut;
+	a->cut = answer->rows_cut > 0;
 	for (size_t i = 0; i < rows->count; i++)
-		take_row(a, s, &rows->at[i], node, how, part, now_ns);
-	drop_ended(a, s, how, now_ns);
+		take_row(a, s, &rows->at[i], node, barred ? READING_BASE : on, part,
+			 now_ns);
+	drop_ended(a, s, on, now_ns);
+	if (a->quota != NULL) {
+		a->quota->left_out[TW_QUOTA_ROWS] += answer->rows_cut;
+		a->quota->left_out[TW_LEFT_ENERGY] += barred;
+		a->quota->left_out[TW_LEFT_NODE] += part.nameless;
+	}
 	a->passed_on = is_passed_on(rows);
 	a->last = *answer;
 	a->taken_ns = now_ns;
@@ -409,8 +510,7 @@ void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part
 		const struct tw_sum_part *p = &a->pending[i];
 
 		if (belongs(p->source, part))
-			tw_sum_add(s, tw_sums_all(s), p->kind, p->source, p->dynamic_uj,
-				   p->idle_uj);
+			tw_sum_add(s, a->quota, tw_sums_all(s), p);
 	}
 	a->pendings = 0;
 }
@@ -421,14 +521,16 @@ void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
 	for (const struct tw_agent_counter *c = a->first; c != NULL; c = c->next)
 		for (uint32_t i = 0; i < c->energies; i++) {
 			const struct energy *e = &c->energy[i];
+			const struct tw_sum_part p = { .kind = e->kind,
+						       .source = e->source,
+						       .watts = e->watts };
 
-			if (e->source == NULL || !e->fresh)
+			if (!e->fresh)
 				continue;
-			tw_sum_power(s, c->sum, e->kind, e->source, e->watts);
-			tw_sum_power(s, c->name_space, e->kind, e->source, e->watts);
+			tw_sum_power(s, a->quota, c->sum, &p);
+			tw_sum_power(s, a->quota, c->name_space, &p);
 			if (c->level == TW_SUM_NODE && belongs(e->source, part))
-				tw_sum_power(s, tw_sums_all(s), e->kind, e->source,
-					     e->watts);
+				tw_sum_power(s, a->quota, tw_sums_all(s), &p);
 		}
 }
 
@@ -446,7 +548,7 @@ size_t tw_agent_parts(const struct tw_agent *a, bool up,
 						       .watts = e->watts,
 						       .powered = true };
 
-			if (e->source != NULL && e->fresh)
+			if (e->fresh)
 				add_part(out, &count, &p);
 		}
 	return count;
@@ -460,4 +562,6 @@ void tw_agent_clear(struct tw_agent *a, struct tw_sums *s, uint64_t now_ns)
 		a->first = c->next;
 		release_counter(a, s, c, now_ns);
 	}
+	tw_quota_leave(tw_sums_quota(s), a->quota);
+	a->quota = NULL;
 }

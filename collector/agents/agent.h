@@ -13,13 +13,29 @@
 
 struct tw_err;
 
+/*
+ * Its budget of energy: TW_AGENT_UJ_PER_NS since a time of our own clock. What is taken
+ * moves that time on.
+ */
+#define TW_AGENT_UJ_PER_NS 100 /* 100 kW: more is no power of a machine */
+uint64_t tw_agent_budget_uj(uint64_t from_ns, uint64_t now_ns);
+uint64_t tw_agent_budget_spend(uint64_t from_ns, uint64_t uj); /* the new time */
+
+/* How long an agent counts nothing after impossible energy. */
+#define TW_AGENT_BARRED_NS (UINT64_C(600) * 1000000000)
+
 struct tw_agent {
 	char url[TW_ASK_AGENT_URL];
 	struct tw_ask_answer last; /* the last answer that was taken */
 	uint64_t taken_ns;         /* when it arrived, CLOCK_MONOTONIC; 0: none */
 	uint64_t began_ns; /* an agent that started later is counted from its start */
 	uint64_t restarts;
-	bool passed_on; /* its host passed on all energy of the last answer */
+	bool passed_on;     /* its host passed on all energy of the last answer */
+	uint64_t barred_ns; /* when its energy was impossible; 0: never */
+	bool cut, was_cut; /* the last answer, and the one before, had more rows than were
+			      taken */
+	uint64_t from_ns[TW_SUM_LEVELS][TW_ZONE_KIND_COUNT]; /* of its budgets */
+	struct tw_quota_user *quota;                         /* NULL: none yet */
 
 	void *tree; /* the counters, by key */
 	struct tw_agent_counter *first;
@@ -40,23 +56,28 @@ struct tw_answer_rows {
 
 /*
  * Check an answer against the last one: TW_INVALID for impossible power, and for a kind
- * of zone or a level that nobody knows.
+ * of zone or a level that nobody knows. Impossible energy bars the agent.
  */
-int tw_agent_check(const struct tw_agent *a, const struct tw_answer_rows *rows,
+int tw_agent_check(struct tw_agent *a, const struct tw_answer_rows *rows,
 		   const struct tw_ask_answer *answer, uint64_t now_ns,
 		   struct tw_err *err);
+
+/* Its answers move its counters, and count nothing. */
+bool tw_agent_is_barred(const struct tw_agent *a, uint64_t now_ns);
 
 /*
  * The energy of an agent that sums include. own: its node's own energy; passed_on:
  * energy that its host passes on (the source "passthrough"); both in the sum over all
- * agents. name_spaces: the energy of its pods, in the sums of namespaces.
+ * agents. name_spaces: the energy of its pods, in the sums of namespaces. nameless: its
+ * node's name is another agent's, so that its node is known by its URL.
  */
 struct tw_agent_part {
-	bool own, passed_on, name_spaces;
+	bool own, passed_on, name_spaces, nameless;
 };
 
 /*
- * Take a checked answer, at now_ns. If it lists a workload twice, the first entry counts.
+ * Take an answer with known kinds and levels, at now_ns. If it lists a workload twice,
+ * the first entry counts.
  */
 void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
 		   const struct tw_answer_rows *rows, const struct tw_ask_answer *answer,

@@ -40,6 +40,8 @@ struct slot {
 	uint64_t gone_ns;
 	bool asked; /* it has answered or failed */
 	bool up;
+	bool named;                   /* its node's name is its own */
+	char proved[TW_ASK_WORD * 2]; /* the instance that it was the first to have */
 	char why[TW_ASK_WHY];
 	uint64_t took_ms, answers, failures;
 };
@@ -329,10 +331,24 @@ static struct slot *find_same(const struct tw_agents *a, const struct slot *s,
 	return NULL;
 }
 
+/* Whether another agent that is polled has the name of this one's node. */
+static bool is_name_taken(const struct tw_agents *a, const struct slot *s,
+			  const char *node)
+{
+	for (size_t i = 0; i < a->slots && node[0] != '\0'; i++) {
+		const struct slot *other = a->slot[i];
+
+		if (other != s && other->polled && other->named &&
+		    strcmp(other->agent.last.node, node) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* A process with another address than before: its counters go on. */
 static void move_agent(struct tw_agents *a, struct slot *to, struct slot *from)
 {
-	const struct tw_agent none = { .taken_ns = 0 };
+	const struct tw_agent none = { .began_ns = tw_now_ns() };
 	char url[TW_ASK_AGENT_URL];
 
 	tw_agent_clear(&to->agent, a->sums, tw_now_ns());
@@ -342,6 +358,43 @@ static void move_agent(struct tw_agents *a, struct slot *to, struct slot *from)
 	memcpy(url, from->agent.url, sizeof(url));
 	from->agent = none;
 	memcpy(from->agent.url, url, sizeof(url));
+	from->named = false;
+}
+
+/*
+ * Whether the process of an answer is this agent's: the first address that had it keeps
+ * it, as long as it is polled, and gets it back.
+ */
+static int own_instance(struct tw_agents *a, struct slot *s, const char *instance,
+			struct tw_err *err)
+{
+	struct slot *same = find_same(a, s, instance);
+	const bool first = strcmp(s->proved, instance) == 0;
+
+	if (same != NULL && same->polled && !first)
+		return tw_fail(err, TW_INVALID, "the same as %.64s", same->agent.url);
+	if (same != NULL && same->polled) {
+		struct tw_err why = { 0 };
+
+		tw_fail(&why, TW_INVALID, "the same as %.64s", s->agent.url);
+		fail_slot(same, why.text, same->took_ms);
+	}
+	if (same != NULL)
+		move_agent(a, s, same);
+	else
+		snprintf(s->proved, sizeof(s->proved), "%s", instance);
+	return 0;
+}
+
+static void take_rows(struct tw_agents *a, struct slot *s,
+		      const struct tw_answer_rows *rows,
+		      const struct tw_ask_answer *answer, uint64_t now_ns)
+{
+	struct tw_agent_part part = part_of(a, answer->vm_id);
+
+	part.nameless = is_name_taken(a, s, answer->node);
+	s->named = !part.nameless;
+	tw_agent_take(&s->agent, a->sums, rows, answer, part, now_ns);
 }
 
 static void take_answer(struct tw_agents *a, const struct tw_ask_message *m)
@@ -353,22 +406,24 @@ static void take_answer(struct tw_agents *a, const struct tw_ask_message *m)
 										: 0 };
 	const uint64_t now_ns = tw_now_ns();
 	struct tw_err why = { 0 };
-	struct slot *same;
+	bool barred;
+	int rc;
 
 	a->rows = 0;
 	if (s == NULL || rows.count != answer->rows)
 		return;
-	same = find_same(a, s, answer->instance);
-	if (same != NULL && same->polled)
-		tw_fail(&why, TW_INVALID, "the same as %.64s", same->agent.url);
-	else if (same != NULL)
-		move_agent(a, s, same);
-	if (why.code != TW_OK ||
-	    tw_agent_check(&s->agent, &rows, answer, now_ns, &why) < 0) {
-		fail_slot(s, why.text, answer->took_ms);
+	rc = own_instance(a, s, answer->instance, &why);
+	if (rc == 0)
+		rc = tw_agent_check(&s->agent, &rows, answer, now_ns, &why);
+	barred = tw_agent_is_barred(&s->agent, now_ns);
+	/* The counters of a barred agent go on, so that it can count again. */
+	if (rc == 0 || s->agent.barred_ns == now_ns)
+		take_rows(a, s, &rows, answer, now_ns);
+	if (rc < 0 || barred) {
+		fail_slot(s,
+			  rc < 0 ? why.text : "impossible power in the last 10 minutes",
+			  answer->took_ms);
 	} else {
-		tw_agent_take(&s->agent, a->sums, &rows, answer,
-			      part_of(a, answer->vm_id), now_ns);
 		s->asked = s->up = true;
 		s->answers++;
 		s->took_ms = answer->took_ms;
@@ -493,8 +548,8 @@ bool tw_agents_next(const struct tw_agents *a, size_t *place, struct tw_agent_st
 						   g->passed_on)
 					? TW_AGENT_GUEST
 					: TW_AGENT_NODE,
-			.age_ms = g->taken_ns != 0 ? (now_ns - g->taken_ns) / MS
-						   : UINT64_MAX,
+			.age_ms = s->answers != 0 ? (now_ns - g->taken_ns) / MS
+						  : UINT64_MAX,
 			.took_ms = s->took_ms,
 			.bytes = g->last.bytes,
 			.rows = g->last.rows,
@@ -502,6 +557,8 @@ bool tw_agents_next(const struct tw_agents *a, size_t *place, struct tw_agent_st
 			.failures = s->failures,
 			.restarts = g->restarts,
 		};
+		if (g->quota != NULL)
+			memcpy(out->left_out, g->quota->left_out, sizeof(out->left_out));
 		return true;
 	}
 	return false;

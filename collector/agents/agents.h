@@ -7,8 +7,10 @@
  * (collector/ask/ask_agents.c); this end takes whole answers, checks them, and adds the
  * growth of their counters to sums (collector/agents/sums.h). It never waits.
  *
- * An answer is taken whole or not at all. An answer is refused, and the agent named as
- * down, if its power is impossible, or if another agent is the same process.
+ * An answer is refused, and the agent named as down, if its power is impossible, or if
+ * another agent is the same process. An instance and a node's name belong to the address
+ * that first had them, as long as it is polled. What an agent sends beyond its quota is
+ * left out, and counted with its name.
  */
 
 #include "collector/agents/sums.h"
@@ -73,6 +75,7 @@ struct tw_agent_state {
 	uint64_t took_ms, bytes;
 	uint32_t rows;
 	uint64_t answers, failures, restarts;
+	uint64_t left_out[TW_LEFTS]; /* of what it sent */
 };
 
 /* The next agent from place on; *place is left at it. False: no more. */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/agents/sums.h"
 
+#include "collector/meters/meter.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "lib/field/energy.h"
 
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define SOURCES_MAX 64
 /* Nodes and namespaces: their workloads may return after a night. */
 #define LONG_KEEP_NS (UINT64_C(24) * 3600 * 1000000000)
 
@@ -19,8 +20,8 @@ struct tw_sums {
 	void *vms;  /* those of VMs, by id in lower and upper case */
 	struct tw_sum *first[TW_SUM_LEVELS];
 	struct tw_sum *all;
-	size_t count;
-	struct tw_strs sources;
+	struct tw_quota quota;
+	struct tw_strs sources; /* the first: TW_SUM_OTHER */
 	uint64_t left_out;
 };
 
@@ -102,36 +103,46 @@ static void remove_sum(struct tw_sums *s, struct tw_sum *sum)
 	*sum->at = sum->next;
 	if (sum->next != NULL)
 		sum->next->at = sum->at;
-	s->count--;
+	for (size_t i = 0; i < sum->parts; i++)
+		tw_quota_give(&s->quota, sum->part[i].by, TW_QUOTA_PARTS);
+	tw_quota_give(&s->quota, sum->by, TW_QUOTA_SUMS);
 	free(sum->part);
 	free(sum);
 }
 
-static struct tw_sum *add(struct tw_sums *s, enum tw_sum_level level,
-			  const struct tw_sum_names *names)
+static struct tw_sum *add(struct tw_sums *s, struct tw_quota_user *by,
+			  enum tw_sum_level level, const struct tw_sum_names *names)
 {
-	struct tw_sum *sum = s->count < TW_SUMS_MAX ? make(level, names) : NULL;
+	const bool room = tw_quota_take(&s->quota, by, TW_QUOTA_SUMS);
+	struct tw_sum *sum = room ? make(level, names) : NULL;
 
 	if (sum == NULL || tsearch(sum, &s->tree, compare) == NULL) {
+		if (room)
+			tw_quota_give(&s->quota, by, TW_QUOTA_SUMS);
 		free(sum);
 		s->left_out++;
 		return NULL;
 	}
+	sum->by = by;
 	sum->next = s->first[level];
 	sum->at = &s->first[level];
 	if (sum->next != NULL)
 		sum->next->at = &sum->next;
 	s->first[level] = sum;
-	s->count++;
 	return sum;
 }
 
-struct tw_sum *tw_sums_use(struct tw_sums *s, enum tw_sum_level level,
-			   const struct tw_sum_names *names)
+struct tw_quota *tw_sums_quota(struct tw_sums *s)
+{
+	return &s->quota;
+}
+
+struct tw_sum *tw_sums_use(struct tw_sums *s, struct tw_quota_user *by,
+			   enum tw_sum_level level, const struct tw_sum_names *names)
 {
 	const struct tw_sum key = { .level = level, .names = *names };
 	struct tw_sum **found = tfind(&key, &s->tree, compare);
-	struct tw_sum *sum = found != NULL ? *found : add(s, level, names);
+	struct tw_sum *sum = found != NULL ? *found : add(s, by, level, names);
 
 	if (sum == NULL)
 		return NULL;
@@ -154,15 +165,27 @@ void tw_sums_release(struct tw_sums *s, struct tw_sum *sum, uint64_t now_ns)
 		tdelete(sum, &s->vms, compare_vms);
 }
 
+/* Names that this program knows take no agent's share. */
+static int add_known_sources(struct tw_sums *s, struct tw_err *err)
+{
+	int rc = tw_strs_adds(&s->sources, TW_SUM_OTHER, err);
+
+	for (size_t i = 0; rc == 0 && i < tw_meter_count(); i++)
+		rc = tw_strs_adds(&s->sources, tw_meter_at(i)->name, err);
+	for (size_t i = 0; rc == 0 && i < tw_energy_source_count(); i++)
+		rc = tw_strs_adds(&s->sources, tw_energy_source_at(i)->name, err);
+	return rc == 0 ? tw_strs_adds(&s->sources, "model", err) : -1;
+}
+
 int tw_sums_open(struct tw_sums **out, struct tw_err *err)
 {
 	static const struct tw_sum_names none = { "", "", "", "", "", "" };
 	struct tw_sums *s = calloc(1, sizeof(*s));
 
-	if (s != NULL)
-		s->all = tw_sums_use(s, TW_SUM_ALL, &none);
+	if (s != NULL && add_known_sources(s, err) == 0)
+		s->all = tw_sums_use(s, NULL, TW_SUM_ALL, &none);
 	if (s == NULL || s->all == NULL) {
-		free(s);
+		tw_sums_close(s);
 		return tw_fail(err, TW_NOMEM, "sums");
 	}
 	*out = s;
@@ -187,34 +210,36 @@ struct tw_sum *tw_sums_all(struct tw_sums *s)
 	return s->all;
 }
 
-/* Find the part of a sum with this kind and source, or add the part. */
-static struct tw_sum_part *part_of(struct tw_sums *s, struct tw_sum *sum,
-				   enum tw_zone_kind kind, const char *source)
+/* Find the part of a sum with the kind and source of p, or add the part. */
+static struct tw_sum_part *part_of(struct tw_sums *s, struct tw_quota_user *by,
+				   struct tw_sum *sum, const struct tw_sum_part *p)
 {
-	struct tw_sum_part *part;
-
 	for (size_t i = 0; i < sum->parts; i++)
-		if (sum->part[i].kind == kind && sum->part[i].source == source)
+		if (sum->part[i].kind == p->kind && sum->part[i].source == p->source)
 			return &sum->part[i];
-	if (sum->parts == TW_SUM_PARTS_MAX ||
-	    !tw_resize(&sum->part, sum->parts + 1, sizeof(*part))) {
+	if (!tw_quota_take(&s->quota, by, TW_QUOTA_PARTS)) {
 		s->left_out++;
 		return NULL;
 	}
-	part = &sum->part[sum->parts++];
-	*part = (struct tw_sum_part){ .kind = kind, .source = source };
-	return part;
+	if (!tw_resize(&sum->part, sum->parts + 1, sizeof(*sum->part))) {
+		tw_quota_give(&s->quota, by, TW_QUOTA_PARTS);
+		s->left_out++;
+		return NULL;
+	}
+	sum->part[sum->parts] =
+		(struct tw_sum_part){ .kind = p->kind, .source = p->source, .by = by };
+	return &sum->part[sum->parts++];
 }
 
-void tw_sum_add(struct tw_sums *s, struct tw_sum *sum, enum tw_zone_kind kind,
-		const char *source, uint64_t dynamic_uj, uint64_t idle_uj)
+void tw_sum_add(struct tw_sums *s, struct tw_quota_user *by, struct tw_sum *sum,
+		const struct tw_sum_part *p)
 {
-	struct tw_sum_part *part = sum != NULL ? part_of(s, sum, kind, source) : NULL;
+	struct tw_sum_part *part = sum != NULL ? part_of(s, by, sum, p) : NULL;
 
 	if (part == NULL)
 		return;
-	part->dynamic_uj += dynamic_uj;
-	part->idle_uj += idle_uj;
+	part->dynamic_uj += p->dynamic_uj;
+	part->idle_uj += p->idle_uj;
 }
 
 void tw_sums_power_begin(struct tw_sums *s)
@@ -227,14 +252,14 @@ void tw_sums_power_begin(struct tw_sums *s)
 			}
 }
 
-void tw_sum_power(struct tw_sums *s, struct tw_sum *sum, enum tw_zone_kind kind,
-		  const char *source, double watts)
+void tw_sum_power(struct tw_sums *s, struct tw_quota_user *by, struct tw_sum *sum,
+		  const struct tw_sum_part *p)
 {
-	struct tw_sum_part *part = sum != NULL ? part_of(s, sum, kind, source) : NULL;
+	struct tw_sum_part *part = sum != NULL ? part_of(s, by, sum, p) : NULL;
 
 	if (part == NULL)
 		return;
-	part->watts += watts;
+	part->watts += p->watts;
 	part->powered = true;
 }
 
@@ -266,19 +291,22 @@ const struct tw_sum *tw_sums_next(const struct tw_sums *s, enum tw_sum_level lev
 	return sum != NULL ? sum->next : s->first[level];
 }
 
-const char *tw_sums_source(struct tw_sums *s, const char *name)
+const char *tw_sums_source(struct tw_sums *s, struct tw_quota_user *by, const char *name)
 {
 	const ptrdiff_t at = tw_strs_find(&s->sources, name);
 	struct tw_err err = { 0 };
 
 	if (at >= 0)
 		return s->sources.at[at];
-	if (s->sources.count == SOURCES_MAX ||
-	    tw_strs_adds(&s->sources, name, &err) < 0) {
+	if (!tw_quota_take(&s->quota, by, TW_QUOTA_SOURCES)) {
 		s->left_out++;
-		return NULL;
+		return s->sources.at[0];
 	}
-	return s->sources.at[s->sources.count - 1];
+	if (tw_strs_adds(&s->sources, name, &err) == 0)
+		return s->sources.at[s->sources.count - 1];
+	tw_quota_give(&s->quota, by, TW_QUOTA_SOURCES);
+	s->left_out++;
+	return s->sources.at[0];
 }
 
 const struct tw_sum *tw_sums_vm(const struct tw_sums *s, const char *id)

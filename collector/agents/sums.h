@@ -10,6 +10,7 @@
  * Watts are those of the last answers of the agents that answer now.
  */
 
+#include "collector/agents/quota.h"
 #include "collector/meters/zone.h"
 
 #include <stdbool.h>
@@ -33,18 +34,19 @@ enum tw_sum_level {
 /* "all", "node", "namespace", "pod", "container", "vm", "job". */
 const char *tw_sum_level_name(enum tw_sum_level level);
 
-/* Sums of all levels together. */
-#define TW_SUMS_MAX 500000
-/* Kinds and sources of one sum. */
+/* Kinds and sources of one agent. */
 #define TW_SUM_PARTS_MAX 64
+/* The source of energy whose own has no room. */
+#define TW_SUM_OTHER "other"
 
 /* The energy of one kind of zone, by one energy source. */
 struct tw_sum_part {
 	enum tw_zone_kind kind;
 	const char *source; /* lives as long as the table */
 	uint64_t dynamic_uj, idle_uj;
-	double watts; /* valid after tw_sums_power() */
-	bool powered; /* an agent that is up has watts of it */
+	double watts;             /* valid after tw_sums_power() */
+	bool powered;             /* an agent that is up has watts of it */
+	struct tw_quota_user *by; /* the agent that it was first of */
 };
 
 /* Texts that identify a sum; "" where the level has no such text. */
@@ -57,9 +59,10 @@ struct tw_sum {
 	struct tw_sum_names names;
 	struct tw_sum_part *part;
 	size_t parts;
-	size_t users;      /* counters of agents that it sums; 0: ended */
-	bool in_pod;       /* a VM that a pod runs: its energy is in a namespace */
-	uint64_t ended_ns; /* when the last one ended */
+	size_t users;             /* counters of agents that it sums; 0: ended */
+	bool in_pod;              /* a VM that a pod runs: its energy is in a namespace */
+	uint64_t ended_ns;        /* when the last one ended */
+	struct tw_quota_user *by; /* the agent that used it first */
 	struct tw_sum *next, **at;
 };
 
@@ -69,25 +72,28 @@ struct tw_sums; /* opaque */
 int tw_sums_open(struct tw_sums **out, struct tw_err *err);
 void tw_sums_close(struct tw_sums *s); /* NULL is fine */
 
+/* The shares of agents. An agent joins before it uses sums. */
+struct tw_quota *tw_sums_quota(struct tw_sums *s);
+
 /*
- * Find or add the sum with these names, and count one more user of it. NULL if the table
- * is full, or out of memory; the sum then counts as left out.
+ * Find or add the sum with these names, for an agent, and count one more user of it. NULL
+ * if the agent has no room, or out of memory; the sum then counts as left out.
  */
-struct tw_sum *tw_sums_use(struct tw_sums *s, enum tw_sum_level level,
-			   const struct tw_sum_names *names);
+struct tw_sum *tw_sums_use(struct tw_sums *s, struct tw_quota_user *by,
+			   enum tw_sum_level level, const struct tw_sum_names *names);
 void tw_sums_release(struct tw_sums *s, struct tw_sum *sum, uint64_t now_ns);
 
 /* The sum over all agents. */
 struct tw_sum *tw_sums_all(struct tw_sums *s);
 
-/* Add energy to a sum. NULL as sum: nothing. */
-void tw_sum_add(struct tw_sums *s, struct tw_sum *sum, enum tw_zone_kind kind,
-		const char *source, uint64_t dynamic_uj, uint64_t idle_uj);
+/* Add the kind, source and energy of p to a sum. NULL as sum: nothing. */
+void tw_sum_add(struct tw_sums *s, struct tw_quota_user *by, struct tw_sum *sum,
+		const struct tw_sum_part *p);
 
 /* Set all watts to "none", then add those of the agents that are up. */
 void tw_sums_power_begin(struct tw_sums *s);
-void tw_sum_power(struct tw_sums *s, struct tw_sum *sum, enum tw_zone_kind kind,
-		  const char *source, double watts);
+void tw_sum_power(struct tw_sums *s, struct tw_quota_user *by, struct tw_sum *sum,
+		  const struct tw_sum_part *p);
 
 /* Drop sums that ended before. Sums of nodes and namespaces stay longer. */
 void tw_sums_expire(struct tw_sums *s, uint64_t now_ns, uint64_t keep_ns);
@@ -96,8 +102,8 @@ void tw_sums_expire(struct tw_sums *s, uint64_t now_ns, uint64_t keep_ns);
 const struct tw_sum *tw_sums_next(const struct tw_sums *s, enum tw_sum_level level,
 				  const struct tw_sum *sum);
 
-/* The copy of a source's name that parts have. NULL if there are too many. */
-const char *tw_sums_source(struct tw_sums *s, const char *name);
+/* The copy of a source's name that parts have; TW_SUM_OTHER's if there are too many. */
+const char *tw_sums_source(struct tw_sums *s, struct tw_quota_user *by, const char *name);
 
 /* The virtual machine of that id that a host has now; NULL: none. */
 const struct tw_sum *tw_sums_vm(const struct tw_sums *s, const char *id);

@@ -193,8 +193,10 @@ static int add_row(struct parser *p, struct tw_err *err)
 {
 	struct tw_agent_rows *r = p->out;
 
-	if (r->count == TW_AGENT_ROWS_MAX)
-		return tw_fail(err, TW_INVALID, "over %d workloads", TW_AGENT_ROWS_MAX);
+	if (r->count == TW_AGENT_ROWS_MAX) {
+		r->answer.rows_cut++;
+		return 0;
+	}
 	if (!tw_grow(&r->at, &r->size, r->count, sizeof(*r->at)))
 		return tw_fail(err, TW_NOMEM, "workloads");
 	r->at[r->count++] = p->row;

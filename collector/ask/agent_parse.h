@@ -17,7 +17,7 @@
 
 struct tw_err;
 
-/* Workloads and zones of one answer. */
+/* Workloads and zones of one answer. More are counted, and left out. */
 #define TW_AGENT_ROWS_MAX 8192
 
 struct tw_agent_rows {

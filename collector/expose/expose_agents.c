@@ -27,7 +27,7 @@ static const struct tw_expo_family sums[] = {
 		    "Power of *, of agents that are up." },
 };
 
-enum { UP, GUEST, LOOKUP, LEFT_OUT, HELPER };
+enum { UP, GUEST, LEFT_OUT_OF, LOOKUP, LEFT_OUT, HELPER };
 
 static const struct tw_expo_family health[] = {
 	[UP] = { "tallywatt_agent_up", TW_EXPO_GAUGE, NULL,
@@ -35,6 +35,10 @@ static const struct tw_expo_family health[] = {
 	[GUEST] = { "tallywatt_agent_guest", TW_EXPO_GAUGE, NULL,
 		    "1 if the agent's energy is its host's, and so is not in the sum "
 		    "over all agents." },
+	[LEFT_OUT_OF] = { "tallywatt_agent_left_out_total", TW_EXPO_COUNTER, NULL,
+			  "What an agent sent and was left out: rows, sums, parts and "
+			  "sources beyond its quota, answers for impossible energy, "
+			  "answers with the node name of another agent." },
 	[LOOKUP] = { "tallywatt_agents_lookup_up", TW_EXPO_GAUGE, NULL,
 		     "1 if the last lookup of the name found addresses; else `reason` "
 		     "says why not." },
@@ -206,6 +210,20 @@ static void label_agent(struct tw_labels *l, const struct tw_agent_state *s)
 	tw_labels_add(l, "node", s->node);
 }
 
+/* Only what was left out: most agents have none. */
+static void expose_left_out(struct tw_expo *e, const struct tw_agent_state *s)
+{
+	for (int what = 0; what < TW_LEFTS; what++) {
+		struct tw_labels l;
+
+		if (s->left_out[what] == 0)
+			continue;
+		label_agent(&l, s);
+		tw_labels_add(&l, "what", tw_left_names[what]);
+		tw_expo_count(e, l.at, l.count, s->left_out[what]);
+	}
+}
+
 static void expose_health(const struct tw_agents *a, struct tw_expo *e)
 {
 	struct tw_agent_state s;
@@ -223,6 +241,9 @@ static void expose_health(const struct tw_agents *a, struct tw_expo *e)
 		if (s.age_ms != UINT64_MAX)
 			tw_expo_count(e, l.at, l.count, s.role == TW_AGENT_GUEST);
 	}
+	tw_expo_family(e, &health[LEFT_OUT_OF]);
+	for (size_t at = 0; tw_agents_next(a, &at, &s); at++)
+		expose_left_out(e, &s);
 	for (size_t f = 0; f < TW_COUNT(measures); f++) {
 		tw_expo_family(e, &measures[f].row.family);
 		for (size_t at = 0; tw_agents_next(a, &at, &s); at++) {

@@ -48,6 +48,11 @@ static void add_agent(struct tw_buf *b, const struct tw_agents *a, size_t place,
 	tw_json_add_uint(b, "answers", s->answers);
 	tw_json_add_uint(b, "failures", s->failures);
 	tw_json_add_uint(b, "restarts", s->restarts);
+	tw_json_add_object(b, "left_out");
+	for (int what = 0; what < TW_LEFTS; what++)
+		if (s->left_out[what] > 0)
+			tw_json_add_uint(b, tw_left_names[what], s->left_out[what]);
+	tw_json_end_object(b);
 	add_parts(b, part, tw_agents_parts(a, place, part));
 	tw_json_end_object(b);
 }

@@ -109,6 +109,7 @@ struct tw_ask_answer {
 	uint64_t took_ms;    /* time of the fetch */
 	uint64_t bytes;
 	uint32_t rows;
+	uint32_t rows_cut; /* more than the limit of an answer */
 };
 
 /* The answer of an HTTP server, as struct tw_http_answer; or the call's failure. */

@@ -3,16 +3,18 @@
 whatever some of them do."""
 import os
 import re
+import ssl
 import subprocess
 import unittest
 from decimal import Decimal
 
-from harness import BIN, call, need_fleet, sanitized, wait_until
+from harness import BIN, ROOT, call, need_fleet, sanitized, wait_until
 from metered import LABEL, Metered
 from scripted_vm import FIRST_PID, Machine, write
 from simulated_agents import ZONES, Node, Relay, Server
 
 EXACT = re.compile(r'^(tallywatt_agent\w*)\{(.*)\} ([0-9.e+-]+)$')
+TLS = os.path.join(ROOT, "tests/data/tls")
 VM = "6b1d6f5e-0c9a-4a52-9d5b-0123456789ab"
 REASONS = {"hang": "timed out", "drip": "timed out", "garbage": "byte 0", "huge": "over the limit",
            "bomb": "over the limit", "lie": "impossible", "wrong": "it answers 503"}
@@ -23,8 +25,8 @@ def setUpModule():
 
 
 class Summed(Metered):
-    def serve(self, **of):
-        server = Server(of)
+    def serve(self, *, tls=None, **of):
+        server = Server(of, tls=tls)
         self.addCleanup(server.close)
         return server
 
@@ -303,6 +305,31 @@ class Agents(Summed):
             self.exchange("token", text + "\n")
             wait_until(lambda t=text: f"authorization: bearer {t}".encode() in
                        server.last_head.lower(), "the token is sent", pause_s=0.05)
+
+    def test_agents_by_tls_are_who_their_certificate_says(self):
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=f"{TLS}/b.crt")
+        tls.load_cert_chain(f"{TLS}/a.crt", f"{TLS}/a.key")
+        tls.verify_mode = ssl.CERT_REQUIRED
+        server = self.serve(tls=tls, alone=Node("alone"))
+        daemon = self.aggregate(server, "alone", more=("--user", "root", "--agents-access",
+                                                       self.tls_access("ok", "a", "b")))
+        self.wait_agents(daemon, lambda a: a["alone"]["up"], "it is asked")
+        for name, ca, own in (("other", "b", "b"), ("stranger", "a", "a")):
+            with self.subTest(name):
+                daemon = self.aggregate(server, "alone", more=(
+                    "--user", "root", "--agents-access", self.tls_access(name, ca, own)))
+                self.wait_agents(daemon, lambda a: a["alone"]["failures"] > 0, "it is refused")
+                self.assertFalse(self.agents(daemon)["alone"]["up"])
+
+    def tls_access(self, name, ca, own):
+        """A key that nobody else may read, and the file that names it."""
+        key = self.path(f"{name}.key")
+        with open(f"{TLS}/{own}.key", "rb") as f, open(key, "wb") as to:
+            to.write(f.read())
+        access = self.write(name, f"ca = {TLS}/{ca}.crt\ncert = {TLS}/{own}.crt\nkey = {key}\n")
+        for path in (key, access):
+            os.chmod(path, 0o600)
+        return access
 
     def test_names_are_looked_up_and_the_same_process_is_summed_once(self):
         server = self.serve(alone=Node("alone"))

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of agents: parsing of answers, growth over restarts, and what is refused. */
+/* Sums of agents: growth over restarts, and what is refused. */
 #include "tests/unit/tw_test.h"
 
 #include "collector/agents/agent.h"
 #include "collector/agents/sums.h"
-#include "collector/ask/agent_lookup.h"
-#include "collector/ask/agent_parse.h"
-#include "lib/core/buf.h"
 #include "lib/core/err.h"
 
 #include <inttypes.h>
@@ -17,194 +14,6 @@
 #define SECOND UINT64_C(1000000000)
 #define BOTH \
 	((struct tw_agent_part){ .own = true, .passed_on = true, .name_spaces = true })
-
-/* ---- parsing ---- */
-
-#define ZONE(name, joules)                                            \
-	"{\"zone\":\"" name                                           \
-	"\",\"source\":\"rapl-sysfs\",\"path\":\"p\",\"name\":\"n\"," \
-	"\"dynamic_joules\":" joules ",\"idle_joules\":0.000001,\"watts\":7.5}"
-#define ANSWER(workloads)                                                               \
-	"{\"node_name\":\"n1\",\"instance\":\"abc\",\"vm_id\":\"\",\"uptime_seconds\":" \
-	"60,"                                                                           \
-	"\"elapsed_seconds\":3,\"workloads\":[" workloads "],\"models\":[]}"
-
-static void parse(const char *text, struct tw_agent_rows *out)
-{
-	struct tw_err err = { 0 };
-
-	if (tw_agent_parse(text, strlen(text), out, &err) < 0)
-		fail_msg("%s", err.text);
-}
-
-static void energy_is_exact_to_the_microjoule(void **state)
-{
-	static const struct {
-		const char *joules;
-		uint64_t uj;
-	} cases[] = { { "0.000000", 0 },
-		      { "12.5", 12500000 },
-		      /* A double has 9007199254.740993 as 9007199254.740994. */
-		      { "9007199254.740993", UINT64_C(9007199254740993) },
-		      { "123456789012.000001", UINT64_C(123456789012000001) },
-		      { "1.5e3", 1500000000 },
-		      { "0.0000016", 2 } };
-	struct tw_agent_rows r = { 0 };
-	char text[512];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		snprintf(
-			text, sizeof(text),
-			"{\"workloads\":[{\"level\":\"pod\",\"pod_id\":\"u\",\"zones\":[{"
-			"\"zone\":\"dram\",\"source\":\"s\",\"dynamic_joules\":%s}]}]}",
-			cases[i].joules);
-		parse(text, &r);
-		assert_int_equal(r.count, 1);
-		assert_int_equal(r.at[0].energy[0].dynamic_uj, cases[i].uj);
-	}
-	tw_agent_rows_release(&r);
-}
-
-static void each_zone_of_the_node_is_a_row(void **state)
-{
-	struct tw_agent_rows r = { 0 };
-
-	(void)state;
-	parse(ANSWER("{\"level\":\"node\",\"zones\":[" ZONE("package", "1") "," ZONE(
-		      "dram", "2") ",{\"zone\":\"gpu\",\"source\":\"nvml\",\"missing\":"
-				   "\"no answer\"},{\"zone\":\"psys\",\"source\":\"s\","
-				   "\"used\":false,\"dynamic_joules\":9}]},"
-				   "{\"level\":\"vm\",\"vm_id\":\"v-1\",\"vm_name\":"
-				   "\"b\\u00f6se\\u0007\",\"zones\":[" ZONE(
-					   "package",
-					   "0.5") "]},"
-						  "{\"level\":\"cgroup\",\"cgroup_id\":"
-						  "\"1\",\"zones\":"
-						  "[]}"),
-	      &r);
-	assert_int_equal(r.count, 4);
-	assert_string_equal(r.at[0].level, "node");
-	assert_string_equal(r.at[0].energy[0].zone, "package");
-	assert_string_equal(r.at[0].energy[0].source, "rapl-sysfs");
-	assert_int_equal(r.at[0].energy[0].idle_uj, 1);
-	assert_true(r.at[0].energy[0].watts > 7.4 && r.at[0].energy[0].watts < 7.6);
-	assert_string_equal(r.at[1].energy[0].zone, "dram");
-	assert_string_equal(r.at[2].id, "nvml  ");
-	assert_int_equal(r.at[2].energies, 0);
-	assert_string_equal(r.at[3].id, "v-1");
-	assert_string_equal(r.at[3].name, "b??se?");
-	assert_string_equal(r.answer.node, "n1");
-	assert_string_equal(r.answer.instance, "abc");
-	assert_int_equal(r.answer.uptime_ms, 60000);
-	assert_int_equal(r.answer.elapsed_ms, 3000);
-	assert_int_equal(r.answer.rows, 4);
-	tw_agent_rows_release(&r);
-}
-
-/* Its meter has taken over: its last growth counts, and it has no power. */
-static void a_superseded_zone_has_energy_and_no_watts(void **state)
-{
-	struct tw_agent_rows r = { 0 };
-
-	(void)state;
-	parse(ANSWER("{\"level\":\"node\",\"zones\":[{\"zone\":\"package\",\"source\":"
-		     "\"model\",\"used\":true,\"dynamic_joules\":9,\"idle_joules\":1,"
-		     "\"missing\":\"rapl-sysfs has taken over\"}," ZONE("package",
-									"2") "]}"),
-	      &r);
-	assert_int_equal(r.count, 2);
-	assert_int_equal(r.at[0].energies, 1);
-	assert_int_equal(r.at[0].energy[0].dynamic_uj, 9000000);
-	assert_int_equal(r.at[0].energy[0].powered, 0);
-	assert_int_equal(r.at[1].energy[0].powered, 1);
-	tw_agent_rows_release(&r);
-}
-
-static void a_hostile_answer_is_refused_with_a_reason(void **state)
-{
-	static const struct {
-		const char *text, *why;
-	} cases[] = {
-		{ "", "cut short" },
-		{ "<html>", "expected" },
-		{ "{}", "not the answer of a tw-collector" },
-		{ "{\"workloads\":7}", "not the answer of a tw-collector" },
-		{ ANSWER("{\"level\":\"pod\",\"zones\":[]}"), "a pod without an id" },
-		{ ANSWER("{\"level\":\"node\",\"zones\":[" ZONE("package", "-1") "]}"),
-		  "impossible energy" },
-		{ ANSWER("{\"level\":\"node\",\"zones\":[" ZONE("package", "1e15") "]}"),
-		  "impossible energy" },
-		{ "{\"workloads\":[],\"uptime_seconds\":-4}",
-		  "impossible uptime_seconds" },
-		{ "{\"workloads\":[{\"level\":\"pod\",\"pod_id\":\""
-		  "0123456789012345678901234567890123456789012345678901234567890123456789"
-		  "0123456789012345678901234567890123456789012345678901234567890123456789"
-		  "\"}]}",
-		  "pod_id of over 128 bytes" },
-		{ "{\"workloads\":[[[[[[[[[[[[[[[[[[", "nest" },
-	};
-	struct tw_agent_rows r = { 0 };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct tw_err err = { 0 };
-
-		assert_int_equal(
-			tw_agent_parse(cases[i].text, strlen(cases[i].text), &r, &err),
-			-1);
-		if (strstr(err.text, cases[i].why) == NULL)
-			fail_msg("%zu: '%s', want '%s'", i, err.text, cases[i].why);
-		assert_int_equal(r.count, 0);
-	}
-	tw_agent_rows_release(&r);
-}
-
-static void too_many_workloads_are_refused(void **state)
-{
-	struct tw_agent_rows r = { 0 };
-	struct tw_err err = { 0 };
-	struct tw_buf b = { 0 };
-
-	(void)state;
-	tw_buf_adds(&b, "{\"workloads\":[");
-	for (int i = 0; i <= TW_AGENT_ROWS_MAX; i++)
-		tw_buf_addf(&b, "%s{\"level\":\"pod\",\"pod_id\":\"%d\"}",
-			    i > 0 ? "," : "", i);
-	tw_buf_adds(&b, "]}");
-	assert_int_equal(tw_agent_parse(b.data, b.len, &r, &err), -1);
-	assert_non_null(strstr(err.text, "over 8192 workloads"));
-	tw_buf_clear(&b);
-	tw_agent_rows_release(&r);
-}
-
-static void names_of_agents_are_checked(void **state)
-{
-	static const struct {
-		const char *text, *url;
-	} cases[] = { { "dns:agents.example", "http://agents.example:8103" },
-		      { "dns:agents:9000", "http://agents:9000" },
-		      { "dns:https://agents:9000", "https://agents:9000" },
-		      { "dns:", NULL },
-		      { "dns:a:b", NULL },
-		      { "dns:a:99999", NULL },
-		      { "dns:user@a", NULL },
-		      { "dns:a/b", NULL } };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct tw_err err = { 0 };
-		char *url = NULL;
-
-		assert_int_equal(tw_agent_name_read(cases[i].text, &url, &err),
-				 cases[i].url != NULL ? 0 : -1);
-		if (cases[i].url != NULL)
-			assert_string_equal(url, cases[i].url);
-		free(url);
-	}
-}
-
-/* ---- growth ---- */
 
 struct fixture {
 	struct tw_sums *sums;
@@ -434,7 +243,95 @@ static void pods_that_end_stay_in_their_namespace(void **state)
 	assert_int_equal(energy_of(f, TW_SUM_NAMESPACE, "shop"), 750);
 }
 
+static int check(struct fixture *f, uint64_t after_s, struct tw_err *err)
+{
+	const struct tw_answer_rows rows = { f->row, f->rows };
+
+	tw_err_clear(err);
+	return tw_agent_check(&f->agent, &rows, &f->answer, f->now_ns + after_s * SECOND,
+			      err);
+}
+
 static void impossible_power_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_err err = { 0 };
+
+	node_answers(f, "i1", 1, 1000);
+	take(f, 2);
+	/* 200 kW over 11 s. */
+	node_answers(f, "i1", 11, UINT64_C(2200000000000));
+	assert_int_equal(check(f, 10, &err), -1);
+	assert_non_null(
+		strstr(err.text, "impossible power, over 100 kW: package of node"));
+	assert_true(tw_agent_is_barred(&f->agent, f->now_ns + 10 * SECOND));
+	/* Over an hour, that is possible. */
+	assert_int_equal(check(f, 3600, &err), 0);
+	f->row[0].energy[0].watts = 1e6;
+	assert_int_equal(check(f, 3600, &err), -1);
+	strcpy(f->row[0].energy[0].zone, "moon");
+	assert_int_equal(check(f, 3600, &err), -1);
+	assert_non_null(strstr(err.text, "unknown zone 'moon'"));
+}
+
+/* 90 kW of each of 4 pods are 360 kW. */
+static void power_is_that_of_all_rows_of_a_level(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_err err = { 0 };
+
+	for (int watts = 0; watts < 2; watts++) {
+		node_answers(f, "i1", 1, 0);
+		for (int i = 0; i < 4; i++) {
+			add_row(f, "pod", (const char *[]){ "a", "b", "c", "d" }[i], "",
+				"rapl", watts ? 0 : UINT64_C(90000000000) * 2);
+			f->row[1 + i].energy[0].watts = watts ? 90000 : 1;
+		}
+		assert_int_equal(check(f, 2, &err), -1);
+		assert_non_null(strstr(err.text, "package of pod"));
+	}
+}
+
+/* What it says of its own ticks adds one of them, once, whatever it says each time. */
+static void energy_is_bounded_by_our_own_clock(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_err err = { 0 };
+	uint64_t uj = 0;
+	int taken = 0;
+
+	f->now_ns += 10000 * SECOND;
+	node_answers(f, "i1", 5000, 0);
+	f->answer.elapsed_ms = 3600000;
+	take(f, 10);
+	/* An hour of 90 kW each 10 s; a tick has 3,600 s. */
+	for (int i = 0; i < 5; i++) {
+		uj += UINT64_C(90000) * 3600 * 1000000;
+		node_answers(f, "i1", 5010, uj);
+		f->answer.elapsed_ms = 3600000;
+		if (check(f, 10, &err) == 0) {
+			take(f, 10);
+			taken++;
+		}
+	}
+	assert_int_equal(taken, 1);
+	assert_int_equal(all_energy(f), UINT64_C(90000) * 3600 * 1000000);
+}
+
+static void a_budget_is_what_was_not_spent(void **state)
+{
+	(void)state;
+	assert_int_equal(tw_agent_budget_uj(5, 3), 0);
+	assert_int_equal(tw_agent_budget_uj(SECOND, 2 * SECOND),
+			 UINT64_C(100000) * 1000000);
+	assert_int_equal(tw_agent_budget_spend(SECOND, 101), SECOND + 2);
+	assert_int_equal(tw_agent_budget_uj(tw_agent_budget_spend(0, 700), 17), 1000);
+	assert_int_equal(tw_agent_budget_uj(0, UINT64_MAX),
+			 UINT64_C(366) * 24 * 3600 * SECOND * 100);
+}
+
+/* Its counters go on meanwhile, so that nothing is made up for. */
+static void a_barred_agent_counts_nothing_and_comes_back(void **state)
 {
 	struct fixture *f = *state;
 	const struct tw_answer_rows rows = { f->row, 1 };
@@ -442,28 +339,89 @@ static void impossible_power_is_refused(void **state)
 
 	node_answers(f, "i1", 1, 1000);
 	take(f, 2);
-	/* 200 kW over 11 s. */
-	node_answers(f, "i1", 11, UINT64_C(2200000000000));
-	assert_int_equal(tw_agent_check(&f->agent, &rows, &f->answer,
-					f->now_ns + 10 * SECOND, &err),
-			 -1);
-	assert_non_null(
-		strstr(err.text, "impossible power, over 100 kW: package of node"));
-	/* Over an hour, that is possible. */
-	tw_err_clear(&err);
-	assert_int_equal(tw_agent_check(&f->agent, &rows, &f->answer,
-					f->now_ns + 3600 * SECOND, &err),
-			 0);
-	f->row[0].energy[0].watts = 1e6;
-	assert_int_equal(tw_agent_check(&f->agent, &rows, &f->answer,
-					f->now_ns + 3600 * SECOND, &err),
-			 -1);
-	strcpy(f->row[0].energy[0].zone, "moon");
-	tw_err_clear(&err);
-	assert_int_equal(tw_agent_check(&f->agent, &rows, &f->answer,
-					f->now_ns + 3600 * SECOND, &err),
-			 -1);
-	assert_non_null(strstr(err.text, "unknown zone 'moon'"));
+	node_answers(f, "i1", 11, UINT64_C(1) << 59);
+	assert_int_equal(check(f, 10, &err), -1);
+	f->now_ns += 10 * SECOND;
+	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, BOTH, f->now_ns);
+	node_answers(f, "i1", 21, (UINT64_C(1) << 59) + 5);
+	take(f, 10);
+	assert_int_equal(all_energy(f), 1000);
+	assert_int_equal(f->agent.quota->left_out[TW_LEFT_ENERGY], 2);
+	node_answers(f, "i1", 631, (UINT64_C(1) << 59) + 50);
+	take(f, TW_AGENT_BARRED_NS / SECOND);
+	assert_int_equal(all_energy(f), 1045);
+	assert_int_equal(energy_of(f, TW_SUM_NODE, "n1"), 1045);
+}
+
+/* What was left out for want of room has counted before it is seen. */
+static void a_row_that_was_cut_is_no_jump(void **state)
+{
+	struct fixture *f = *state;
+
+	node_answers(f, "i1", 1, 0);
+	f->answer.rows_cut = 1;
+	take(f, 2);
+	node_answers(f, "i1", 11, 0);
+	add_row(f, "pod", "p", "shop", "rapl", 5000);
+	take(f, 10);
+	assert_int_equal(energy_of(f, TW_SUM_POD, "p"), 0);
+	node_answers(f, "i1", 21, 0);
+	add_row(f, "pod", "p", "shop", "rapl", 5007);
+	add_row(f, "pod", "new", "shop", "rapl", 30);
+	take(f, 10);
+	assert_int_equal(energy_of(f, TW_SUM_POD, "p"), 7);
+	assert_int_equal(energy_of(f, TW_SUM_POD, "new"), 30);
+	assert_int_equal(f->agent.quota->left_out[TW_QUOTA_ROWS], 1);
+}
+
+static void a_share_stays_free_for_each_agent(void **state)
+{
+	struct tw_quota q = { 0 };
+	struct tw_quota_user *greedy = tw_quota_join(&q), *late = tw_quota_join(&q);
+	size_t of_greedy = 0, of_late = 0;
+
+	(void)state;
+	assert_non_null(greedy);
+	assert_non_null(late);
+	while (tw_quota_take(&q, greedy, TW_QUOTA_SOURCES))
+		of_greedy++;
+	assert_int_equal(greedy->left_out[TW_QUOTA_SOURCES], 1);
+	/* Half of the table is for the shares of two. */
+	assert_int_equal(of_greedy, TW_SUM_SOURCES_MAX / 4);
+	while (tw_quota_take(&q, late, TW_QUOTA_SOURCES))
+		of_late++;
+	assert_int_equal(of_late, of_greedy);
+	tw_quota_leave(&q, greedy);
+	for (; of_greedy > 0; of_greedy--)
+		tw_quota_give(&q, greedy, TW_QUOTA_SOURCES);
+	for (; of_late > 0; of_late--)
+		tw_quota_give(&q, late, TW_QUOTA_SOURCES);
+	assert_int_equal(q.used[TW_QUOTA_SOURCES], 0);
+	tw_quota_leave(&q, late);
+	assert_int_equal(q.users, 0);
+}
+
+/* Its energy counts; only its source is told no more. */
+static void sources_beyond_the_quota_are_other(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_sum *all;
+	size_t named = 0;
+
+	for (uint64_t i = 0; i < 40; i++) {
+		char source[TW_ASK_WORD];
+
+		node_answers(f, "i1", 1 + i, 10 * (i + 1));
+		snprintf(source, sizeof(source), "made-up-%d", (int)i);
+		strcpy(f->row[0].energy[0].source, source);
+		take(f, 2);
+	}
+	all = find(f, TW_SUM_ALL, "");
+	for (size_t i = 0; i < all->parts; i++)
+		named += strncmp(all->part[i].source, "made-up-", 8) == 0;
+	assert_true(named > 0 && named < all->parts && all->parts < 40);
+	assert_int_equal(all_energy(f), 400);
+	assert_int_equal(f->agent.quota->left_out[TW_QUOTA_SOURCES], 40 - named);
 }
 
 static void a_guest_is_in_no_sum_over_all_agents(void **state)
@@ -588,12 +546,8 @@ static void watts_are_those_of_the_last_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(energy_is_exact_to_the_microjoule),
-		cmocka_unit_test(each_zone_of_the_node_is_a_row),
-		cmocka_unit_test(a_superseded_zone_has_energy_and_no_watts),
-		cmocka_unit_test(a_hostile_answer_is_refused_with_a_reason),
-		cmocka_unit_test(too_many_workloads_are_refused),
-		cmocka_unit_test(names_of_agents_are_checked),
+		cmocka_unit_test(a_budget_is_what_was_not_spent),
+		cmocka_unit_test(a_share_stays_free_for_each_agent),
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(energy_before_the_sums_began_is_not_counted),
 		TEST(an_agent_that_started_later_is_counted_from_its_start),
@@ -603,6 +557,11 @@ int main(void)
 		TEST(a_zone_that_was_missing_at_first_is_no_jump),
 		TEST(pods_that_end_stay_in_their_namespace),
 		TEST(impossible_power_is_refused),
+		TEST(power_is_that_of_all_rows_of_a_level),
+		TEST(energy_is_bounded_by_our_own_clock),
+		TEST(a_barred_agent_counts_nothing_and_comes_back),
+		TEST(a_row_that_was_cut_is_no_jump),
+		TEST(sources_beyond_the_quota_are_other),
 		TEST(a_guest_is_in_no_sum_over_all_agents),
 		TEST(pods_of_a_guest_in_a_pod_are_in_no_namespace),
 		TEST(a_vm_says_whether_a_pod_runs_it),
