@@ -160,6 +160,19 @@ bool tw_prior_locate(const struct tw_prior *p, const struct tw_prior_view *v,
 	return later;
 }
 
+void tw_prior_machine_of_row(const struct tw_prior *p, size_t row,
+			     struct tw_prior_machine *out)
+{
+	const struct tw_prior_row *r = &p->row[row];
+
+	*out = (struct tw_prior_machine){ 0 };
+	memcpy(out->number, r->number, sizeof(out->number));
+	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
+		if (r->category[c] >= 0)
+			snprintf(out->category[c], TW_PRIOR_TEXT, "%s",
+				 p->names[c].at[r->category[c]]);
+}
+
 static void member_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
 			 const struct tw_prior_member *m, const struct tw_prior_row *r,
 			 double *log_w)

@@ -187,6 +187,10 @@ void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v
  */
 bool tw_prior_has_curve(const struct tw_prior *p, size_t row);
 
+/* What a row says of its machine. */
+void tw_prior_machine_of_row(const struct tw_prior *p, size_t row,
+			     struct tw_prior_machine *out);
+
 /* Make of a machine the part of it that the view answers for: one chip, one core. */
 void tw_prior_part(const struct tw_prior_view *v, struct tw_prior_row *r);
 

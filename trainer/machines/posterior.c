@@ -4,6 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/core/pool.h"
+#include "trainer/machines/eras.h"
 #include "trainer/machines/process.h"
 
 #include <math.h>
@@ -82,11 +83,12 @@ static int find_rows(struct tw_posterior *q, const struct tw_prior_view *v,
 
 	q->row = calloc(p->rows + 1, sizeof(*q->row));
 	q->z = calloc(p->rows + 1, sizeof(*q->z));
+	q->used = calloc(p->rows + 1, sizeof(*q->used));
 	*group = calloc(p->rows + 1, sizeof(**group));
 	*read = calloc(p->rows + 1, sizeof(**read));
 	*from = calloc(p->rows + 1, sizeof(**from));
-	if (q->row == NULL || q->z == NULL || *group == NULL || *read == NULL ||
-	    *from == NULL)
+	if (q->row == NULL || q->z == NULL || q->used == NULL || *group == NULL ||
+	    *read == NULL || *from == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu machines", p->rows);
 	for (size_t i = 0; i < p->rows; i++) {
 		struct tw_prior_row *r = &q->row[q->rows];
@@ -101,8 +103,10 @@ static int find_rows(struct tw_posterior *q, const struct tw_prior_view *v,
 		(*group)[q->rows] = r->category[TW_PRIOR_PROCESSOR] >= 0
 					    ? (size_t)r->category[TW_PRIOR_PROCESSOR]
 					    : p->rows + i;
+		q->used[i] = 1;
 		(*from)[q->rows++] = i;
 	}
+	q->view.member[0].target[0].weight = q->used;
 	return q->rows >= ROWS_MIN ? 0
 				   : tw_fail(err, TW_INVALID,
 					     "the prior has %zu machines of view '%s', "
@@ -157,7 +161,10 @@ struct job {
 	const struct tw_prior_row **row;
 	const size_t *group, *from;
 	const double (*read)[TW_PRIOR_READINGS_MAX];
-	double (*log_ratio)[TW_PRIOR_LOADS]; /* of left-out processors */
+	double (*log_ratio)[TW_PRIOR_LOADS];        /* of left-out processors */
+	const struct tw_process_stranger *stranger; /* machines of left-out eras */
+	size_t strangers;
+	double (*later)[TW_PRIOR_LOADS]; /* log ratios of strangers */
 	struct tw_err err[TW_PRIOR_LOADS];
 	bool failed[TW_PRIOR_LOADS];
 };
@@ -207,57 +214,113 @@ static double find_shares(const size_t *group, size_t rows, double *share)
 /*
  * The factor c minimises the mean of |c P / W - 1|: it is the median of W / P, weighted
  * by P / W. Between machines and processors: a processor counts with the root of its
- * machines. The width is the conformal quantile of |log(W / (c P))| at 90 % (J. Lei et
- * al., Distribution-Free Predictive Inference for Regression, JASA 2018, section 2),
- * rounded up to the next processor.
+ * machines.
+ */
+static void find_factors(const double (*log_ratio)[TW_PRIOR_LOADS], size_t rows,
+			 const double *share, struct weighed *x, double *factor)
+{
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		for (size_t i = 0; i < rows; i++)
+			x[i] = (struct weighed){ log_ratio[i][l],
+						 sqrt(share[i]) * exp(-log_ratio[i][l]) };
+		factor[l] = exp(quantile(x, rows, 0.5));
+	}
+}
+
+/*
+ * The width is the conformal quantile of |log(W / (c P))| at 90 % (J. Lei et al.,
+ * Distribution-Free Predictive Inference for Regression, JASA 2018, section 2), rounded
+ * up to the next processor.
  */
 static void find_misses(const double (*log_ratio)[TW_PRIOR_LOADS], size_t rows,
 			const double *share, double groups, struct weighed *x,
-			struct tw_prior_view *v)
+			const double *factor, struct tw_prior_misses *out)
 {
 	const double coverage = fmin(COVERAGE * (groups + 1) / groups, 1);
 
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
-		double sum = 0, log_factor;
+		double sum = 0;
 
-		for (size_t i = 0; i < rows; i++)
-			x[i] = (struct weighed){ log_ratio[i][l],
-						 sqrt(share[i]) * exp(-log_ratio[i][l]) };
-		log_factor = quantile(x, rows, 0.5);
-		v->factor[l] = exp(log_factor);
 		for (size_t i = 0; i < rows; i++) {
-			const double miss = log_ratio[i][l] - log_factor;
+			const double miss = log_ratio[i][l] - log(factor[l]);
 
 			x[i] = (struct weighed){ fabs(miss), share[i] };
 			sum += share[i] * fabs(exp(-miss) - 1);
 		}
-		v->known.width[l] = quantile(x, rows, coverage);
-		v->known.error[l] = sum / groups;
+		out->width[l] = quantile(x, rows, coverage);
+		out->error[l] = sum / groups;
 	}
 }
 
-/* Set the factors of the view, and its misses of known generations. */
+/*
+ * The misses of generations that the table lacks: those of eras that were left out. A
+ * processor has the same weight in each era. They are no smaller than those of known
+ * generations, and equal them without eras.
+ */
+static void find_later(const struct job *j, size_t *group, double *share,
+		       struct weighed *x, struct tw_prior_view *v)
+{
+	v->later = v->known;
+	if (j->strangers == 0)
+		return;
+	for (size_t i = 0; i < j->strangers; i++)
+		group[i] = j->stranger[i].era * 2 * TW_PRIOR_ROWS_MAX +
+			   j->group[j->stranger[i].row];
+	find_misses((const double(*)[TW_PRIOR_LOADS])j->later, j->strangers, share,
+		    find_shares(group, j->strangers, share), x, v->factor, &v->later);
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		v->later.width[l] = fmax(v->later.width[l], v->known.width[l]);
+		v->later.error[l] = fmax(v->later.error[l], v->known.error[l]);
+	}
+}
+
+/* Set the factors of the view, and its misses. */
 static int find_errors(const struct job *j, struct tw_err *err)
 {
-	const size_t rows = j->q->rows;
-	struct weighed *x = calloc(rows + 1, sizeof(*x));
-	double *share = calloc(rows + 1, sizeof(*share));
+	const double(*log_ratio)[TW_PRIOR_LOADS] =
+		(const double(*)[TW_PRIOR_LOADS])j->log_ratio;
+	const size_t rows = j->q->rows, most = rows + j->strangers + 1;
+	struct weighed *x = calloc(most, sizeof(*x));
+	double *share = calloc(most, sizeof(*share));
+	size_t *group = calloc(most, sizeof(*group));
+	struct tw_prior_view *v = &j->q->view;
 	int rc = -1;
+	double groups;
 
-	if (x == NULL || share == NULL) {
+	if (x == NULL || share == NULL || group == NULL) {
 		tw_fail(err, TW_NOMEM, "%zu machines", rows);
 		goto out;
 	}
-	find_misses((const double(*)[TW_PRIOR_LOADS])j->log_ratio, rows, share,
-		    find_shares(j->group, rows, share), x, &j->q->view);
+	groups = find_shares(j->group, rows, share);
+	find_factors(log_ratio, rows, share, x, v->factor);
+	find_misses(log_ratio, rows, share, groups, x, v->factor, &v->known);
+	find_later(j, group, share, x, v);
 	rc = 0;
 out:
 	free(x);
 	free(share);
+	free(group);
 	return rc;
 }
 
 /* ---- the fit ---- */
+
+/* out: room for the rows and the strangers. */
+static int leave_out(struct job *j, const struct tw_process_data *d, size_t l,
+		     double *out, struct tw_err *err)
+{
+	const struct tw_prior_kernel *k = &j->q->target[l].kernel;
+
+	if (tw_process_leave_out(d, k, out, err) < 0)
+		return -1;
+	for (size_t i = 0; i < d->rows; i++)
+		j->log_ratio[i][l] = d->y[i] - out[i];
+	if (tw_process_leave_eras_out(d, k, j->stranger, j->strangers, out, err) < 0)
+		return -1;
+	for (size_t i = 0; i < j->strangers; i++)
+		j->later[i][l] = d->y[j->stranger[i].row] - out[i];
+	return 0;
+}
 
 static int fit_load(struct job *j, size_t l, double *y, double *out, struct tw_err *err)
 {
@@ -289,13 +352,7 @@ static int fit_load(struct job *j, size_t l, double *y, double *out, struct tw_e
 	if (tw_process_solve(&d, &t->kernel, t->weight, &constant, err) < 0)
 		return -1;
 	t->mean = mean + constant;
-	if (j->learned != NULL)
-		return 0;
-	if (tw_process_leave_out(&d, &t->kernel, out, err) < 0)
-		return -1;
-	for (size_t i = 0; i < q->rows; i++)
-		j->log_ratio[i][l] = y[i] - out[i];
-	return 0;
+	return j->learned != NULL ? 0 : leave_out(j, &d, l, out, err);
 }
 
 static void run_load(void *arg, size_t l)
@@ -306,7 +363,7 @@ static void run_load(void *arg, size_t l)
 
 	if (reading_at(q, l) >= 0)
 		return; /* its ratio is 1 */
-	y = calloc(2 * q->rows + 1, sizeof(*y));
+	y = calloc(2 * q->rows + j->strangers + 1, sizeof(*y));
 	q->target[l].weight = calloc(q->rows + 1, sizeof(double));
 	if (y == NULL || q->target[l].weight == NULL) {
 		tw_fail(&j->err[l], TW_NOMEM, "%zu machines", q->rows);
@@ -324,7 +381,8 @@ static int run_loads(struct job *j, unsigned threads, struct tw_err *err)
 
 	j->row = calloc(q->rows + 1, sizeof(const void *));
 	j->log_ratio = calloc(q->rows + 1, sizeof(*j->log_ratio));
-	if (j->row == NULL || j->log_ratio == NULL) {
+	j->later = calloc(j->strangers + 1, sizeof(*j->later));
+	if (j->row == NULL || j->log_ratio == NULL || j->later == NULL) {
 		tw_fail(err, TW_NOMEM, "%zu machines", q->rows);
 		goto out;
 	}
@@ -339,19 +397,9 @@ static int run_loads(struct job *j, unsigned threads, struct tw_err *err)
 	rc = j->learned == NULL ? find_errors(j, err) : 0;
 out:
 	free(j->log_ratio);
+	free(j->later);
 	free(j->row);
 	return rc;
-}
-
-/* Errors of a generation that the table lacks grow as those of the prior do. */
-static void set_later(const struct tw_prior_view *v, struct tw_prior_view *out)
-{
-	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
-		out->later.width[l] = out->known.width[l] * v->later.width[l] /
-				      fmax(v->known.width[l], 1e-9);
-		out->later.error[l] = out->known.error[l] * v->later.error[l] /
-				      fmax(v->known.error[l], 1e-9);
-	}
 }
 
 /* The frame of q is set but for rows, means and processes. */
@@ -360,12 +408,16 @@ static int fit(struct tw_posterior *q, const struct tw_posterior *learned,
 {
 	size_t *group = NULL, *from = NULL;
 	double(*read)[TW_PRIOR_READINGS_MAX] = NULL;
+	struct tw_process_stranger *stranger = NULL;
 	struct job j = { .learned = learned, .q = q };
 	int rc = -1;
 
 	if (find_rows(q, v, &group, &read, &from, err) < 0)
 		goto out;
 	find_frame(q);
+	if (learned == NULL && tw_eras_find(q, from, &stranger, &j.strangers, err) < 0)
+		goto out;
+	j.stranger = stranger;
 	j.group = group;
 	j.from = from;
 	j.read = (const double(*)[TW_PRIOR_READINGS_MAX])read;
@@ -374,6 +426,7 @@ out:
 	free(group);
 	free(from);
 	free(read);
+	free(stranger);
 	return rc;
 }
 
@@ -381,7 +434,7 @@ int tw_posterior_learn(const struct tw_prior *p, const struct tw_prior_view *v,
 		       const struct tw_power_reading *r, size_t count, unsigned threads,
 		       struct tw_posterior *out, struct tw_err *err)
 {
-	struct tw_posterior q = { .prior = p, .of = v, .view = *v, .readings = count };
+	struct tw_posterior q = { .prior = p, .view = *v, .readings = count };
 
 	q.view.anchor = NULL;
 	q.view.anchors = 0;
@@ -395,7 +448,6 @@ int tw_posterior_learn(const struct tw_prior *p, const struct tw_prior_view *v,
 		tw_posterior_release(&q);
 		return -1;
 	}
-	set_later(v, &q.view);
 	*out = q;
 	return 0;
 }
@@ -405,7 +457,6 @@ int tw_posterior_condition(const struct tw_posterior *learned,
 			   struct tw_posterior *out, struct tw_err *err)
 {
 	struct tw_posterior q = { .prior = learned->prior,
-				  .of = v,
 				  .view = learned->view,
 				  .readings = learned->readings };
 
@@ -447,6 +498,20 @@ static double bound_by_readings(const struct tw_posterior *q, const double *read
 	return w;
 }
 
+/* Whether the table tells of its generation. Sets what is known of the machine. */
+static bool locate(const struct tw_posterior *q, const struct tw_prior_machine *m,
+		   struct tw_prior_row *out)
+{
+	size_t like = 0;
+
+	if (tw_prior_locate(q->prior, &q->view, m, out))
+		return false;
+	for (size_t i = 0; i < q->rows; i++)
+		like += q->row[i].category[TW_PRIOR_GENERATION] ==
+			out->category[TW_PRIOR_GENERATION];
+	return like >= TW_POSTERIOR_ERA_MIN;
+}
+
 void tw_posterior_answer(const struct tw_posterior *q, const struct tw_prior_machine *m,
 			 const struct tw_power_reading *r, struct tw_prior_curve *out)
 {
@@ -454,7 +519,7 @@ void tw_posterior_answer(const struct tw_posterior *q, const struct tw_prior_mac
 	const struct tw_prior_misses *misses;
 	struct tw_prior_row row;
 
-	out->later = tw_prior_locate(q->prior, q->of, m, &row);
+	out->later = !locate(q, m, &row);
 	tw_prior_part(&q->view, &row);
 	for (size_t k = 0; k < q->readings; k++) {
 		read[k] = r[k].w;
@@ -487,5 +552,6 @@ void tw_posterior_release(struct tw_posterior *q)
 		free(q->target[l].weight);
 	free(q->row);
 	free(q->z);
+	free(q->used);
 	*q = (struct tw_posterior){ 0 };
 }

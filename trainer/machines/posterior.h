@@ -24,9 +24,12 @@ struct tw_err;
 /* All zero bytes is empty. */
 struct tw_posterior {
 	const struct tw_prior *prior;
-	const struct tw_prior_view *of; /* whose machines it learned from */
-	/* Its numbers include the readings; its misses are of log W itself. */
+	/*
+	 * Its numbers include the readings; its misses are of log W itself. Of members it
+	 * has the weights of one: 1 for the rows of the prior that it learned from.
+	 */
 	struct tw_prior_view view;
+	double *used;                 /* those weights */
 	struct tw_prior_member frame; /* means and ranges of the numbers; its scale */
 	struct tw_prior_row *row;     /* machines of the table, with their readings */
 	double (*z)[TW_PRIOR_NUMBERS];
@@ -53,9 +56,13 @@ int tw_posterior_condition(const struct tw_posterior *learned,
 			   const struct tw_prior_view *v, unsigned threads,
 			   struct tw_posterior *out, struct tw_err *err);
 
+/* A generation with fewer machines in the table is not known by them. */
+#define TW_POSTERIOR_ERA_MIN 4
+
 /*
  * The curve of a machine of the view's unit with these readings, at the loads that were
- * learned. out->view is the posterior's view.
+ * learned. out->later: the table has no curves of its generation, or too few. out->view
+ * is the posterior's view.
  */
 void tw_posterior_answer(const struct tw_posterior *q, const struct tw_prior_machine *m,
 			 const struct tw_power_reading *r, struct tw_prior_curve *out);

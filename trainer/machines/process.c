@@ -332,6 +332,88 @@ static int leave_group_out(const struct tw_process_data *d, const double *invers
 	return 0;
 }
 
+/*
+ * (K_r)^-1 y_r of the rows r outside of an era, 0 of those in it: with w = K^-1 y and the
+ * era's rows b, w_r - (K^-1)_rb ((K^-1)_bb)^-1 w_b. block has room for a matrix of them
+ * and two columns.
+ */
+static int weights_without(const double *inverse, const double *w, size_t rows,
+			   const struct tw_process_stranger *s, size_t n, double *block,
+			   double *out)
+{
+	double *y = block + n * n, *x = y + n;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = 0; j < n; j++)
+			block[i * n + j] = inverse[s[i].row * rows + s[j].row];
+		y[i] = w[s[i].row];
+	}
+	if (!tw_cholesky(block, n))
+		return -1;
+	tw_cholesky_solve(block, n, y, x);
+	memcpy(out, w, rows * sizeof(*out));
+	for (size_t i = 0; i < n; i++)
+		for (size_t r = 0; r < rows; r++)
+			out[r] -= inverse[s[i].row * rows + r] * x[i];
+	for (size_t i = 0; i < n; i++)
+		out[s[i].row] = 0;
+	return 0;
+}
+
+static double predict(const struct tw_process_data *d, const struct tw_prior_kernel *k,
+		      const double *weight, const struct tw_process_stranger *s)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < d->rows; i++)
+		if (weight[i] != 0)
+			sum += weight[i] *
+			       (TW_PRIOR_SHARED +
+				tw_prior_covariance(k, d->categories, &s->as, s->z,
+						    d->row[i], d->z[i]));
+	return sum;
+}
+
+int tw_process_leave_eras_out(const struct tw_process_data *d,
+			      const struct tw_prior_kernel *k,
+			      const struct tw_process_stranger *s, size_t count,
+			      double *held_out, struct tw_err *err)
+{
+	const size_t n = d->rows;
+	double *a = calloc(n * n + 2 * n + 1, sizeof(*a));
+	double *inverse = new_matrix(n, err);
+	double *weight = calloc(2 * n + 1, sizeof(*weight));
+	int rc = -1;
+
+	if (a == NULL || inverse == NULL || weight == NULL) {
+		tw_fail(err, TW_NOMEM, "%zu machines", n);
+		goto out;
+	}
+	fill(d, k, a);
+	if (!tw_cholesky(a, n))
+		goto singular;
+	tw_cholesky_solve(a, n, d->y, weight);
+	invert(a, n, inverse);
+	for (size_t from = 0, to; from < count; from = to) {
+		for (to = from; to < count && s[to].era == s[from].era; to++)
+			;
+		if (weights_without(inverse, weight, n, s + from, to - from, a,
+				    weight + n) < 0)
+			goto singular;
+		for (size_t i = from; i < to; i++)
+			held_out[i] = predict(d, k, weight + n, &s[i]);
+	}
+	rc = 0;
+	goto out;
+singular:
+	tw_fail(err, TW_INVALID, "the covariance of the machines is singular");
+out:
+	free(a);
+	free(inverse);
+	free(weight);
+	return rc;
+}
+
 int tw_process_leave_out(const struct tw_process_data *d, const struct tw_prior_kernel *k,
 			 double *held_out, struct tw_err *err)
 {

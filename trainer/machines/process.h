@@ -40,4 +40,20 @@ int tw_process_solve(const struct tw_process_data *d, const struct tw_prior_kern
 int tw_process_leave_out(const struct tw_process_data *d, const struct tw_prior_kernel *k,
 			 double *held_out, struct tw_err *err);
 
+/* A row as it is known without the rows of its era. */
+struct tw_process_stranger {
+	size_t row, era;
+	struct tw_prior_row as;
+	double z[TW_PRIOR_NUMBERS];
+};
+
+/*
+ * held_out[count]: the prediction of each stranger without the rows of its era. Strangers
+ * of an era stand together.
+ */
+int tw_process_leave_eras_out(const struct tw_process_data *d,
+			      const struct tw_prior_kernel *k,
+			      const struct tw_process_stranger *s, size_t count,
+			      double *held_out, struct tw_err *err);
+
 #endif /* TW_TRAINER_PROCESS_H */

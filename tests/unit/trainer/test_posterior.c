@@ -12,6 +12,7 @@
 #include "trainer/machines/posterior.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LAST (TW_PRIOR_LOADS - 1)
@@ -175,6 +176,68 @@ static void the_curve_meets_the_readings_and_rises(void **state)
 	assert_true(fabs(log(c.high[0] / 20) - 1.645 * 0.01) < 1e-9);
 }
 
+#define ERAS 5
+
+/* The table's machines in five eras, each with a bend of its own; of the last, three. */
+static void make_eras(struct tw_prior *p)
+{
+	struct tw_strs *names = &p->names[TW_PRIOR_GENERATION];
+	const size_t before = names->count;
+	struct tw_err err = { 0 };
+	char name[] = "era_0";
+
+	for (; name[4] < '0' + ERAS; name[4]++)
+		assert_int_equal(tw_strs_adds(names, name, &err), 0);
+	for (size_t i = 0; i < p->rows; i++) {
+		const size_t era = i < 3 ? ERAS - 1 : i % (ERAS - 1);
+		double *w = p->row_w[i];
+
+		p->row[i].category[TW_PRIOR_GENERATION] = (int)(before + era);
+		for (size_t l = 1; l < LAST; l++)
+			w[l] = w[0] + (w[LAST] - w[0]) * pow((double)l / LAST,
+							     0.6 + 0.2 * (double)era);
+	}
+}
+
+static double width_of(const struct tw_posterior *q, const char *generation, bool *later)
+{
+	struct tw_power_reading r[] = { { 0, 80, 0 }, { 1, 320, 0 } };
+	struct tw_prior_machine m;
+	struct tw_prior_curve c;
+
+	measured_other(&m, 10, 102, 2);
+	snprintf(m.category[TW_PRIOR_GENERATION], TW_PRIOR_TEXT, "%s", generation);
+	tw_posterior_answer(q, &m, r, &c);
+	*later = c.later;
+	assert_true(c.low[0] == 80 && c.high[LAST] == 320);
+	return log(c.high[5] / c.low[5]);
+}
+
+/* The bend of an era is known by its machines; that of another may be any of them. */
+static void an_interval_is_wider_for_an_era_that_the_table_hardly_has(void **state)
+{
+	static const char *const others[] = { "era_4", "era_9", "" };
+	struct tw_power_reading r[] = { { 0, 80, 0 }, { 1, 320, 0 } };
+	struct tw_posterior q = { 0 };
+	struct tw_prior p = { 0 };
+	struct tw_err err = { 0 };
+	bool later;
+	double known;
+
+	(void)state;
+	measured_prior(&p);
+	make_eras(&p);
+	assert_int_equal(tw_posterior_learn(&p, &p.view[0], r, 2, 1, &q, &err), 0);
+	known = width_of(&q, "era_1", &later);
+	assert_false(later);
+	for (size_t i = 0; i < TW_COUNT(others); i++) {
+		assert_true(width_of(&q, others[i], &later) > 1.5 * known);
+		assert_true(later);
+	}
+	tw_posterior_release(&q);
+	tw_prior_release(&p);
+}
+
 /* ---- the curve's model ---- */
 
 static double predict(const struct tw_power_model *p, double cpu_time_ms)
@@ -228,6 +291,8 @@ int main(void)
 		cmocka_unit_test(one_reading_stays_as_it_is),
 		cmocka_unit_test(half_load_tells_rest_and_full_load),
 		cmocka_unit_test(the_curve_meets_the_readings_and_rises),
+		cmocka_unit_test(
+			an_interval_is_wider_for_an_era_that_the_table_hardly_has),
 		cmocka_unit_test(a_model_of_the_curve_predicts_it),
 	};
 
