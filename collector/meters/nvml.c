@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/meters/nvml.h"
 
+#include "collector/meters/library.h"
 #include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Alternative names of a member: the first that the library has is used. */
-static const struct symbol {
-	const char *name;
-	size_t offset;
-	bool needed;
-} symbols[] = {
-#define NEEDED(name, member)                                 \
-	{                                                    \
-		name, offsetof(struct tw_nvml, member), true \
-	}
-#define WANTED(name, member)                                  \
-	{                                                     \
-		name, offsetof(struct tw_nvml, member), false \
-	}
+#define NEEDED(name, member) TW_SYMBOL(struct tw_nvml, member, name, true)
+#define WANTED(name, member) TW_SYMBOL(struct tw_nvml, member, name, false)
+
+static const struct tw_symbol symbols[] = {
 	NEEDED("nvmlInit_v2", init),
 	NEEDED("nvmlShutdown", shutdown),
 	NEEDED("nvmlErrorString", error_text),
@@ -47,38 +37,6 @@ static const struct symbol {
 	WANTED("nvmlDeviceGetGraphicsRunningProcesses", processes_v1[1]),
 };
 
-/* POSIX lets dlsym() return a function as an object pointer, so copy its bytes. */
-static bool is_set(const struct tw_nvml *n, const struct symbol *s)
-{
-	void *found;
-
-	memcpy(&found, (const char *)n + s->offset, sizeof(found));
-	return found != NULL;
-}
-
-static int find_symbols(struct tw_nvml *n, const char *file, struct tw_err *err)
-{
-	for (size_t i = 0; i < TW_COUNT(symbols); i++) {
-		void *found;
-
-		if (is_set(n, &symbols[i]))
-			continue;
-		found = dlsym(n->library, symbols[i].name);
-		if (found == NULL && symbols[i].needed)
-			return tw_fail(err, TW_UNSUPPORTED, "'%s' has no %s", file,
-				       symbols[i].name);
-		memcpy((char *)n + symbols[i].offset, &found, sizeof(found));
-	}
-	return 0;
-}
-
-static void unload(struct tw_nvml *n)
-{
-	if (n->library != NULL)
-		dlclose(n->library);
-	free(n);
-}
-
 int tw_nvml_open(const char *file, struct tw_nvml **out, struct tw_err *err)
 {
 	struct tw_nvml *n = calloc(1, sizeof(*n));
@@ -86,22 +44,15 @@ int tw_nvml_open(const char *file, struct tw_nvml **out, struct tw_err *err)
 
 	if (n == NULL)
 		return tw_fail(err, TW_NOMEM, "NVML");
-	n->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-	if (n->library == NULL) {
-		const char *why = dlerror();
-
-		tw_fail(err, TW_NOTFOUND, "%s", why != NULL ? why : file);
-		unload(n);
-		return -1;
-	}
-	if (find_symbols(n, file, err) < 0) {
-		unload(n);
+	if (tw_library_open(file, symbols, TW_COUNT(symbols), n, &n->library, err) < 0) {
+		free(n);
 		return -1;
 	}
 	code = n->init();
 	if (code != TW_NVML_OK) {
 		tw_nvml_fail(n, code, file, err);
-		unload(n);
+		tw_library_close(n->library);
+		free(n);
 		return -1;
 	}
 	*out = n;
@@ -113,7 +64,8 @@ void tw_nvml_close(struct tw_nvml *n)
 	if (n == NULL)
 		return;
 	n->shutdown();
-	unload(n);
+	tw_library_close(n->library);
+	free(n);
 }
 
 int tw_nvml_fail(const struct tw_nvml *n, int code, const char *what, struct tw_err *err)

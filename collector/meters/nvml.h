@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_NVML_H
 
 /*
- * NVIDIA's Management Library, which comes with the driver. It is loaded at run time, so
- * builds need nothing of it. Declarations follow the "NVML API Reference Guide";
+ * NVIDIA's Management Library, which comes with the driver and is loaded at run time
+ * (library.h). Declarations follow the "NVML API Reference Guide";
  * functions with _v2 or _v3 have fixed versions.
  */
 
