@@ -200,7 +200,7 @@ lib-objs := $(patsubst %.c,$(O)/%.o,\
 	$(filter-out $(mains) $(left-out) %.bpf.c,$(call files,c)))
 all-objs := $(lib-objs) $(patsubst %.c,$(O)/%.o,\
 	$(foreach p,$(programs) $(helpers),$($p-src)) $(test-src) $(test-support) $(fuzz-src) \
-	tests/fuzz/replay.c tests/fake/nvml.c tests/fake/freeipmi.c \
+	tests/fuzz/replay.c tests/fake/nvml.c tests/fake/amdsmi.c tests/fake/freeipmi.c \
 	tests/fake/faults.c)
 headers  := $(filter-out %.bpf.h,$(call files,h) $(wildcard tests/unit/*.h tests/unit/*/*.h))
 
@@ -300,9 +300,10 @@ all-libs := $(JANSSON_LIBS) $(ZIP_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(CURL_LIBS) $(
 tests := $(patsubst %.c,$(O)/%,$(test-src))
 
 # What looks like a library that only some machines have.
-fakes := $(O)/tests/fake/libnvidia-ml.so.1 $(O)/tests/fake/libfreeipmi.so \
-	$(O)/tests/fake/libfaults.so
+fakes := $(O)/tests/fake/libnvidia-ml.so.1 $(O)/tests/fake/libamd_smi.so \
+	$(O)/tests/fake/libfreeipmi.so $(O)/tests/fake/libfaults.so
 $(O)/tests/fake/libnvidia-ml.so.1: $(O)/tests/fake/nvml.o
+$(O)/tests/fake/libamd_smi.so: $(O)/tests/fake/amdsmi.o
 $(O)/tests/fake/libfreeipmi.so: $(O)/tests/fake/freeipmi.o
 $(O)/tests/fake/libfaults.so: $(O)/tests/fake/faults.o
 $(fakes):

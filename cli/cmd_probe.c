@@ -15,7 +15,7 @@
 #define WATCH_MAX_MS 600000
 
 struct config {
-	char *proc, *sys, *dev, *powercap, *model, *nvml;
+	char *proc, *sys, *dev, *powercap, *model, *nvml, *amdsmi;
 	uint64_t watch_ms;
 	bool json, explain;
 	struct tw_redfish_options redfish;
@@ -25,6 +25,8 @@ struct config {
 static const struct tw_opt options[] = {
 	TW_OPTS_MACHINE_METERS,
 	{ TW_ROW(TEXT, "model", model, "PATH", "trained model for estimates") },
+	{ TW_ROW(TEXT, "amdsmi", amdsmi, "FILE",
+		 "path of libamd_smi (default: that of the system or ROCm)") },
 	{ TW_ROW(TEXT, "nvml", nvml, "FILE", "path of libnvidia-ml"),
 	  .fallback = "libnvidia-ml.so.1" },
 	TW_OPTS_REDFISH(struct config),
@@ -209,6 +211,7 @@ static int probe(void *config, struct tw_err *err)
 	const struct tw_probe_config pc = { .roots = &roots,
 					    .model = c->model,
 					    .nvml = c->nvml,
+					    .amdsmi = c->amdsmi,
 					    .redfish = &redfish,
 					    .own_meter = &c->own_meter,
 					    .watch_ms = (uint32_t)c->watch_ms,

@@ -133,6 +133,7 @@ static int open_power(const struct tw_collector_settings *s, struct tw_collector
 			   .node = &c->node,
 			   .estimates = c->estimates,
 			   .nvml = s->nvml,
+			   .amdsmi = s->amdsmi,
 			   .ask = &ask,
 			   .redfish = &s->redfish,
 			   .own_meter = &s->own_meter,

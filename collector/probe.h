@@ -19,8 +19,9 @@ struct tw_roots;
 
 struct tw_probe_config {
 	const struct tw_roots *roots;
-	const char *model; /* for the meter "model"; NULL: none */
-	const char *nvml;  /* NVIDIA's library; NULL: the system's */
+	const char *model;  /* for the meter "model"; NULL: none */
+	const char *nvml;   /* NVIDIA's library; NULL: the system's */
+	const char *amdsmi; /* AMD's library; NULL: the system's or ROCm's */
 	const struct tw_redfish_options *redfish;     /* for "redfish"; or NULL */
 	const struct tw_own_meter_options *own_meter; /* or NULL */
 	bool has_power; /* a collector measures power already: no advice to find a meter

@@ -98,6 +98,10 @@ static const struct tw_opt options[] = {
 	{ OPT(TEXT, "nvml", nvml, "FILE",
 	      "NVIDIA's management library, for the meter nvml"),
 	  .env = "TW_NVML", .fallback = "libnvidia-ml.so.1" },
+	{ OPT(TEXT, "amdsmi", amdsmi, "FILE",
+	      "AMD's management library, for the meter amdsmi (default: libamd_smi.so of "
+	      "the system or ROCm)"),
+	  .env = "TW_AMDSMI" },
 	{ OPT(LIST, "model", models, "PATH,...",
 	      "estimate power by these trained models where no meter measures it"),
 	  .env = "TW_MODEL" },

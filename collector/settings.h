@@ -51,7 +51,7 @@ struct tw_collector_settings {
 	uint32_t min_joules;
 	char *node_name;
 	char *powercap;
-	char *nvml;
+	char *nvml, *amdsmi;
 	struct tw_strs models;
 	char *model_server, *model_db, *shipped_models;
 	struct tw_strs model_sources;

@@ -10,12 +10,13 @@
  * Most trusted first: for each kind of zone, the first meter that has the kind is used.
  */
 static const struct tw_meter *const meters[] = {
-	&tw_meter_rapl_sysfs,  &tw_meter_rapl_msr, &tw_meter_rapl_perf,
-	&tw_meter_passthrough, &tw_meter_xgene,    &tw_meter_amd_energy,
-	&tw_meter_command,     &tw_meter_file,     &tw_meter_prometheus,
-	&tw_meter_acpi,        &tw_meter_ipmi,     &tw_meter_redfish,
-	&tw_meter_nvml,        &tw_meter_cray,     &tw_meter_hwmon,
-	&tw_meter_hwmon_any,   &tw_meter_model,    &tw_meter_fake,
+	&tw_meter_rapl_sysfs,  &tw_meter_rapl_msr,  &tw_meter_rapl_perf,
+	&tw_meter_passthrough, &tw_meter_xgene,     &tw_meter_amd_energy,
+	&tw_meter_command,     &tw_meter_file,      &tw_meter_prometheus,
+	&tw_meter_acpi,        &tw_meter_ipmi,      &tw_meter_redfish,
+	&tw_meter_nvml,        &tw_meter_amdsmi,    &tw_meter_cray,
+	&tw_meter_hwmon,       &tw_meter_hwmon_any, &tw_meter_model,
+	&tw_meter_fake,
 };
 
 size_t tw_meter_count(void)

@@ -32,7 +32,7 @@ struct tw_zone_gpu {
 	char index[12];
 	char uuid[96];
 	char model[96];
-	const char *vendor; /* "nvidia" */
+	const char *vendor; /* "nvidia", "amd" */
 };
 
 /* The origin of a zone that another machine has written; "": none, or no model. */
@@ -108,6 +108,7 @@ struct tw_meter_config {
 				read from the same counters */
 	unsigned measured;   /* bits 1 << kind: kinds that more trusted meters have */
 	const char *nvml;    /* path of NVIDIA's library; NULL: the system's */
+	const char *amdsmi;  /* path of AMD's library; NULL: the system's or ROCm's */
 	uint32_t seed;       /* seed of the simulated noise */
 	const struct tw_ask_config *ask;              /* how to start tw-ask */
 	const struct tw_redfish_options *redfish;     /* or NULL */
@@ -173,6 +174,7 @@ size_t tw_meter_rank(const struct tw_meter *meter);
 
 extern const struct tw_meter tw_meter_acpi;
 extern const struct tw_meter tw_meter_amd_energy;
+extern const struct tw_meter tw_meter_amdsmi;
 extern const struct tw_meter tw_meter_command;
 extern const struct tw_meter tw_meter_cray;
 extern const struct tw_meter tw_meter_fake;

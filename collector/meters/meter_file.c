@@ -68,6 +68,28 @@ static int compare_numbers(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+static bool is_line(const char *dir, const char *file, const char *text)
+{
+	struct tw_err ignored = { 0 };
+	char path[TW_ZONE_PATH], line[TW_ZONE_NAME];
+
+	return (size_t)snprintf(path, sizeof(path), "%s/%s", dir, file) < sizeof(path) &&
+	       tw_meter_line(path, line, sizeof(line), &ignored) == 0 &&
+	       strcmp(line, text) == 0;
+}
+
+/*
+ * The MI300A is a processor of servers with a GPU; Documentation/gpu/amdgpu/thermal.rst:
+ * power "includes the CPU" on such. Other processors' GPUs have a voltage of the
+ * northbridge.
+ */
+enum tw_amdgpu tw_amdgpu_covers(const char *dir)
+{
+	if (is_line(dir, "device/device", "0x74a0"))
+		return TW_AMDGPU_MODULE;
+	return is_line(dir, "in1_label", "vddnb") ? TW_AMDGPU_INSIDE : TW_AMDGPU_CARD;
+}
+
 int tw_meter_list(const char *dir, const char *prefix, unsigned *at, size_t max,
 		  size_t *count, struct tw_err *err)
 {

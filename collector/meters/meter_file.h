@@ -20,6 +20,16 @@ int tw_meter_parse(const char *data, size_t len, uint64_t *out, struct tw_err *e
 /* The first line without trailing white space; control bytes become '?'. */
 int tw_meter_line(const char *path, char *out, size_t size, struct tw_err *err);
 
+/* What the power of amdgpu covers. */
+enum tw_amdgpu {
+	TW_AMDGPU_CARD,
+	TW_AMDGPU_INSIDE, /* a GPU inside the processor, whose package contains it */
+	TW_AMDGPU_MODULE, /* processor, GPU and memory */
+};
+
+/* dir: a hwmon directory of amdgpu. */
+enum tw_amdgpu tw_amdgpu_covers(const char *dir);
+
 /* The numbers N of all entries prefixN of a directory, sorted. At most max of them. */
 int tw_meter_list(const char *dir, const char *prefix, unsigned *at, size_t max,
 		  size_t *count, struct tw_err *err);

@@ -83,6 +83,9 @@ static const struct chip chips[] = {
 	{ "hwmon", RAILS, "VDDRQ", TW_ZONE_DRAM, NULL },
 };
 
+/* A GPU whose power is that of its processor, too. */
+static const struct chip apu = { "hwmon", "amdgpu", "", TW_ZONE_PLATFORM, NULL };
+
 /* A sensor has the best of its forms, which come first. */
 static const struct form {
 	const char *prefix, *suffix;
@@ -110,17 +113,6 @@ static bool has_line(const char *dir, const char *file, const char *const *lines
 	return *lines != NULL;
 }
 
-/*
- * True for a GPU inside the processor, whose energy the package contains. Only such GPUs
- * of amdgpu have a voltage of the northbridge.
- */
-static bool is_inside(const char *dir, const char *name)
-{
-	static const char *const northbridge[] = { "vddnb", NULL };
-
-	return strcmp(name, "amdgpu") == 0 && has_line(dir, "in1_label", northbridge);
-}
-
 /* Batteries, chargers and the like: Documentation/ABI/testing/sysfs-class-power. */
 static bool is_supply(const char *dir)
 {
@@ -144,14 +136,19 @@ static const struct chip *find_chip(const char *meter, const char *dir, const ch
 				    const char *label)
 {
 	static const struct chip any = { ANY, "", "", TW_ZONE_SENSOR, NULL };
-	const bool all = strcmp(meter, ANY) == 0, inside = is_inside(dir, name);
+	const bool all = strcmp(meter, ANY) == 0;
+	const enum tw_amdgpu covers =
+		strcmp(name, "amdgpu") == 0 ? tw_amdgpu_covers(dir) : TW_AMDGPU_CARD;
 	size_t i = 0;
+
+	if (covers == TW_AMDGPU_MODULE)
+		return strcmp(meter, apu.meter) == 0 ? &apu : NULL;
 
 	while (i < TW_COUNT(chips) &&
 	       (strcmp(chips[i].name, name) != 0 ||
 		strncmp(chips[i].label, label, strlen(chips[i].label)) != 0))
 		i++;
-	if (i == TW_COUNT(chips) || inside)
+	if (i == TW_COUNT(chips) || covers == TW_AMDGPU_INSIDE)
 		return all ? &any : NULL;
 	return strcmp(chips[i].meter, meter) == 0 ? &chips[i] : NULL;
 }
@@ -278,8 +275,9 @@ static int add_sensor(struct tw_zone_list *l, const struct sensor *s, const char
 	const struct chip *chip = s->chip;
 	struct tw_zone z = { .package = package,
 			     .kind = chip->kind,
-			     .place = strcmp(chip->label, MODULE) == 0 ? TW_PLACE_MODULE
-								       : TW_PLACE_BOARD,
+			     .place = chip == &apu || strcmp(chip->label, MODULE) == 0
+					      ? TW_PLACE_MODULE
+					      : TW_PLACE_BOARD,
 			     .reports_power = s->form->power };
 	struct tw_err ignored = { 0 };
 	const char *left_out = left_out_of(dir, s, best);

@@ -33,6 +33,7 @@ static const enum tw_component every[] = { TW_PACKAGE, TW_CORE,     TW_UNCORE,
 static const struct tw_energy_source sources[] = {
 	{ "acpi", PARTS(platform), false },
 	{ "amd_energy", PARTS(amd), true },
+	{ "amdsmi", PARTS(gpu), false },
 	{ "ampere-xgene-hwmon", PARTS(xgene), true },
 	{ "fake", PARTS(fake), false },
 	{ "hmc", PARTS(platform), false },

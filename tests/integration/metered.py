@@ -92,7 +92,7 @@ class Metered(Case):
         self.write("sys/class/hwmon/hwmon0/name", "power_meter\n")
         self.write("sys/class/hwmon/hwmon0/power1_average", "90000000\n")
         return ["--proc", self.path("proc"), "--sys", self.path("sys"),
-                "--nvml", self.path("none.so")]
+                "--nvml", self.path("none.so"), "--amdsmi", self.path("none.so")]
 
     def gpus(self, text):
         """GPUs of a library that looks like NVIDIA's (tests/fake/nvml.c)."""

@@ -22,6 +22,7 @@ int meters_setup(void **state)
 	f->roots = (struct tw_roots){ .proc = f->dir, .sys = f->dir, .dev = f->dir };
 	f->node = (struct tw_node){ .cpus = 4, .elapsed_ns = S, .used_ns = S };
 	f->nvml = "/nonexistent/libnvidia-ml.so.1";
+	f->amdsmi = "/nonexistent/libamd_smi.so";
 	f->now_ns = 1000 * S;
 	*state = f;
 	return 0;
@@ -48,11 +49,12 @@ static void note(void *arg, const char *meter, const struct tw_err *why)
 
 void meters_open(struct meter_fixture *f)
 {
-	const struct tw_power_config c = {
-		.meter = { .roots = &f->roots, .node = &f->node, .nvml = f->nvml },
-		.passed = note,
-		.passed_arg = f
-	};
+	const struct tw_power_config c = { .meter = { .roots = &f->roots,
+						      .node = &f->node,
+						      .nvml = f->nvml,
+						      .amdsmi = f->amdsmi },
+					   .passed = note,
+					   .passed_arg = f };
 	struct tw_err err = { 0 };
 
 	tw_power_close(f->power);

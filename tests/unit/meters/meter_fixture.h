@@ -22,7 +22,7 @@ struct meter_fixture {
 	char *dir; /* all roots */
 	struct tw_roots roots;
 	struct tw_node node;
-	const char *nvml; /* of the machine's, none is used */
+	const char *nvml, *amdsmi; /* of the machine's, none is used */
 	struct tw_power *power;
 	char passed[4096]; /* why meters were passed over last, a line each */
 	uint64_t now_ns;
