@@ -140,6 +140,8 @@ static bool send_power(struct job *j, size_t i, const struct tw_redfish_power *p
 	m.place = (uint32_t)i;
 	m.window_ms = power->window_ms;
 	m.power_w = power->power_w;
+	m.input_w = power->input_w;
+	m.output_w = power->output_w;
 	if (isnan(power->power_w) && !take_step(&j->step[i], power->energy_j, &m))
 		return send_missing(
 			j, i, "it reports only energy, waiting for the counter to grow");

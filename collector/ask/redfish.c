@@ -377,8 +377,17 @@ static void read_control(const json_t *entry, struct tw_redfish_power *out)
 		out->window_ms = (uint64_t)(minutes * MS_PER_MIN);
 }
 
-/* The sum of PowerSupplies. Some controllers report the rating as input: iDRAC 7 and 8.
- */
+/* A number of a supply. Some controllers report the rating instead: iDRAC 7 and 8. */
+static double supply_number(const json_t *entry, const char *key)
+{
+	const double rating_w = number_of(entry, "PowerCapacityWatts"),
+		     value = number_of(entry, key);
+
+	return value < 0 || value >= (rating_w > 0 ? rating_w : POWER_MAX_W) ? NAN
+									     : value;
+}
+
+/* The sum of the inputs of PowerSupplies. */
 static int read_inputs(const json_t *doc, double *sum_w, struct tw_err *err)
 {
 	const json_t *supplies = member_of(doc, "PowerSupplies");
@@ -387,13 +396,10 @@ static int read_inputs(const json_t *doc, double *sum_w, struct tw_err *err)
 	*sum_w = 0;
 	for (size_t i = 0; i < count_of(supplies); i++) {
 		const json_t *entry = entry_of(supplies, i);
-		const double rating_w = number_of(entry, "PowerCapacityWatts");
-		double input_w = number_of(entry, "PowerInputWatts");
+		double input_w = supply_number(entry, "PowerInputWatts");
 
 		if (is_absent(entry))
 			continue;
-		if (input_w < 0 || input_w >= (rating_w > 0 ? rating_w : POWER_MAX_W))
-			input_w = NAN;
 		if (isnan(input_w) && is_off(entry))
 			input_w = 0;
 		if (isnan(input_w))
@@ -405,6 +411,25 @@ static int read_inputs(const json_t *doc, double *sum_w, struct tw_err *err)
 		any = true;
 	}
 	return any ? 0 : tw_fail(err, TW_NOTFOUND, "PowerControl: no PowerConsumedWatts");
+}
+
+/* The sum of their outputs; 0: one of them does not tell it. */
+static double sum_outputs(const json_t *doc)
+{
+	const json_t *supplies = member_of(doc, "PowerSupplies");
+	double sum_w = 0;
+
+	for (size_t i = 0; i < count_of(supplies); i++) {
+		const json_t *entry = entry_of(supplies, i);
+		double output_w = supply_number(entry, "PowerOutputWatts");
+
+		if (isnan(output_w))
+			output_w = supply_number(entry, "LastPowerOutputWatts");
+		if (isnan(output_w) && !is_absent(entry) && !is_off(entry))
+			return 0;
+		sum_w += isnan(output_w) ? 0 : output_w;
+	}
+	return sum_w;
 }
 
 /* Of the entries with a plausible power, the first that covers most. */
@@ -434,8 +459,12 @@ static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err
 			*out = power;
 		}
 	}
-	if (best == COVER_PART && read_inputs(doc, &sum_w, &why) == 0)
+	if (best != COVER_PART) {
+		out->input_w = read_inputs(doc, &sum_w, &why) == 0 ? sum_w : 0;
+		out->output_w = sum_outputs(doc);
+	} else if (read_inputs(doc, &sum_w, &why) == 0) {
 		*out = (struct tw_redfish_power){ .power_w = sum_w, .energy_j = NAN };
+	}
 	return isnan(out->power_w) ? tw_fail(err, why.code, "%s", why.text) : 0;
 }
 

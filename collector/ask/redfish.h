@@ -74,6 +74,11 @@ struct tw_redfish_power {
 	double energy_j;
 	/* The time that power metrics cover; 0: unknown. */
 	uint64_t window_ms;
+	/*
+	 * The supplies that the same resource lists beside another reading, all that are
+	 * present together: what they take and what they give. 0: unknown.
+	 */
+	double input_w, output_w;
 };
 
 /* False for values that no machine has: placeholders of 0 W, of -1, of 2^32 - 1. */

@@ -81,6 +81,8 @@ struct tw_reading {
 	bool readable;      /* false: the zone is not readable now */
 	uint64_t energy_uj; /* the counter of the zone */
 	double power_w;
+	/* What the supplies of the zone take and give; 0: unknown. */
+	double input_w, output_w;
 	bool own_load; /* load is set; else a GPU's is unknown, other zones' the CPUs' */
 	double load;   /* 0 to 1; below 0: unknown */
 	bool has_idle; /* idle_w is the part of power_w without load */

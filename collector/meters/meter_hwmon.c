@@ -39,6 +39,7 @@ struct chip {
 #define ANY "hwmon-any"
 #define RAILS "ina3221" /* shows voltages and currents */
 #define MODULE "Module Power Socket"
+#define SUPPLY "power total"
 
 static const struct chip chips[] = {
 	/*
@@ -59,7 +60,7 @@ static const struct chip chips[] = {
 	{ "ampere-xgene-hwmon", "apm_xgene", "IO power", TW_ZONE_UNCORE, NULL },
 	/* Of a GPU's sensors the first one counts: a card contains its chip. */
 	{ "hwmon", "amdgpu", "", TW_ZONE_GPU, "amd" },
-	{ "hwmon", "corsairpsu", "power total", TW_ZONE_PLATFORM, NULL },
+	{ "hwmon", "corsairpsu", SUPPLY, TW_ZONE_PLATFORM, NULL },
 	{ "hwmon", "fam15h_power", "", TW_ZONE_PACKAGE, NULL },
 	{ "hwmon", "i915", "", TW_ZONE_GPU, "intel" },
 	{ "hwmon", "ibmpowernv", "System", TW_ZONE_PLATFORM, NULL },
@@ -268,6 +269,13 @@ static const char *left_out_of(const char *dir, const struct sensor *s,
 	return NULL;
 }
 
+static enum tw_place place_of(const struct chip *chip)
+{
+	if (chip == &apu || strcmp(chip->label, MODULE) == 0)
+		return TW_PLACE_MODULE;
+	return strcmp(chip->label, SUPPLY) == 0 ? TW_PLACE_SUPPLY : TW_PLACE_BOARD;
+}
+
 static int add_sensor(struct tw_zone_list *l, const struct sensor *s, const char *name,
 		      const char *dir, int package, const struct chip *best,
 		      struct tw_err *err)
@@ -275,9 +283,7 @@ static int add_sensor(struct tw_zone_list *l, const struct sensor *s, const char
 	const struct chip *chip = s->chip;
 	struct tw_zone z = { .package = package,
 			     .kind = chip->kind,
-			     .place = chip == &apu || strcmp(chip->label, MODULE) == 0
-					      ? TW_PLACE_MODULE
-					      : TW_PLACE_BOARD,
+			     .place = place_of(chip),
 			     .reports_power = s->form->power };
 	struct tw_err ignored = { 0 };
 	const char *left_out = left_out_of(dir, s, best);

@@ -21,7 +21,7 @@ struct polled {
 	struct tw_zone zone[ZONES_MAX];
 	struct answer {
 		bool known;
-		double power_w;
+		double power_w, input_w, output_w;
 		uint64_t energy_uj;
 		uint64_t taken_ns, sample;
 		char why[TW_ASK_WHY];
@@ -104,6 +104,8 @@ static void take_value(struct polled *s, size_t zone, const struct tw_ask_messag
 		return;
 	a->known = true;
 	a->power_w = m->power_w;
+	a->input_w = m->input_w;
+	a->output_w = m->output_w;
 	a->energy_uj = m->energy_uj;
 	a->taken_ns = m->taken_ns < now ? m->taken_ns : now;
 	a->sample = ++s->samples;
@@ -202,6 +204,8 @@ static void read_answer(const struct polled *s, struct answer *a, uint64_t now,
 	*out = (struct tw_reading){ .readable = a->known };
 	if (a->known) {
 		out->power_w = a->power_w;
+		out->input_w = a->input_w;
+		out->output_w = a->output_w;
 		out->energy_uj = a->energy_uj;
 		out->sample = a->sample;
 	} else {

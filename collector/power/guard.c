@@ -12,6 +12,9 @@
 /* Errors of meters: see docs/tw-collector.md, "Contradictions". */
 #define PART_ERROR 0.05
 #define PART_ERROR_W 2.0
+/* Each supply has a sensor of its own, which is worse at little load. */
+#define SUPPLY_ERROR 0.10
+#define SUPPLY_ERROR_W 10.0
 #define TDP_MAX 3.0
 #define TDP_MIN 0.01
 /* Of two counters that are one: the ratio of their steps, and how much these vary. */
@@ -96,6 +99,84 @@ static bool compare_parts(const struct tw_power_guard *g, struct tw_power_zone *
 		}
 	return doubted;
 }
+
+/* ---- supplies, board, modules ---- */
+
+/*
+ * Power of the zones of a place that do not count, by the first meter that has some;
+ * below 0: there are none, or one was not read.
+ */
+static double sum_of_place(const struct tw_power_guard *g, const struct tw_power_zone *z,
+			   size_t count, enum tw_place place)
+{
+	const struct tw_meter *by = NULL;
+	double sum = -1;
+
+	for (size_t i = 0; i < count; i++) {
+		if (z[i].zone->kind != TW_ZONE_PLATFORM || z[i].zone->place != place ||
+		    z[i].counts || z[i].silent || z[i].superseded ||
+		    (by != NULL && z[i].meter != by))
+			continue;
+		if (watts(g, &z[i]) < 0)
+			return -1;
+		by = z[i].meter;
+		sum = fmax(sum, 0) + watts(g, &z[i]);
+	}
+	return sum;
+}
+
+/* Both are known, and the part has more than the whole. */
+static bool is_above(double part, double whole)
+{
+	return part > 0 && whole > 0 &&
+	       part > whole + fmax(whole * SUPPLY_ERROR, SUPPLY_ERROR_W);
+}
+
+/* Returns false without a contradiction. */
+static bool doubt_place(struct tw_power_zone *z, double part, const char *part_name,
+			double whole, const char *whole_name)
+{
+	if (!is_above(part, whole))
+		return false;
+	z->watch.rule = "supplies";
+	snprintf(z->watch.text, sizeof(z->watch.text), "%s %.1f W, %s %.1f W", part_name,
+		 part, whole_name, whole);
+	return true;
+}
+
+/*
+ * Modules have at most the power of the board, which has at most what its supplies take
+ * and at least what they give. One zone is named: the first of those that count.
+ */
+static void compare_places(const struct tw_power_guard *g, struct tw_power_zone *z,
+			   size_t count)
+{
+	const double whole = sum_of(g, z, count, BIT(PLATFORM), -1),
+		     supplies = sum_of_place(g, z, count, TW_PLACE_SUPPLY),
+		     modules = sum_of_place(g, z, count, TW_PLACE_MODULE);
+	const double span = (double)g->span_ns / 1e3;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct tw_guard_watch *w = &z[i].watch;
+		const double own = watts(g, &z[i]);
+
+		if (z[i].zone->kind != TW_ZONE_PLATFORM || !z[i].counts ||
+		    w->rule != NULL)
+			continue;
+		if (doubt_place(&z[i], own, "it has",
+				w->input_gap ? 0 : w->input_uj / span,
+				"its supplies take") ||
+		    doubt_place(&z[i], w->output_gap ? 0 : w->output_uj / span,
+				"its supplies give", own, "it has") ||
+		    doubt_place(&z[i], whole, "the board has", supplies,
+				"its supplies take") ||
+		    doubt_place(&z[i], modules, "its modules have", whole,
+				"the board has"))
+			return;
+	}
+}
+
+/* ---- processors ---- */
 
 static void compare_tdp(const struct tw_power_guard *g, struct tw_power_zone *z,
 			double tdp_w)
@@ -198,6 +279,7 @@ static bool judge(struct tw_power_guard *g, struct tw_power_zone *z, size_t coun
 	}
 	find_copies(g, z, count);
 	doubted = compare_parts(g, z, count);
+	compare_places(g, z, count);
 	for (size_t i = 0; i < count; i++)
 		compare_tdp(g, &z[i], tdp_w);
 	g->doubted = false;
@@ -215,6 +297,8 @@ static void begin_span(struct tw_power_guard *g, struct tw_power_zone *z, size_t
 	for (size_t i = 0; i < count; i++) {
 		z[i].watch.from_uj = z[i].watch.last_uj;
 		z[i].watch.gap = !z[i].fresh;
+		z[i].watch.input_uj = z[i].watch.output_uj = 0;
+		z[i].watch.input_gap = z[i].watch.output_gap = false;
 	}
 }
 
@@ -231,6 +315,10 @@ bool tw_guard_tick(struct tw_power_guard *g, struct tw_power_zone *z, size_t cou
 		w->gap = w->gap || !z[i].fresh || now_uj < w->last_uj;
 		w->step_uj[at] = now_uj < w->last_uj ? 0 : (float)(now_uj - w->last_uj);
 		w->last_uj = now_uj;
+		w->input_uj += z[i].input_w * (double)tick_ns / 1e3;
+		w->output_uj += z[i].output_w * (double)tick_ns / 1e3;
+		w->input_gap = w->input_gap || !(z[i].input_w > 0);
+		w->output_gap = w->output_gap || !(z[i].output_w > 0);
 	}
 	g->ticks++;
 	g->span_ns += tick_ns;

@@ -381,6 +381,8 @@ static void tick_zone(struct tw_power *p, const struct open_meter *o, size_t i,
 	s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
 	note_known(z, s.known, r);
 	snprintf(z->why, sizeof(z->why), "%s", s.known ? "" : s.why);
+	z->input_w = r->readable ? r->input_w : 0;
+	z->output_w = r->readable ? r->output_w : 0;
 	if (s.known)
 		add_energy(p, o, i, r, &s, load_of(z->zone, r, load));
 	if (!z->counts)

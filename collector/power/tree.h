@@ -32,6 +32,8 @@
 struct tw_guard_watch {
 	uint64_t from_uj, last_uj; /* at the begin of the span, and at the last tick */
 	float step_uj[TW_GUARD_STEPS];  /* energy of the last ticks */
+	double input_uj, output_uj;     /* of its supplies in the span */
+	bool input_gap, output_gap;     /* unknown in some of it */
 	bool gap;                       /* not read in all of the span */
 	bool reported;                  /* a doubt was told */
 	bool copy, false_power;         /* in the last span; text has the reason */
@@ -53,6 +55,7 @@ struct tw_power_zone {
 	char doubt[96];     /* the rule of guard.h that it breaks; "": none */
 	char rejected[96];  /* why it does not count, by guard.h; "": it may */
 	struct tw_guard_watch watch;
+	double input_w, output_w;     /* of its supplies: struct tw_reading */
 	double power_w;               /* power in the last tick, if told */
 	double idle_w;                /* its idle part; 0: not learned yet */
 	uint64_t dynamic_uj, idle_uj; /* energy since the start */

@@ -130,6 +130,7 @@ static bool is_valid(const struct tw_ask_message *m)
 		return IS_TEXT(m->of.answer.node) && IS_TEXT(m->of.answer.instance) &&
 		       IS_TEXT(m->of.answer.vm_id);
 	case TW_ASK_POWER:
+		return m->input_w >= 0 && m->output_w >= 0;
 	case TW_ASK_ENERGY:
 	case TW_ASK_ALL_NAMES:
 	case TW_ASK_AGENT_GONE:

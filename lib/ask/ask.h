@@ -130,6 +130,7 @@ struct tw_ask_message {
 	uint64_t taken_ns;  /* tw_now_ns() when the answer arrived */
 	uint64_t window_ms; /* the time that power_w averages; 0: unknown */
 	double power_w;
+	double input_w, output_w; /* of the supplies of TW_ASK_POWER; 0: unknown */
 	uint64_t energy_uj;
 	char why[TW_ASK_WHY];
 	union {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A machine whose readings contradict physics, in each way that power/guard.h knows. */
+#include "collector/power/guard.h"
 #include "tests/unit/meters/meter_fixture.h"
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
@@ -155,6 +156,88 @@ static void two_counters_in_step_are_one(void **state)
 	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), WATTS(100));
 }
 
+static void write_meter(const struct meter_fixture *f, int n, const char *chip,
+			const char *file, double watts)
+{
+	char path[96], text[32];
+
+	snprintf(path, sizeof(path), "class/hwmon/hwmon%d/name", n);
+	snprintf(text, sizeof(text), "%s\n", chip);
+	tree_write(f->dir, path, text);
+	snprintf(path, sizeof(path), "class/hwmon/hwmon%d/%s", n, file);
+	snprintf(text, sizeof(text), "%.0f\n", watts * 1e6);
+	tree_write(f->dir, path, text);
+	snprintf(path, sizeof(path), "class/hwmon/hwmon%d/power1_label", n);
+	if (strcmp(chip, "corsairpsu") == 0)
+		tree_write(f->dir, path, "power total\n");
+}
+
+static size_t doubts(const struct meter_fixture *f)
+{
+	size_t count, doubted = 0;
+	const struct tw_power_zone *z = tw_power_zones(f->power, &count);
+
+	for (size_t i = 0; i < count; i++)
+		doubted += z[i].doubt[0] != '\0';
+	return doubted;
+}
+
+/* A board of 400 W beside two supplies: the board counts, one violation is named. */
+static void a_board_has_at_most_what_its_supplies_take(void **state)
+{
+	static const struct {
+		double supply_w;
+		size_t doubts;
+	} cases[] = { { 225, 0 }, { 190, 0 }, { 170, 1 } };
+	struct meter_fixture *f = *state;
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		write_meter(f, 0, "power_meter", "power1_average", 400);
+		write_meter(f, 1, "corsairpsu", "power1_input", cases[c].supply_w);
+		write_meter(f, 2, "corsairpsu", "power1_input", cases[c].supply_w);
+		meters_open(f);
+		for (int i = 0; i < TICKS; i++)
+			meters_tick(f);
+		assert_int_equal(doubts(f), cases[c].doubts);
+		assert_int_equal(meters_ticked(f, TW_ZONE_PLATFORM), WATTS(400));
+	}
+	assert_doubted(f, "power1", "the board has 400.0 W, its supplies take 340.0 W");
+}
+
+/* By what a controller tells of them beside its reading. */
+static void a_reading_lies_between_what_its_supplies_take_and_give(void **state)
+{
+	static const struct {
+		double input_w, output_w;
+		const char *doubt;
+	} cases[] = {
+		{ 430, 370, "" },
+		{ 0, 0, "" },
+		{ 370, 0, "" },
+		{ 350, 330, "it has 400.0 W, its supplies take 350.0 W" },
+		{ 0, 480, "its supplies give 480.0 W, it has 400.0 W" },
+	};
+	static const struct tw_zone zone = { .kind = TW_ZONE_PLATFORM, .package = -1 };
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct tw_power_guard g = { .ticks = 0 };
+		struct tw_power_zone z = { .zone = &zone,
+					   .meter = &tw_meter_redfish,
+					   .counts = true,
+					   .fresh = true,
+					   .input_w = cases[c].input_w,
+					   .output_w = cases[c].output_w };
+
+		for (int i = 0; i < TICKS; i++) {
+			z.dynamic_uj += WATTS(400);
+			tw_guard_tick(&g, &z, 1, S, 0);
+		}
+		assert_string_equal(z.doubt, cases[c].doubt);
+		assert_false(g.doubted);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +247,8 @@ int main(void)
 		METER_TEST(a_package_is_not_above_three_times_its_design_power),
 		METER_TEST(a_package_at_rest_uses_some_power),
 		METER_TEST(two_counters_in_step_are_one),
+		METER_TEST(a_board_has_at_most_what_its_supplies_take),
+		cmocka_unit_test(a_reading_lies_between_what_its_supplies_take_and_give),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

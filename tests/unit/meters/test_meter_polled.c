@@ -99,6 +99,8 @@ static void the_first_answer_is_waited_for(void **state)
 	read_until(asked, r, is_there);
 	assert_float_equal(r[0].power_w, 100, 0);
 	assert_int_equal(z[0].window_ms, 30000);
+	assert_float_equal(r[0].input_w, 109, 0);
+	assert_float_equal(r[0].output_w, 91, 0);
 	assert_false(r[1].readable);
 	assert_string_equal(r[1].why, "no sensor");
 	/* The same answer, read again, is the same sample. */
@@ -351,6 +353,8 @@ static void tell_power_at(int fd, uint32_t place, double power_w, uint64_t taken
 	const struct tw_ask_message m = { .kind = TW_ASK_POWER,
 					  .place = place,
 					  .power_w = power_w,
+					  .input_w = power_w + 9,
+					  .output_w = power_w - 9,
 					  .taken_ns = taken_ns,
 					  .window_ms = 30000 };
 

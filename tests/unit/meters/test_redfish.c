@@ -41,6 +41,9 @@ static int show_power(enum tw_redfish_type type, const char *data, size_t len, c
 	show_number(joules, sizeof(joules), doc.power.energy_j);
 	snprintf(out, SHOWN, "%s %s %llu", watts, joules,
 		 (unsigned long long)doc.power.window_ms);
+	if (doc.power.input_w > 0 || doc.power.output_w > 0)
+		snprintf(out + strlen(out), SHOWN - strlen(out), " %g %g",
+			 doc.power.input_w, doc.power.output_w);
 	return 0;
 }
 
