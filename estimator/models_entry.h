@@ -158,7 +158,8 @@ int tw_model_cache_write(const char *dir, const char *key, const void *data, siz
 
 /*
  * Read the data of a key, at most max bytes. *data is yours: free(). *time_s is when it
- * was written, in seconds of the epoch. TW_NOTFOUND: there is none.
+ * was written, in seconds of the epoch, and not later than now. TW_NOTFOUND: there is
+ * none.
  */
 int tw_model_cache_read(const char *dir, const char *key, size_t max, char **data,
 			size_t *len, int64_t *time_s, struct tw_err *err);

@@ -77,7 +77,7 @@ static void remove_oldest(const char *dir)
 	const struct dirent *e;
 	DIR *d = opendir(dir);
 	struct stat st;
-	time_t time = 0;
+	time_t oldest_s = 0;
 	size_t count = 0;
 
 	if (d == NULL)
@@ -86,9 +86,12 @@ static void remove_oldest(const char *dir)
 		if (!is_cache_file(e->d_name) ||
 		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		if (count++ == 0 || st.st_mtime < time) {
+		/* A time in the future is a wrong clock's: it must not stay for ever. */
+		if (st.st_mtime > time(NULL))
+			st.st_mtime = 0;
+		if (count++ == 0 || st.st_mtime < oldest_s) {
 			memcpy(oldest, e->d_name, NAME_BYTES); /* is_cache_file() */
-			time = st.st_mtime;
+			oldest_s = st.st_mtime;
 		}
 	}
 	if (count >= TW_MODEL_CACHE_FILES_MAX)
@@ -141,6 +144,8 @@ int tw_model_cache_read(const char *dir, const char *key, size_t max, char **dat
 	memmove(text, text + key_len + 1, n - key_len); /* with the NUL */
 
 	*time_s = stat(path, &st) == 0 ? (int64_t)st.st_mtime : 0;
+	if (*time_s > time(NULL))
+		*time_s = time(NULL);
 	*len = n - key_len - 1;
 	*data = text;
 	text = NULL;

@@ -189,15 +189,48 @@ class Online(Case):
         self.assertLess(self.health(trainer)["online"]["behind_seconds"], 1)
         trainer.stop()
         self.assert_whole(server)
-        # A store in which a wrong clock left such a time.
+        # A store in which a wrong clock left such times.
         with contextlib.closing(sqlite3.connect(self.path("state/online.sqlite"))) as db:
             db.execute("UPDATE reading SET to_ms = to_ms + ?", (YEAR_S * 1000,))
+            db.execute("UPDATE standing SET trained_to_ms = trained_to_ms + ?, tried_to_ms = "
+                       "tried_to_ms + ?", (YEAR_S * 1000, YEAR_S * 1000))
+            db.execute("UPDATE segment SET from_ms = from_ms + ?, to_ms = to_ms + ? WHERE id = "
+                       "(SELECT max(id) FROM segment)", (YEAR_S * 1000, YEAR_S * 1000))
             db.commit()
         trainer = self.teach(server, "--lookback", "60s", "--train-after", "100000")
+        trainer.wait_logged("of a time in the future are forgotten")
+        trainer.wait_logged("s in the future: reading again after the last stored one")
+        self.advance(server, trainer, 5)
+        # One answer with samples of another year is refused, and asked for again.
+        server.faults = [self.year_ahead]
+        machine.run(2)
+        server.now_s = machine.end_s()
+        trainer.wait_logged("later than what was asked for")
+        self.advance(server, trainer, 5)
+        self.assertIsNone(self.health(trainer)["online"]["problem"])
+        trainer.stop()
+        self.assert_whole(server)
+
+    def test_one_answer_of_a_year_ahead_is_over_with_the_next(self):
+        """The server's clock is behind this machine's, so that it may be right."""
+        machine = Machine()
+        machine.run(10)
+        server = ScriptedPrometheus(self, machine)
+        trainer = self.teach(server, "--lookback", "60s", "--train-after", "100000")
+        wait_until(lambda: self.metric(trainer, "samples_total", "") > 40, "samples are read")
+        server.now_s += YEAR_S
+        polls = self.metric(trainer, "polls_total", 'result="ok"')
+        wait_until(lambda: self.metric(trainer, "polls_total", 'result="ok"') > polls + 1, "polls")
+        server.now_s = machine.end_s()
         trainer.wait_logged("s in the future: reading again after the last stored one")
         self.advance(server, trainer, 5)
         trainer.stop()
         self.assert_whole(server)
+
+    def year_ahead(self, request):
+        answer = [{"metric": {"__name__": METRICS[2], "instance": "teacher"},
+                   "values": [[time.time() + YEAR_S, "1"]]}]
+        ScriptedPrometheus.succeed(request, {"resultType": "matrix", "result": answer})
 
     def test_an_estimate_is_refused_with_a_reason(self):
         machine = Machine()

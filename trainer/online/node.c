@@ -2,6 +2,7 @@
 #include "trainer/online/node.h"
 
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -265,6 +266,28 @@ int tw_online_node_take(struct tw_online_node *n, const struct tw_prom *samples,
 out:
 	tw_buf_clear(&text);
 	return rc;
+}
+
+int tw_online_node_leave_future(struct tw_online_node *n, int64_t to_ms, bool *found,
+				struct tw_err *err)
+{
+	struct tw_standing *s = &n->standing;
+	int64_t *const times[] = { &s->trained_to_ms, &s->tried_to_ms, &s->published_ms,
+				   &s->onset_ms, &s->worse_since_ms };
+	bool any = n->taken_to_ms > to_ms;
+
+	for (size_t i = 0; i < TW_COUNT(times); i++)
+		any |= *times[i] > to_ms;
+	if (!any)
+		return 0;
+	*found = true;
+	if (tw_store_forget_after(n->rules->store, n->machine, to_ms, err) < 0)
+		return -1;
+	n->taken_to_ms = last_taken(n->rules, n->machine);
+	for (size_t i = 0; i < TW_COUNT(times); i++)
+		if (*times[i] > to_ms)
+			*times[i] = n->taken_to_ms;
+	return tw_store_set_standing(n->rules->store, n->machine, s, err);
 }
 
 int64_t tw_online_node_taken_to(const struct tw_online_node *n)

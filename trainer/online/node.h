@@ -31,6 +31,13 @@ void tw_online_node_free(struct tw_online_node *n); /* NULL is fine */
 int tw_online_node_take(struct tw_online_node *n, const struct tw_prom *samples,
 			int64_t from_ms, int64_t to_ms, struct tw_err *err);
 
+/*
+ * Forget times after to_ms, which a wrong clock left: segments, and what is known of
+ * trainings then. Whether there were any: *found.
+ */
+int tw_online_node_leave_future(struct tw_online_node *n, int64_t to_ms, bool *found,
+				struct tw_err *err);
+
 /* The end of the last samples that were taken; 0: none. */
 int64_t tw_online_node_taken_to(const struct tw_online_node *n);
 

@@ -219,13 +219,32 @@ static int64_t bound_time(struct tw_online *o, int64_t server_ms)
 	return o->ahead_ms > 0 ? own_ms - AHEAD_MAX_MS : server_ms;
 }
 
-/* A wrong clock has moved read_to_ms into the future: go back to the last sample. */
-static void leave_future(struct tw_online *o)
+/* Both clocks say that stored times are in the future: forget these. */
+static int forget_future(struct tw_online *o, struct tw_err *err)
+{
+	bool found = false;
+
+	for (size_t i = 0; o->ahead_ms == 0 && i < o->nodes; i++)
+		if (tw_online_node_leave_future(o->node[i], tw_wall_ms() + AHEAD_MAX_MS,
+						&found, err) < 0)
+			return -1;
+	if (found)
+		tw_log_warn("samples and trainings of a time in the future are "
+			    "forgotten: a clock was wrong");
+	return 0;
+}
+
+/*
+ * A wrong clock, the server's or this machine's, has moved read_to_ms into the future: go
+ * back to the last sample.
+ */
+static void leave_future(struct tw_online *o, int64_t end_ms)
 {
 	const int64_t own_ms = tw_wall_ms();
+	const int64_t now_ms = end_ms < own_ms ? end_ms : own_ms;
 	int64_t last_ms = 0;
 
-	if (o->read_to_ms <= own_ms + AHEAD_MAX_MS)
+	if (o->read_to_ms <= now_ms + AHEAD_MAX_MS)
 		return;
 	for (size_t i = 0; i < o->nodes; i++) {
 		const int64_t ms = tw_online_node_taken_to(o->node[i]);
@@ -236,7 +255,7 @@ static void leave_future(struct tw_online *o)
 		return;
 	tw_log_warn("samples were read up to a time %" PRId64
 		    " s in the future: reading again after the last stored one",
-		    (o->read_to_ms - own_ms) / 1000);
+		    (o->read_to_ms - now_ms) / 1000);
 	o->read_to_ms = last_ms;
 }
 
@@ -270,7 +289,9 @@ static int read_all(struct tw_online *o, struct tw_err *err)
 	if (tw_prom_client_time(o->prometheus, &now_ms, err) < 0)
 		return -1;
 	end_ms = bound_time(o, now_ms) - (int64_t)o->config.delay_ms;
-	leave_future(o);
+	if (forget_future(o, err) < 0)
+		return -1;
+	leave_future(o, end_ms);
 	find_start(o, end_ms);
 	note_behind(o, now_ms);
 	if (o->ahead_ms == 0 && end_ms < o->read_to_ms - interval_ms)

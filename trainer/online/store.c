@@ -450,16 +450,29 @@ int tw_store_remove(struct tw_store *s, int64_t id, struct tw_err *err)
 	return change(s, err, "DELETE FROM segment WHERE id = ?", "i", id);
 }
 
-int tw_store_forget(struct tw_store *s, const char *window, int64_t to_ms,
-		    struct tw_err *err)
+static int forget(struct tw_store *s, const char *window, int64_t from_ms, int64_t to_ms,
+		  struct tw_err *err)
 {
 	if (change(s, err,
 		   "DELETE FROM response WHERE id IN (SELECT id FROM segment WHERE "
-		   "window = ? AND to_ms <= ?)",
-		   "ti", window, to_ms) < 0)
+		   "window = ? AND to_ms > ? AND to_ms <= ?)",
+		   "tii", window, from_ms, to_ms) < 0)
 		return -1;
-	return change(s, err, "DELETE FROM segment WHERE window = ? AND to_ms <= ?", "ti",
-		      window, to_ms);
+	return change(s, err,
+		      "DELETE FROM segment WHERE window = ? AND to_ms > ? AND to_ms <= ?",
+		      "tii", window, from_ms, to_ms);
+}
+
+int tw_store_forget(struct tw_store *s, const char *window, int64_t to_ms,
+		    struct tw_err *err)
+{
+	return forget(s, window, INT64_MIN, to_ms, err);
+}
+
+int tw_store_forget_after(struct tw_store *s, const char *window, int64_t from_ms,
+			  struct tw_err *err)
+{
+	return forget(s, window, from_ms, INT64_MAX, err);
 }
 
 int tw_store_release_held(struct tw_store *s, const char *window, int64_t to_ms,

@@ -61,6 +61,10 @@ int tw_store_remove(struct tw_store *s, int64_t id, struct tw_err *err);
 int tw_store_forget(struct tw_store *s, const char *window, int64_t to_ms,
 		    struct tw_err *err);
 
+/* Remove segments that end after from_ms: a wrong clock made them. */
+int tw_store_forget_after(struct tw_store *s, const char *window, int64_t from_ms,
+			  struct tw_err *err);
+
 /* Let the held-out segments up to a time train. */
 int tw_store_release_held(struct tw_store *s, const char *window, int64_t to_ms,
 			  struct tw_err *err);

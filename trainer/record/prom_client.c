@@ -350,17 +350,21 @@ static void make_range_url(const struct tw_prom_client *c, const char *metric,
 	add_time(url, "step", range->step_ms);
 }
 
+/* Servers round times. */
+#define ROUNDED_MS 1000
+
 int tw_prom_client_range(struct tw_prom_client *c, const char *metric,
 			 const struct tw_strs *match, const struct tw_prom_range *range,
 			 struct tw_spool *spool, struct tw_prom_count *count,
 			 struct tw_err *err)
 {
-	struct tw_series_reader reader = { .spool = spool,
-					   .metric = metric,
-					   .again = range->start_ms <= c->failed_to_ms,
-					   .after_ms = range->step_ms == 0
-							       ? range->start_ms
-							       : 0 };
+	struct tw_series_reader reader = {
+		.spool = spool,
+		.metric = metric,
+		.again = range->start_ms <= c->failed_to_ms,
+		.after_ms = range->step_ms == 0 ? range->start_ms : 0,
+		.to_ms = range->end_ms + range->step_ms + ROUNDED_MS
+	};
 	struct tw_buf url = { 0 };
 	int rc;
 

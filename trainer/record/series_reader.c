@@ -122,6 +122,11 @@ static int take_sample(struct tw_series_reader *r, double value, struct tw_err *
 		r->not_finite++;
 		return 0;
 	}
+	if (r->to_ms > 0 && time_ms > r->to_ms)
+		return tw_fail(err, TW_INVALID,
+			       "%s, series %zu: a sample is %" PRId64
+			       " s later than what was asked for",
+			       r->metric, r->number, (time_ms - r->to_ms) / 1000);
 	if (r->after_ms > 0 && time_ms <= r->after_ms)
 		return 0;
 	if (r->again && tw_spool_last(r->spool, r->series, &last_ms) &&

@@ -35,6 +35,7 @@ struct tw_series_reader {
 	 * series' last. Else such samples are TW_INVALID. */
 	bool again;
 	int64_t after_ms; /* skip samples that are not later; 0: take all */
+	int64_t to_ms;    /* a later sample is TW_INVALID; 0: take all */
 
 	unsigned depth; /* JSON depth of the list */
 	unsigned member;

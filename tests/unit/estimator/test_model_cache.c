@@ -11,6 +11,8 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <string.h>
 #include <time.h>
 
@@ -67,6 +69,46 @@ static void the_oldest_file_is_removed_at_the_limit(void **state)
 		assert_int_equal(tw_model_cache_write(dir, key, "x", 1, &err), 0);
 	}
 	assert_int_equal(count_files(dir), TW_MODEL_CACHE_FILES_MAX);
+	scratch_free(dir);
+}
+
+/* A clock was wrong once: its files make room for others, and are not newer than now. */
+static void files_of_the_future_are_the_oldest(void **state)
+{
+	const struct timespec year[] = { { .tv_sec = time(NULL) + 31536000 },
+					 { .tv_sec = time(NULL) + 31536000 } };
+	char *dir = scratch_new();
+	struct tw_err err = { 0 };
+	char key[32], path[600], *data = NULL;
+	const struct dirent *e;
+	int64_t time_s;
+	size_t len;
+	DIR *d;
+
+	(void)state;
+	assert_int_equal(tw_model_cache_write(dir, "future", "x", 1, &err), 0);
+	d = opendir(dir);
+	assert_non_null(d);
+	while ((e = readdir(d)) != NULL) {
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		if (e->d_name[0] != '.')
+			assert_int_equal(utimensat(AT_FDCWD, path, year, 0), 0);
+	}
+	closedir(d);
+	assert_int_equal(
+		tw_model_cache_read(dir, "future", 9, &data, &len, &time_s, &err), 0);
+	assert_true(time_s <= time(NULL));
+	free(data);
+	for (int i = 0; i < TW_MODEL_CACHE_FILES_MAX; i++) {
+		snprintf(key, sizeof(key), "key %d", i);
+		assert_int_equal(tw_model_cache_write(dir, key, "x", 1, &err), 0);
+	}
+	assert_int_equal(
+		tw_model_cache_read(dir, "future", 9, &data, &len, &time_s, &err), -1);
+	tw_err_clear(&err);
+	assert_int_equal(tw_model_cache_read(dir, "key 0", 9, &data, &len, &time_s, &err),
+			 0);
+	free(data);
 	scratch_free(dir);
 }
 
@@ -167,6 +209,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(data_is_found_by_its_key_only),
 		cmocka_unit_test(the_oldest_file_is_removed_at_the_limit),
+		cmocka_unit_test(files_of_the_future_are_the_oldest),
 		cmocka_unit_test(an_error_names_the_directory_that_cannot_be_written),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 		cmocka_unit_test(lines_of_model_config_assign_urls),

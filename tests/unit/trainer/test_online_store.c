@@ -139,6 +139,26 @@ static void what_was_held_out_is_released_and_forgotten_by_time(void **state)
 	tw_store_close(s);
 }
 
+static void segments_of_the_future_are_forgotten(void **state)
+{
+	struct tw_store *s = open_store(*state);
+	struct tw_segments w = { 0 };
+	struct tw_err err = { 0 };
+
+	for (int64_t i = 0; i < 4; i++)
+		assert_int_equal(add(s, "a", 1000 * i, &err), 0);
+	assert_int_equal(add(s, "b", 9000, &err), 0);
+	assert_int_equal(tw_store_forget_after(s, "a", 2000, &err), 0);
+	assert_int_equal(tw_store_segments(s, "a", &w, &err), 0);
+	assert_int_equal(w.count, 2);
+	assert_int_equal(w.at[1].to_ms, 2000);
+	tw_segments_release(&w);
+	assert_int_equal(count(s, "b"), 1);
+	/* What comes now is later than what is left. */
+	assert_int_equal(add(s, "a", 2000, &err), 0);
+	tw_store_close(s);
+}
+
 static void decisions_outlive_the_process(void **state)
 {
 	const struct tw_standing wanted = { 1, 2, 3, 4, 5, 0.25 };
@@ -252,6 +272,7 @@ int main(void)
 		TEST(a_segment_is_read_as_it_was_added),
 		TEST(a_segment_that_overlaps_is_rejected),
 		TEST(what_was_held_out_is_released_and_forgotten_by_time),
+		TEST(segments_of_the_future_are_forgotten),
 		TEST(decisions_outlive_the_process),
 		TEST(a_kill_at_any_moment_leaves_whole_intervals),
 		TEST(an_aborted_transaction_changes_nothing),
