@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node with a meter of the whole machine only: every view of a workload has the same joules.
 
-The views: the series, /api/v1/power, `tallywatt top`, the page, the recording rules and dashboards
-as Prometheus evaluates them, the epilog of Slurm, and the series of Kepler 0.5 to 0.9."""
+The views: the series, /api/v1/power, `tallywatt top` and its text, the page, the recording rules,
+alerts and dashboards as Prometheus evaluates them, the epilog of Slurm, and the series of Kepler 0.5
+to 0.9."""
+import http.server
 import json
 import os
 import re
@@ -26,6 +28,7 @@ STEP_S, SHARE = 0.05, 0.001
 # Levels with the labels that name a workload, the most specific first.
 LEVELS = (("process", "pid"), ("container", "container_id"), ("pod", "pod_id"), ("vm", "vm_id"),
           ("job", "job_id"))
+ALERTS = os.path.join(ROOT, "etc/prometheus/tallywatt-alerts.yml")
 EPILOG = os.path.join(ROOT, "etc/slurm/tallywatt-epilog")
 # Steps of one second, of which the rules' windows of 2 minutes are full.
 STEPS, AT = 600, "8m"
@@ -34,6 +37,28 @@ SAMPLE = re.compile(r"\{((?:[^\"}]|\"(?:[^\"\\]|\\.)*\")*)\} ([-+0-9.E]+)")
 # belongs to no workload, of idle power only, of the errors of models.
 WATTS = r"power_watts:|power_watts$|energy_joules_total\{.*rate|rate\(tallywatt_\w+_energy_joules"
 OTHERS = r"co2e|label_values|idle_power|estimated"
+
+
+class Replay(http.server.BaseHTTPRequestHandler):
+    """The answers of one tick, again and again."""
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        body = json.dumps(self.server.answers[self.path.rpartition("=")[2]]).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def alert(name):
+    """Its expression."""
+    with open(ALERTS, encoding="utf-8") as f:
+        found = re.search(rf"- alert: {name}\n *expr: \|\n((?: {{10}}.*\n)+)", f.read())
+    return " ".join(found[1].split())
 
 
 class Inlet(Case):
@@ -115,16 +140,55 @@ class Inlet(Case):
         with open(comment, encoding="ascii") as f:
             return float(re.fullmatch(r"AdminComment=energy_joules=([0-9.]+) .*\n", f.read())[1])
 
-    def test_the_page_has_the_watts_of_the_api(self):
+    def top(self, answers, level):
+        """By id the watts and joules that top prints of answers, and the rounding of both."""
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Replay)
+        server.answers = answers
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            text = run_tallywatt("top", "--url", f"http://127.0.0.1:{server.server_address[1]}",
+                                 "--once", "--level", level).stdout.decode()
+        finally:
+            server.shutdown()
+            thread.join()
+            server.server_close()
+        lines = [line.split() for line in text.splitlines()]
+        head = next(i for i, words in enumerate(lines) if words and words[0] == "ID")
+        columns = [lines[head].index(name) for name in ("WATTS", "JOULES")]
+        return {words[0]: [(float(words[c]), 0.5 / 10 ** len(words[c].partition(".")[2]))
+                           for c in columns] for words in lines[head + 1:] if words}
+
+    def check_top(self, answers, level):
+        key = dict(LEVELS)[level]
+        shown = self.top(answers, level)
+        rows = [w for w in answers[level]["workloads"] if w.get(key) and w[key] != "other"]
+        self.assertGreater(len(rows), 0)
+        for w in rows:
+            [own] = [s for name, s in shown.items() if w[key].startswith(name.rstrip("+~."))]
+            of = [sum(z[f"dynamic_{unit}"] + z[f"idle_{unit}"] for z in w["zones"]
+                      if z["zone"] in answers[level]["sum"]) for unit in ("watts", "joules")]
+            for (value, rounding), wanted in zip(own, of):
+                self.assertAlmostEqual(value, wanted, delta=wanted * SHARE + rounding,
+                                       msg=(level, w[key]))
+        return sum(own[0][0] for own in shown.values())
+
+    def test_the_page_and_top_have_the_watts_of_the_api(self):
         need("node", shutil.which("node"))
         seen = []
 
         def look():
             page = json.loads(call(self.daemon, "GET", "/api/v1/live").body)
             api = self.power("pod")
+            answers = {"node": self.power("node"), "pod": api, "process": self.power("process")}
             if page["tick"] == json.loads(call(self.daemon, "GET", "/api/v1/live").body)["tick"]:
-                seen.append((page, api))
+                seen.append((page, api, answers))
         self.load(2, look)
+        busy = [answers for _, api, answers in seen
+                if any(z["dynamic_watts"] > 0 for w in api["workloads"] for z in w["zones"])]
+        self.assertGreater(len(busy), 0)
+        for level in ("pod", "process"):
+            self.assertGreater(self.check_top(busy[-1], level), 0)
         script = self.write("page.mjs", "import { Tree, sum } from "
                             f"'{ROOT}/web/src/tree.js';\n"
                             "import { readFileSync } from 'node:fs';\n"
@@ -133,7 +197,7 @@ class Inlet(Case):
                             "console.log(JSON.stringify([...tree.groups.values()]"
                             ".map(g => [g.level, g.id, sum(g) / 1000])));\n")
         compared = 0
-        for page, api in seen:
+        for page, api, _ in seen:
             shown = subprocess.run(["node", script, self.write("live", json.dumps(page))],
                                    check=True, stdout=subprocess.PIPE)
             of = {i: w for level, i, w in json.loads(shown.stdout) if level == "pod"}
@@ -162,7 +226,18 @@ class Inlet(Case):
         self.assertTrue(found, said)
         return {json.loads(f'"{expr}"'): SAMPLE.findall(got) for expr, got in found}
 
-    def test_rules_and_dashboards_have_the_joules_of_the_series(self):
+    def check_alerts(self, answers, no_power, unattributed, first, last):
+        """There is power, of which so much is a workload's; `unattributed` is both sides."""
+        self.assertNotIn(no_power, answers)
+        grown = self.joules(last, "node") - self.joules(first, "node")
+        waiting = [s.sum("tallywatt_node_unattributed_joules", zone="platform")
+                   for s in (first, last)]
+        for side, wanted in zip(unattributed, (waiting[1] - waiting[0], grown)):
+            [(text, value)] = answers[side]
+            self.assertEqual(dict(LABEL.findall(text))["zone"], "platform")
+            self.assertAlmostEqual(float(value), wanted, delta=grown * SHARE, msg=side)
+
+    def test_rules_alerts_and_dashboards_have_the_joules_of_the_series(self):
         need_promtool()
         self.load(1)
         first = self.quiet()
@@ -188,7 +263,11 @@ class Inlet(Case):
         # The mean of a day takes a day to be that of the load.
         asked = [q.replace("[1d]", "[2m]") for q in (*rules, *(filled_in(q) for _, _, q in queries()))
                  if re.search(WATTS, q) and not re.search(OTHERS, q)]
-        answers = self.evaluate(first, last, asked)
+        no_power = alert("TallywattNoPower")
+        unattributed = [re.sub(r"^0\.2 \* ", "", side).replace("[30m]", "[2m]") for side in
+                        alert("TallywattEnergyUnattributed").split(" > ")]
+        answers = self.evaluate(first, last, [*asked, no_power, *unattributed])
+        self.check_alerts(answers, no_power, unattributed, first, last)
         checked = set()
         for query in asked:
             self.assertTrue(answers.get(query), f"no samples: {query}")
