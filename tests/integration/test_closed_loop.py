@@ -25,7 +25,8 @@ PHASE_S = 4
 REST_S = 6
 # Other programs may draw so much at rest: beside more, the shares of processes are uncertain.
 OTHERS_W = 0.6
-# Processes are judged in phases beside which other programs used at most so many CPUs.
+# The chain is judged beside other programs that used at most so many CPUs, processes in phases
+# with no more of them.
 OTHERS_CPUS = 0.1
 # The first ticks of a phase still have the phase before.
 SETTLE_S = 1.2
@@ -72,6 +73,18 @@ def tree(pid):
     except OSError:
         return []
     return [str(pid)] + [p for child in children for p in tree(child)]
+
+
+def own_cpu_s():
+    """CPU time of this process and its descendants, those that have ended included."""
+    ticks = 0
+    for pid in tree(os.getpid()):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+                ticks += sum(map(int, f.read().rsplit(")", 1)[1].split()[11:15]))
+        except OSError:
+            pass  # it has ended since
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def mape(pairs):
@@ -276,7 +289,9 @@ class Loop(Case):
         need("stress-ng", shutil.which("stress-ng"))
         meter = Meter(self.path("sys"))
         self.addCleanup(meter.stop)
+        before = clock(), meter.cpu_s() - own_cpu_s()
         print(self.teach(meter))
+        self.need_idle(meter, before)
         server = self.start_http("tw-server", "--model-db", self.path("db"))
         guest = self.collect("--powercap", self.path("none"), "--meters", "model",
                              "--model-server", f"http://{server.address}",
@@ -284,11 +299,18 @@ class Loop(Case):
         wait_until(lambda: scrape(guest)[1] > 0, "there are estimates")
         rows, processes = self.estimate(guest, meter)
         self.show(guest, rows, processes)
+        self.need_idle(meter, before)
         rest_w = mean(true for _, true in rows["rest"])
         need("idle machine", rest_w < Meter.IDLE_W + OTHERS_W and processes)
         self.assertLess(mape(pair for pairs in rows.values() for pair in pairs), 0.03)
         self.assertLess(abs(mean(e - t for e, t in rows["rest"])), 0.3)
         self.assertLess(mape(processes), 0.1)
+
+    @staticmethod
+    def need_idle(meter, before):
+        others = (meter.cpu_s() - own_cpu_s() - before[1]) / (clock() - before[0])
+        print(f"other programs used {others:.2f} CPUs")
+        need("idle machine", others < OTHERS_CPUS)
 
     @staticmethod
     def show(guest, rows, processes):
