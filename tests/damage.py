@@ -218,12 +218,9 @@ def jump(recording, rng):
     change(series, at, lambda v, i: v + size)
 
 
-def fine_step(recording, rng):
-    """A range query whose step does not divide the scrape interval of 5 s. It is not seen beside a
-    gauge, whose equal readings may be true: a model is wrong by 11 % there."""
-    if any("watts" in metric for metric in recording):
-        return
-    step = rng.choice((2, 3, 4))
+def other_step(recording, rng):
+    """A range query whose step does not divide the scrape interval of 5 s, and is no multiple."""
+    step = rng.choice((2, 3, 4, 6, 7, 8, 12))
     for series in recording.values():
         for s in series:
             at = [t for t, _ in s["values"]]
@@ -232,7 +229,7 @@ def fine_step(recording, rng):
 
 
 DAMAGES = (spike, zero, twin, replaced, outage, no_samples, frozen_work, frozen_meter, renamed, dip,
-           late_process, jump, fine_step)
+           late_process, jump, other_step)
 
 
 def damaged(schema, damage, seed):

@@ -51,7 +51,7 @@ static int keep_quality(struct tw_train_data *t, const struct tw_quality *q,
 {
 	if (t->quality == NULL)
 		t->quality = json_array();
-	t->step_uneven |= q->uneven;
+	t->step_uneven |= q->uneven || q->clean.scrapes_s > 0;
 	tw_quality_to_text(q, &t->quality_text);
 	if (json_array_append_new(t->quality, tw_quality_to_json(q)) < 0 ||
 	    tw_buf_failed(&t->quality_text))

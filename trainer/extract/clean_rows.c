@@ -3,9 +3,11 @@
 
 #include "lib/core/err.h"
 #include "lib/core/num.h"
+#include "trainer/extract/clock.h"
 #include "trainer/extract/node_rows.h"
 #include "trainer/extract/power_series.h"
 #include "trainer/extract/rates.h"
+#include "trainer/extract/scrapes.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -36,10 +38,11 @@
 /* Groups of rows for the line. */
 #define GROUPS 16
 
-enum fate { KEPT, OUTLIER, STANDING };
+/* JOINED: part of the row after it. */
+enum fate { KEPT, OUTLIER, STANDING, JOINED };
 
 struct cleaning {
-	const struct tw_power_series *power;
+	struct tw_power_series *power;
 	const struct tw_node_rows *rows;
 	const struct tw_metric_series *feature; /* of the rows */
 	size_t count;                           /* of rows with features */
@@ -67,7 +70,8 @@ static double quantile_of(const struct cleaning *c, const double *v, double q)
 	return quantile(c->memory, c->count, q);
 }
 
-/* Add a feature as a share of its usual range. */
+/* Add a feature as a share of its usual range, or of all of it if it is rarely above 0.
+ */
 static bool add_load(struct cleaning *c, const double *feature)
 {
 	double usual;
@@ -75,6 +79,7 @@ static bool add_load(struct cleaning *c, const double *feature)
 	for (size_t i = 0; i < c->count; i++)
 		c->memory[i] = feature[c->row[i]];
 	usual = quantile(c->memory, c->count, 0.9);
+	usual = usual > 0 ? usual : c->memory[c->count - 1];
 	for (size_t i = 0; usual > 0 && i < c->count; i++)
 		c->load[i] += feature[c->row[i]] / usual;
 	return usual > 0;
@@ -155,12 +160,13 @@ static int find_line(struct cleaning *c, struct tw_err *err)
 
 /* ---- outliers ---- */
 
-/* Whether a component's power is outside of physics. */
+/* Whether a component's power is outside of physics. A load that is rare has no usual
+ * power. */
 static bool is_impossible(const struct cleaning *c, size_t i, double watts, double usual)
 {
-	const double more = c->busy > 0 ? fmax(c->load[i] / c->busy, 1) : 1;
-
-	return watts > BEYOND * usual * more;
+	if (c->busy == 0)
+		return c->load[i] == 0 && watts > BEYOND * usual;
+	return watts > BEYOND * usual * fmax(c->load[i] / c->busy, 1);
 }
 
 /* Mark the rows in which a column of power, a component or package, is impossible. */
@@ -245,14 +251,19 @@ static void mark_glitches(struct cleaning *c)
 
 /* ---- a side that stands still ---- */
 
-/* Whether no counter of a row moved. */
+/* Whether a row has counters, and none of them moved. */
 static bool is_still(const struct cleaning *c, size_t i)
 {
-	for (size_t f = 0; f < c->rows->features; f++)
-		if (c->feature[f].metric->kind == TW_METRIC_FEATURE &&
-		    c->rows->feature[f][c->row[i]] != 0)
+	bool any = false;
+
+	for (size_t f = 0; f < c->rows->features; f++) {
+		if (c->feature[f].metric->kind != TW_METRIC_FEATURE)
+			continue;
+		if (c->rows->feature[f][c->row[i]] != 0)
 			return false;
-	return true;
+		any = true;
+	}
+	return any;
 }
 
 static bool is_repeated(const struct cleaning *c, size_t i)
@@ -301,6 +312,45 @@ static void mark_standing(struct cleaning *c, const struct standing *kind)
 	}
 }
 
+/* ---- scrapes apart from the rows ---- */
+
+static int find_scrapes(const struct cleaning *c, struct tw_scrape_times *out,
+			struct tw_err *err)
+{
+	struct tw_scraped_row *row = calloc(TW_SCRAPES_ROWS_MAX, sizeof(*row));
+	size_t n = 0;
+
+	if (row == NULL)
+		return tw_fail(err, TW_NOMEM, "scrapes of %zu rows", c->count);
+	for (size_t i = 0; i < c->count && n < TW_SCRAPES_ROWS_MAX; i++)
+		if (c->fate[i] == KEPT)
+			row[n++] = (struct tw_scraped_row){
+				.from_ms = c->power->from_ms[c->row[i]],
+				.to_ms = c->power->time_ms[c->row[i]],
+				.load = c->load[i],
+				.watts = c->watts[i],
+			};
+	*out = tw_scrapes_find(row, n, c->power->grown_j == 0);
+	free(row);
+	return 0;
+}
+
+/* Join the rows without a scrape, in which a gauge went on, with the row after them. */
+static void join_unscraped(struct cleaning *c, const struct tw_scrape_times *s)
+{
+	struct tw_power_series *p = c->power;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const size_t k = c->row[i], next = c->row[i + 1 < c->count ? i + 1 : i];
+
+		if (tw_scrapes_within(s, p->from_ms[k], p->time_ms[k]) > 0)
+			continue;
+		if (p->from_ms[next] == p->time_ms[k])
+			p->from_ms[next] = p->from_ms[k];
+		c->fate[i] = JOINED;
+	}
+}
+
 /* ---- the rows ---- */
 
 static int find_rows(struct cleaning *c, const struct tw_rates *r, struct tw_err *err)
@@ -323,10 +373,22 @@ static int find_rows(struct cleaning *c, const struct tw_rates *r, struct tw_err
 	return 0;
 }
 
-static int judge(struct cleaning *c, struct tw_err *err)
+static void mark_wrong(struct cleaning *c)
 {
 	static const struct standing features = { is_still, 1, 1, 1 };
 	static const struct standing gauge = { is_repeated, EQUAL_MIN, EQUAL_MIN, 0 };
+
+	mark_glitches(c);
+	mark_standing(c, &features);
+	if (c->power->grown_j == 0)
+		mark_standing(c, &gauge);
+}
+
+/* Rows that have the times of no scrapes are all wrong: none is an outlier of them. */
+static int judge(struct cleaning *c, const struct tw_rates *r, struct tw_clean_counts *n,
+		 struct tw_err *err)
+{
+	struct tw_scrape_times s = { 0 };
 
 	find_load(c);
 	c->usual = quantile_of(c, c->watts, 0.9);
@@ -334,10 +396,18 @@ static int judge(struct cleaning *c, struct tw_err *err)
 	if (find_line(c, err) < 0)
 		return -1;
 	mark_impossible(c);
-	mark_glitches(c);
-	mark_standing(c, &features);
-	if (c->power->grown_j == 0)
-		mark_standing(c, &gauge);
+	if (r->clock->count == 0 && find_scrapes(c, &s, err) < 0)
+		return -1;
+	if (s.interval_ms == 0) {
+		mark_wrong(c);
+		return 0;
+	}
+	for (size_t i = 0; i < c->count; i++)
+		c->fate[i] = KEPT;
+	if (s.divides)
+		join_unscraped(c, &s);
+	else
+		n->scrapes_s = (double)s.interval_ms / 1e3;
 	return 0;
 }
 
@@ -345,6 +415,7 @@ static void count_fates(const struct cleaning *c, struct tw_clean_counts *n)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		n->standing += c->fate[i] == STANDING;
+		n->joined += c->fate[i] == JOINED;
 		if (c->fate[i] == OUTLIER && n->outliers++ == 0) {
 			n->first_ms = c->power->time_ms[c->row[i]];
 			n->first_w = c->watts[i];
@@ -378,7 +449,7 @@ int tw_clean_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
 	if (find_rows(&c, r, err) < 0)
 		goto out;
 	if (c.count >= ROWS_MIN) {
-		if (judge(&c, err) < 0)
+		if (judge(&c, r, &n, err) < 0)
 			goto out;
 		count_fates(&c, &n);
 	}
@@ -389,7 +460,7 @@ int tw_clean_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
 			n.outliers, c.count, n.first_w, n.first_ms / 1000);
 		goto out;
 	}
-	if (n.outliers + n.standing > 0)
+	if (n.outliers + n.standing + n.joined > 0)
 		drop(&c, p);
 	*out = n;
 	rc = 0;

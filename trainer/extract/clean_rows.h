@@ -28,18 +28,22 @@ struct tw_node_rows;
 struct tw_power_series;
 struct tw_rates;
 
-/* Rows that were dropped. */
 struct tw_clean_counts {
 	size_t outliers;  /* outside of physics, or a glitch */
 	size_t standing;  /* features or a gauge stood still */
+	size_t joined;    /* had no scrape, and are part of the row after them, if any */
 	int64_t first_ms; /* of the first outlier; 0: none */
 	double first_w;
+	double scrapes_s; /* the step of the rows does not divide this interval of the
+			     scrapes; 0: it does */
 };
 
 /*
  * Drop the wrong rows of power, whose features are in rows, read by r. Their energy
  * leaves p->grown_j. Fewer than 20 rows are left as they are. TW_INVALID if more than a
- * tenth of the rows are outliers.
+ * tenth of the rows are outliers. Rows that were joined are to be read, and cleaned,
+ * again. Rows whose step does not divide the interval of the scrapes (scrapes.h) stay:
+ * all of them are wrong.
  */
 int tw_clean_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
 		  const struct tw_rates *r, struct tw_clean_counts *out,

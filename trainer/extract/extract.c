@@ -277,6 +277,25 @@ static int read_again(struct job *j, bool changed, struct tw_err *err)
 	return read_node(j, err);
 }
 
+/* Rows that were joined are cleaned again. */
+static int clean_rows(struct job *j, struct tw_err *err)
+{
+	size_t joined = 0;
+
+	for (int i = 0; i < 2; i++) {
+		struct tw_clean_counts *n = &j->clean;
+
+		if (tw_clean_rows(&j->power, &j->node, &j->rates, n, err) < 0 ||
+		    read_again(j, n->outliers + n->standing + n->joined > 0, err) < 0)
+			return -1;
+		joined += n->joined;
+		if (n->joined == 0)
+			break;
+	}
+	j->power.repeats += joined;
+	return 0;
+}
+
 /* Drop the rows in which the meter was absent. Join the rows of late scrapes, of an
  * exporter whose clock is not known. Drop the rows that are wrong. */
 static int repair_rows(struct job *j, struct tw_err *err)
@@ -295,9 +314,7 @@ static int repair_rows(struct job *j, struct tw_err *err)
 	    (tw_late_repair(&j->power, &j->node, &j->rates, &j->late, err) < 0 ||
 	     read_again(j, j->late.late + j->late.impossible > 0, err) < 0))
 		return -1;
-	if (tw_clean_rows(&j->power, &j->node, &j->rates, &j->clean, err) < 0)
-		return -1;
-	return read_again(j, j->clean.outliers + j->clean.standing > 0, err);
+	return clean_rows(j, err);
 }
 
 /* Names of the features, for TW_EXTRACT_FEATURES_MAX of them. */

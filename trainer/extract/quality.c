@@ -325,7 +325,13 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 			"rows before lack their work, and models may be too steep; begin "
 			"the recording after them\n",
 			q->series.hidden);
-	if (q->uneven)
+	if (q->clean.scrapes_s > 0)
+		tw_buf_addf(b,
+			    "the rows follow scrapes each %.0f s, which the step of the "
+			    "query does not divide: their watts or rates are wrong; "
+			    "query again without --step, or with --step %.0fs\n",
+			    q->clean.scrapes_s, q->clean.scrapes_s);
+	else if (q->uneven)
 		tw_buf_adds(
 			b,
 			"samples repeat others, and rows have two lengths: the watts of "

@@ -36,15 +36,15 @@ static void run(struct machine *m)
 	}
 }
 
-static void add_samples(struct tw_buf *b, const double *v)
+static void add_samples(struct tw_buf *b, size_t step_s, const double *v)
 {
 	for (size_t i = 0; i < COUNT; i++)
-		tw_buf_addf(b, "%s%zu,%.17g", i > 0 ? " " : "", 1000 + i * STEP_S, v[i]);
+		tw_buf_addf(b, "%s%zu,%.17g", i > 0 ? " " : "", 1000 + i * step_s, v[i]);
 }
 
-/* Extract the machine, by its gauge or its counter. Returns the status. */
-static int extract(const struct machine *m, bool by_gauge, struct tw_dataset *out,
-		   struct tw_quality *q, struct tw_err *err)
+/* Extract samples so many seconds apart, by gauge or counter. Returns the status. */
+static int extract_each(const struct machine *m, size_t step_s, bool by_gauge,
+			struct tw_dataset *out, struct tw_quality *q, struct tw_err *err)
 {
 	struct tw_buf cpu = { 0 }, power = { 0 };
 	struct sampled series[] = {
@@ -63,8 +63,8 @@ static int extract(const struct machine *m, bool by_gauge, struct tw_dataset *ou
 	struct tw_prom *p;
 	int status;
 
-	add_samples(&cpu, m->cpu_s);
-	add_samples(&power, by_gauge ? m->watts : m->joules);
+	add_samples(&cpu, step_s, m->cpu_s);
+	add_samples(&power, step_s, by_gauge ? m->watts : m->joules);
 	series[0].samples = cpu.data;
 	series[1].samples = power.data;
 	p = sampled_response(series, 2);
@@ -75,6 +75,23 @@ static int extract(const struct machine *m, bool by_gauge, struct tw_dataset *ou
 	return status;
 }
 
+static int extract(const struct machine *m, bool by_gauge, struct tw_dataset *out,
+		   struct tw_quality *q, struct tw_err *err)
+{
+	return extract_each(m, STEP_S, by_gauge, out, q, err);
+}
+
+static void expect_law(const struct tw_dataset *d, bool by_gauge)
+{
+	const double *cpu_ms = tw_dataset_find(d, "bpf_cpu_time_ms");
+	const double *watts =
+		tw_dataset_find(d, by_gauge ? "platform_power" : "package_power");
+
+	for (size_t i = 0; i < d->rows; i++)
+		if (fabs(watts[i] - 30 - cpu_ms[i] / 50) > 1e-6)
+			fail_msg("row %zu: %g W at %g ms/s", i, watts[i], cpu_ms[i]);
+}
+
 /* So many rows are left, and all obey the law. */
 static void expect(const struct machine *m, bool by_gauge, size_t rows, size_t outliers,
 		   size_t standing)
@@ -82,15 +99,10 @@ static void expect(const struct machine *m, bool by_gauge, size_t rows, size_t o
 	struct tw_quality q = { 0 };
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
-	const double *cpu_ms, *watts;
 
 	if (extract(m, by_gauge, &d, &q, &err) < 0)
 		fail_msg("%s", err.text);
-	cpu_ms = tw_dataset_find(&d, "bpf_cpu_time_ms");
-	watts = tw_dataset_find(&d, by_gauge ? "platform_power" : "package_power");
-	for (size_t i = 0; i < d.rows; i++)
-		if (fabs(watts[i] - 30 - cpu_ms[i] / 50) > 1e-6)
-			fail_msg("row %zu: %g W at %g ms/s", i, watts[i], cpu_ms[i]);
+	expect_law(&d, by_gauge);
 	assert_int_equal(d.rows, rows);
 	assert_int_equal(q.clean.outliers, outliers);
 	assert_int_equal(q.clean.standing, standing);
@@ -172,9 +184,7 @@ static void a_standing_gauge_is_no_power(void **state)
 		m.watts[i] = m.watts[20];
 	if (extract(&m, true, &d, &q, &err) < 0)
 		fail_msg("%s", err.text);
-	for (size_t i = 0; i < d.rows; i++)
-		assert_true(fabs(tw_dataset_find(&d, "platform_power")[i] - 30 -
-				 tw_dataset_find(&d, "bpf_cpu_time_ms")[i] / 50) < 1e-6);
+	expect_law(&d, true);
 	if (q.clean.standing < 12)
 		fail_msg("%zu standing, %zu outliers", q.clean.standing,
 			 q.clean.outliers);
@@ -217,6 +227,102 @@ static void many_wrong_rows_are_an_error(void **state)
 			    "65535 W at 1025 (seconds): check the meter");
 }
 
+/* A range query of the machine: at each step the last scrape before it. */
+static void query_each(const struct machine *m, size_t step_s, size_t scrape_s,
+		       struct machine *out)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		const size_t at = i * step_s / scrape_s * scrape_s / STEP_S;
+
+		out->cpu_s[i] = m->cpu_s[at];
+		out->joules[i] = m->joules[at];
+		out->watts[i] = m->watts[at];
+	}
+}
+
+/* Extract a query of so many seconds a step. */
+static void extract_query(size_t step_s, size_t scrape_s, bool by_gauge,
+			  struct tw_quality *q, struct tw_dataset *d)
+{
+	struct machine m, shown;
+	struct tw_err err = { 0 };
+
+	run(&m);
+	query_each(&m, step_s, scrape_s, &shown);
+	if (extract_each(&shown, step_s, by_gauge, d, q, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void a_step_that_divides_no_scrapes_is_found(void **state)
+{
+	static const size_t step_s[] = { 2, 3, 4 };
+
+	(void)state;
+	for (size_t k = 0; k < 2 * TW_COUNT(step_s); k++) {
+		struct tw_quality q = { 0 };
+		struct tw_dataset d = { 0 };
+
+		extract_query(step_s[k / 2], STEP_S, k % 2 == 0, &q, &d);
+		if (q.clean.scrapes_s != STEP_S)
+			fail_msg("%zu s: %g s", step_s[k / 2], q.clean.scrapes_s);
+		assert_int_equal(q.clean.outliers + q.clean.standing, 0);
+		tw_quality_release(&q);
+		tw_dataset_release(&d);
+	}
+}
+
+static void a_step_that_divides_the_scrapes_is_joined(void **state)
+{
+	(void)state;
+	for (int by_gauge = 0; by_gauge < 2; by_gauge++) {
+		struct tw_quality q = { 0 };
+		struct tw_dataset d = { 0 };
+
+		extract_query(STEP_S, 2 * STEP_S, by_gauge != 0, &q, &d);
+		assert_true(q.clean.scrapes_s == 0 && q.step_s == 2 * STEP_S);
+		expect_law(&d, by_gauge != 0);
+		tw_quality_release(&q);
+		tw_dataset_release(&d);
+	}
+}
+
+/* A group of gauges has no counters that could stand still. */
+static void gauges_do_not_stand_still(void **state)
+{
+	struct tw_buf qat = { 0 }, joules = { 0 };
+	struct machine m;
+	struct sampled series[] = {
+		{ "kepler_node_accelerator_intel_qat", "'qatDevID':'0'", NULL },
+		{ "kepler_node_package_joules_total",
+		  "'mode':'dynamic','package':'0','source':'rapl-sysfs'", NULL },
+	};
+	const struct tw_extract_args args = {
+		.source = tw_energy_source_find("rapl-sysfs"),
+		.group = tw_feature_group_find("AcceleratorOnly"),
+		.level = TW_ROWS_NODE,
+	};
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_prom *p;
+
+	(void)state;
+	run(&m);
+	add_samples(&joules, STEP_S, m.joules);
+	for (size_t i = 0; i < COUNT; i++)
+		m.cpu_s[i] = i % 7 == 0;
+	add_samples(&qat, STEP_S, m.cpu_s);
+	series[0].samples = qat.data;
+	series[1].samples = joules.data;
+	p = sampled_response(series, 2);
+	if (tw_extract(p, &args, &d, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(d.rows, COUNT - 1);
+	tw_dataset_release(&d);
+	tw_prom_free(p);
+	tw_buf_clear(&qat);
+	tw_buf_clear(&joules);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +334,9 @@ int main(void)
 		cmocka_unit_test(a_standing_gauge_is_no_power),
 		cmocka_unit_test(a_lag_is_no_glitch),
 		cmocka_unit_test(many_wrong_rows_are_an_error),
+		cmocka_unit_test(a_step_that_divides_no_scrapes_is_found),
+		cmocka_unit_test(a_step_that_divides_the_scrapes_is_joined),
+		cmocka_unit_test(gauges_do_not_stand_still),
 	};
 
 	return cmocka_run_group_tests_name("clean_rows", tests, NULL, NULL);
