@@ -12,8 +12,9 @@ from recorded_machine import Machine
 MACHINES = os.path.join(ROOT, "tests/hardware")
 # Counters grow in steps, and a tick sees one step more or less.
 TOLERANCE = 0.04
-# The probe looks for 2 s only: other tests may delay a step by a fifth of it.
+# The probe looks for 2 s only: other tests may delay a step by a fifth of it, or by more.
 PROBE_TOLERANCE = 0.2
+PROBES = 3
 # So many machines and collectors run beside each other.
 AT_ONCE = 8
 
@@ -52,16 +53,33 @@ class Hardware(Case):
                   if not any(words in z.get("missing", "") for z in node["zones"])]
         return found
 
-    def check_tree(self, name, known, probe):
-        """tallywatt probe --explain has the same sum, and a reason for what it leaves out."""
+    @staticmethod
+    def probe(machine):
+        return subprocess.Popen([os.path.join(BIN, "tallywatt"), "probe", "--explain", "--json",
+                                 "--watch", "2s", *machine.args(),
+                                 *machine.known.get("args", [])],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def tree_of(self, probe):
         out, err = probe.communicate()
         self.assertEqual(probe.returncode, 0, err)
-        tree = json.loads(out)["tree"]
+        return json.loads(out)["tree"]
+
+    def check_tree(self, name, machine, probe):
+        """tallywatt probe --explain has the same sum, and a reason for what it leaves out."""
+        known = machine.known
+
+        def same_sum():
+            if known["watts"] is None or tree["watts"] is None:
+                return known["watts"] == tree["watts"]
+            return is_near(tree["watts"], known["watts"], PROBE_TOLERANCE)
+        tree = self.tree_of(probe)
+        for _ in range(1, PROBES):
+            if same_sum():
+                break
+            tree = self.tree_of(self.probe(machine))
         shown = f"{name}: {json.dumps(tree, indent=1)}"
-        if known["watts"] is None:
-            self.assertIsNone(tree["watts"], shown)
-        else:
-            self.assertTrue(is_near(tree["watts"], known["watts"], PROBE_TOLERANCE), shown)
+        self.assertTrue(same_sum(), shown)
         for zone, words in known["uncounted"].items():
             self.assertTrue(any(z["name"] == zone and not z["counted"] and words in z["why"]
                                 for z in tree["zones"]), f"{zone}: {words}: {shown}")
@@ -85,7 +103,7 @@ class Hardware(Case):
             seen.update(node=node, differences=self.differences(node, machine.known))
             return not seen["differences"]
         try:
-            wait_until(is_true, f"{name} is as it is known", timeout=20, pause_s=0.3)
+            wait_until(is_true, f"{name} is as it is known", timeout=60, pause_s=0.3)
         except AssertionError:
             self.fail(f"{name}: {seen['differences']} of {json.dumps(seen['node'], indent=1)}")
         for words in machine.known.get("log", []):
@@ -99,10 +117,7 @@ class Hardware(Case):
                                  "--counters", "off", "--user", "root", "--shipped-models=",
                                  *(["--filter=no"] if sanitized() else []), *machine.args(),
                                  *machine.known.get("args", []))
-        probe = subprocess.Popen([os.path.join(BIN, "tallywatt"), "probe", "--explain", "--json",
-                                  "--watch", "2s", *machine.args(),
-                                  *machine.known.get("args", [])],
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        probe = self.probe(machine)
         self.addCleanup(probe.wait)
         return machine, daemon, probe
 
@@ -114,7 +129,7 @@ class Hardware(Case):
             for name, machine, daemon, probe in begun:
                 with self.subTest(name):
                     self.check(name, machine, daemon)
-                    self.check_tree(name, machine.known, probe)
+                    self.check_tree(name, machine, probe)
             for _, machine, daemon, _ in begun:
                 daemon.stop()
                 machine.close()
