@@ -138,7 +138,15 @@ static int work(const struct tw_command *c, void *config, struct tw_err *err)
 	return 0;
 }
 
-int tw_command_run(const struct tw_command *c, int argc, char **argv)
+static int run(const struct tw_command *c, void *config, struct tw_err *err)
+{
+	const int rc = work(c, config, err);
+	const int status = c->status != NULL ? c->status(config) : TW_EXIT_OK;
+
+	return rc < 0 && status == TW_EXIT_OK ? TW_EXIT_FAILED : status;
+}
+
+int tw_command_execute(const struct tw_command *c, int argc, char **argv)
 {
 	void *config = tw_must(calloc(1, c->config_size + 1));
 	enum tw_opts_action action = TW_OPTS_EXIT;
@@ -146,10 +154,8 @@ int tw_command_run(const struct tw_command *c, int argc, char **argv)
 	int status = TW_EXIT_USAGE;
 
 	if (prepare(c, argc, argv, config, &action, &err) == 0)
-		status = action == TW_OPTS_RUN && work(c, config, &err) < 0
-				 ? TW_EXIT_FAILED
-				 : TW_EXIT_OK;
-	if (status != TW_EXIT_OK)
+		status = action == TW_OPTS_RUN ? run(c, config, &err) : TW_EXIT_OK;
+	if (err.code != TW_OK)
 		fprintf(stderr, "%s: %s\n", c->opts->program, err.text);
 	if (c->release != NULL)
 		c->release(config);
@@ -174,8 +180,9 @@ static const struct tw_command *const commands[] = {
 #endif
 	&tw_command_plot,      &tw_command_probe,    &tw_command_profile,
 	&tw_command_publish,   &tw_command_query,    &tw_command_record,
-	&tw_command_rollback,  &tw_command_spec,     &tw_command_top,
-	&tw_command_train,     &tw_command_trainers, &tw_command_validate,
+	&tw_command_rollback,  &tw_command_run,      &tw_command_spec,
+	&tw_command_top,       &tw_command_train,    &tw_command_trainers,
+	&tw_command_validate,
 };
 
 const struct tw_command *const *tw_commands(size_t *count)

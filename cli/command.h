@@ -35,6 +35,8 @@ struct tw_command {
 	int (*check)(void *config,
 		     struct tw_err *err); /* failure: wrong use, exit status 2 */
 	int (*work)(void *config, struct tw_err *err); /* failure: exit status 1 */
+	/* Exit status after work; 0 after a failure is 1. NULL: 0. */
+	int (*status)(const void *config);
 	/* Free the results of the steps in config; called after a failure, too. */
 	void (*release)(void *config);
 };
@@ -71,7 +73,7 @@ int tw_command_credentials(struct tw_credentials *w,
 			   const char *program, struct tw_err *err);
 
 /* argv[0] is the command's name. Returns the exit status (lib/program/opt.h). */
-int tw_command_run(const struct tw_command *c, int argc, char **argv);
+int tw_command_execute(const struct tw_command *c, int argc, char **argv);
 
 /* All commands, sorted by name. */
 const struct tw_command *const *tw_commands(size_t *count);
@@ -102,6 +104,7 @@ extern const struct tw_command tw_command_plot;
 extern const struct tw_command tw_command_probe;
 extern const struct tw_command tw_command_profile;
 extern const struct tw_command tw_command_rollback;
+extern const struct tw_command tw_command_run;
 extern const struct tw_command tw_command_spec;
 extern const struct tw_command tw_command_top;
 extern const struct tw_command tw_command_train;

@@ -62,5 +62,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "tallywatt: %s\n", err.text);
 		return TW_EXIT_USAGE;
 	}
-	return tw_command_run(command, argc - 1, argv + 1);
+	return tw_command_execute(command, argc - 1, argv + 1);
 }

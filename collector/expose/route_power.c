@@ -219,6 +219,7 @@ static void add_identity(struct tw_buf *b, const struct tw_collector *c)
 	tw_json_add_number(b, "uptime_seconds", tw_seconds(tw_boot_ns() - c->started_ns));
 	tw_json_add_number(b, "interval_seconds", (double)c->interval_ms / 1e3);
 	tw_json_add_number(b, "elapsed_seconds", tw_seconds(c->elapsed_ns));
+	tw_json_add_uint(b, "ticks", tw_collector_tick_number(c));
 }
 
 struct power {

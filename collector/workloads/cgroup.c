@@ -157,6 +157,11 @@ int tw_cgroup_tree_hierarchy(const struct tw_cgroup_tree *t)
 	return t->hierarchy;
 }
 
+const char *tw_cgroup_tree_top(const struct tw_cgroup_tree *t)
+{
+	return t->top;
+}
+
 void tw_cgroup_tree_tick(struct tw_cgroup_tree *t)
 {
 	t->searched = false;
@@ -240,6 +245,11 @@ static bool read_path(const struct tw_cgroup_tree *t, uint32_t tgid,
 
 	snprintf(process, sizeof(process), "%u", tgid);
 	return read_line(t, process, out) && resolve(t, out);
+}
+
+bool tw_cgroup_tree_own(const struct tw_cgroup_tree *t, char out[TW_CGROUP_PATH])
+{
+	return read_path(t, (uint32_t)getpid(), out);
 }
 
 /* The id of a path; 0 with errno set if its directory cannot be read. */

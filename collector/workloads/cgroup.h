@@ -40,6 +40,12 @@ const char *tw_cgroup_tree_name(const struct tw_cgroup_tree *t);
 bool tw_cgroup_tree_is_v1(const struct tw_cgroup_tree *t);
 int tw_cgroup_tree_hierarchy(const struct tw_cgroup_tree *t);
 
+/* The directory of its root; NULL: none. */
+const char *tw_cgroup_tree_top(const struct tw_cgroup_tree *t);
+
+/* The path of this process's cgroup. False if it is not known. */
+bool tw_cgroup_tree_own(const struct tw_cgroup_tree *t, char out[TW_CGROUP_PATH]);
+
 /* Start a tick, in which tw_cgroup_tree_path() may search the tree once. */
 void tw_cgroup_tree_tick(struct tw_cgroup_tree *t);
 

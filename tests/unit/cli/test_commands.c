@@ -53,7 +53,7 @@ static int run(const char *dir, const char *output, const struct tw_command *com
 		assert_true(argc < ARGS_MAX);
 		argv[argc] = strdup(words[argc - 1]);
 	}
-	status = tw_command_run(command, argc, argv);
+	status = tw_command_execute(command, argc, argv);
 	restore(stderr, diverted);
 	restore(stdout, out);
 	for (int i = 0; i < argc; i++)

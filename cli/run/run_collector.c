@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/memory.h"
+#include "cli/run/run_child.h"
+#include "cli/run/run_energy.h"
+#include "cli/top/top_rows.h"
+#include "lib/core/array.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/http/client/http.h"
+#include "lib/json/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PAUSE_MS 50
+/* A tick that is so late will not come. */
+#define PATIENCE_TICKS 3
+#define PATIENCE_MS 10000
+
+struct tw_run_collector {
+	char *url;
+	struct tw_http *http;
+	double interval_s;
+	uint64_t newest;             /* serial of the newest process when the run began */
+	uint64_t ticks, first_ticks; /* of the last answer; when the run began */
+	double peak_w;
+};
+
+/* ---- answers ---- */
+
+static double number_of(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_number(v) ? json_number_value(v) : 0;
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text != NULL ? text : "";
+}
+
+static uint64_t count_of(const json_t *o, const char *key)
+{
+	const char *text = text_of(o, key);
+	uint64_t n;
+
+	return tw_parse_u64(text, strlen(text), &n) ? n : 0;
+}
+
+/* *out is yours: json_decref(). */
+static int ask(struct tw_run_collector *c, const char *levels, json_t **out,
+	       struct tw_err *err)
+{
+	const struct tw_http_call how = { .session = c->http };
+	struct tw_http_answer answer = { 0 };
+	long long ticks;
+	char path[64];
+	int rc = -1;
+
+	snprintf(path, sizeof(path), "/api/v1/power?level=%s", levels);
+	if (tw_http_api_call(c->url, path, &how, &answer, err) < 0)
+		return -1;
+	if (tw_json_parse(answer.body, answer.len, "answer", out, err) == 0) {
+		if (tw_json_int(*out, "answer", "ticks", false, 0, INT64_MAX, &ticks,
+				err) == 0 &&
+		    tw_json_number(*out, "answer", "interval_seconds", false,
+				   &c->interval_s, err) == 0)
+			rc = 0;
+		else
+			json_decref(*out);
+	}
+	tw_http_answer_release(&answer);
+	if (rc < 0)
+		return tw_err_wrap(err, "'%s'", c->url);
+	c->ticks = (uint64_t)ticks;
+	return 0;
+}
+
+/* Whether a row is of the cgroup with this name, or of one below it. */
+static bool is_below(const json_t *row, const char *name)
+{
+	const char *at = strstr(text_of(row, "cgroup"), name);
+
+	return at != NULL && at[-1] == '/' &&
+	       (at[strlen(name)] == '\0' || at[strlen(name)] == '/');
+}
+
+static bool has_process(const struct tw_run_collector *c, const struct tw_run_child *of,
+			const json_t *row)
+{
+	const uint64_t pid = count_of(row, "pid");
+
+	/* Pids are used again; serials are not. */
+	if (count_of(row, "serial") <= c->newest)
+		return false;
+	for (size_t i = 0; i < of->count; i++)
+		if (of->pids[i] == pid)
+			return true;
+	return false;
+}
+
+static bool is_of_run(const struct tw_run_collector *c, const struct tw_run_child *of,
+		      const json_t *row)
+{
+	return of->cgroup != NULL ? strcmp(text_of(row, "level"), "cgroup") == 0 &&
+					    is_below(row, of->name)
+				  : has_process(c, of, row);
+}
+
+/* What the rows of a run add up to. */
+struct sum {
+	size_t rows;
+	double joules, watts, cpu_s;
+};
+
+static void add_row(const json_t *answer, const json_t *row, struct sum *s)
+{
+	const json_t *z;
+	size_t i;
+
+	s->rows++;
+	s->cpu_s += number_of(row, "cpu_time_ms") / 1e3;
+	json_array_foreach(json_object_get(row, "zones"), i, z) {
+		if (!tw_top_adds_up(answer, text_of(z, "zone")))
+			continue;
+		s->joules += number_of(z, "dynamic_joules");
+		s->watts += number_of(z, "dynamic_watts");
+	}
+}
+
+static struct sum sum_of(const struct tw_run_collector *c, const struct tw_run_child *of,
+			 const json_t *answer)
+{
+	struct sum s = { 0 };
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "workloads"), i, row)
+		if (is_of_run(c, of, row))
+			add_row(answer, row, &s);
+	return s;
+}
+
+/* ---- the machine ---- */
+
+static void add_source(char *list, size_t size, const char *source)
+{
+	const size_t used = strlen(list);
+
+	if (strstr(list, source) == NULL)
+		snprintf(list + used, size - used, "%s%.64s", used > 0 ? ", " : "",
+			 source);
+}
+
+/* The mean error of the models of the zones that add up, in W. */
+static double error_of(const json_t *answer)
+{
+	const json_t *model, *mae;
+	double sum = NAN;
+	const char *zone;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "models"), i, model) {
+		json_object_foreach(
+			(json_t *)(uintptr_t)json_object_get(model, "mae_watts"), zone,
+			mae)
+			if (tw_top_adds_up(answer, zone))
+				sum = (isnan(sum) ? 0 : sum) + json_number_value(mae);
+	}
+	return sum;
+}
+
+/* Source, idle power and error, of a machine that has zones with a reading. */
+static void read_node(const json_t *answer, double seconds, struct tw_run_figures *out)
+{
+	const json_t *row, *z;
+	double idle_w = NAN;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(answer, "workloads"), i, row) {
+		if (strcmp(text_of(row, "level"), "node") != 0)
+			continue;
+		json_array_foreach(json_object_get(row, "zones"), k, z) {
+			const json_t *idle = json_object_get(z, "idle_power_watts");
+
+			if (!tw_top_adds_up(answer, text_of(z, "zone")) ||
+			    !json_is_true(json_object_get(z, "used")))
+				continue;
+			add_source(out->source, sizeof(out->source),
+				   text_of(z, "source"));
+			out->estimated = out->estimated ||
+					 json_is_true(json_object_get(z, "estimated"));
+			if (json_is_number(idle))
+				idle_w = (isnan(idle_w) ? 0 : idle_w) +
+					 json_number_value(idle);
+		}
+	}
+	out->simulated = strstr(out->source, "fake") != NULL;
+	out->idle_joules = idle_w * seconds;
+	out->with_idle = isnan(idle_w) && !out->estimated;
+	out->error_joules = out->estimated ? error_of(answer) * seconds : NAN;
+}
+
+/* ---- a run ---- */
+
+static const char *levels_of(const struct tw_run_child *child)
+{
+	return child->cgroup != NULL ? "node,cgroup" : "node,process";
+}
+
+int tw_run_collector_open(const char *url, struct tw_run_collector **out,
+			  struct tw_err *err)
+{
+	struct tw_run_collector *c = tw_must(calloc(1, sizeof(*c)));
+	json_t *answer = NULL;
+
+	c->url = tw_must(strdup(url));
+	if (tw_http_init(err) < 0 || tw_http_open(&c->http, err) < 0 ||
+	    ask(c, "node", &answer, err) < 0)
+		goto failed;
+	if (json_array_size(json_object_get(answer, "sum")) == 0) {
+		tw_fail(err, TW_IO, "'%s' does not know the power of its machine", url);
+		goto failed;
+	}
+	json_decref(answer);
+	*out = c;
+	return 0;
+failed:
+	json_decref(answer);
+	tw_run_collector_close(c);
+	return -1;
+}
+
+void tw_run_collector_close(struct tw_run_collector *c)
+{
+	if (c == NULL)
+		return;
+	tw_http_close(c->http);
+	free(c->url);
+	free(c);
+}
+
+uint64_t tw_run_collector_tick_ms(const struct tw_run_collector *c)
+{
+	return (uint64_t)(c->interval_s * 1e3);
+}
+
+/* The first tick has the command for a part only. */
+static void take_peak(struct tw_run_collector *c, const struct sum *s)
+{
+	if (s->rows > 0 && c->ticks > c->first_ticks + 1 && !(s->watts <= c->peak_w))
+		c->peak_w = s->watts;
+}
+
+void tw_run_collector_look(struct tw_run_collector *c, const struct tw_run_child *child)
+{
+	struct tw_err ignored = { 0 };
+	json_t *answer = NULL;
+	struct sum s;
+
+	if (ask(c, levels_of(child), &answer, &ignored) < 0)
+		return;
+	s = sum_of(c, child, answer);
+	take_peak(c, &s);
+	json_decref(answer);
+}
+
+/* The answer of a tick that began after now. */
+static int wait_for_tick(struct tw_run_collector *c, const char *levels, json_t **out,
+			 struct tw_err *err)
+{
+	const uint64_t until_ms =
+		tw_now_ms() + PATIENCE_TICKS * tw_run_collector_tick_ms(c) + PATIENCE_MS;
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
+	uint64_t wanted;
+
+	if (ask(c, levels, out, err) < 0)
+		return -1;
+	wanted = c->ticks + 1;
+	while (c->ticks < wanted) {
+		json_decref(*out);
+		if (tw_now_ms() > until_ms)
+			return tw_fail(err, TW_IO, "'%s': no tick for %.0f s", c->url,
+				       PATIENCE_TICKS * c->interval_s +
+					       PATIENCE_MS / 1e3);
+		nanosleep(&pause, NULL);
+		if (ask(c, levels, out, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int tw_run_collector_begin(struct tw_run_collector *c, const struct tw_run_child *child,
+			   struct tw_err *err)
+{
+	json_t *answer = NULL;
+	const json_t *row;
+	size_t i;
+
+	if (ask(c, "process", &answer, err) < 0)
+		return -1;
+	c->peak_w = NAN;
+	c->newest = 0;
+	json_array_foreach(json_object_get(answer, "workloads"), i, row)
+		if (count_of(row, "serial") > c->newest &&
+		    count_of(row, "pid") != (uint64_t)child->pid)
+			c->newest = count_of(row, "serial");
+	json_decref(answer);
+	if (wait_for_tick(c, "node", &answer, err) < 0)
+		return -1;
+	json_decref(answer);
+	c->first_ticks = c->ticks;
+	return 0;
+}
+
+/* What processes that no tick saw used is in proportion to the others. */
+static void add_unseen(const struct tw_run_child *child, const struct sum *s,
+		       struct tw_run_figures *out)
+{
+	if (child->cgroup != NULL || s->cpu_s <= 0 || child->cpu_s <= s->cpu_s)
+		return;
+	out->unseen = 1 - s->cpu_s / child->cpu_s;
+	out->joules *= child->cpu_s / s->cpu_s;
+}
+
+int tw_run_collector_end(struct tw_run_collector *c, const struct tw_run_child *child,
+			 struct tw_run_figures *out, struct tw_err *err)
+{
+	const double seconds = (double)(child->ended_ns - child->began_ns) / 1e9;
+	json_t *answer = NULL;
+	struct sum s;
+
+	*out = (struct tw_run_figures){ .processes = child->cgroup == NULL };
+	if (wait_for_tick(c, levels_of(child), &answer, err) < 0)
+		return -1;
+	s = sum_of(c, child, answer);
+	out->joules = s.rows > 0 ? s.joules : NAN;
+	out->peak_w = c->peak_w;
+	add_unseen(child, &s, out);
+	read_node(answer, seconds, out);
+	if (s.rows == 0)
+		snprintf(out->why, sizeof(out->why),
+			 "the collector has no %s of it (its ticks are %g s)",
+			 child->cgroup != NULL ? "cgroup" : "process", c->interval_s);
+	json_decref(answer);
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_CLI_RUN_ENERGY_H
+#define TW_CLI_RUN_ENERGY_H
+
+/*
+ * The energy of a run. A running tw-collector knows that of the command; without one,
+ * this process reads the meters, which know that of the whole machine only.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tw_err;
+struct tw_roots;
+struct tw_run_child;
+
+/* NaN: not known. */
+struct tw_run_figures {
+	double joules;       /* of the command above idle, or of the machine */
+	double peak_w;       /* the largest mean power of a tick */
+	double idle_joules;  /* the machine's without load, in the time of the run */
+	double error_joules; /* +- of an estimate: the model's mean error */
+	double unseen; /* share of CPU time of processes that no tick saw; its joules are
+			  in proportion */
+	char source[128]; /* "rapl-sysfs"; several with commas */
+	bool estimated, simulated;
+	bool with_idle; /* joules have idle power, which the collector has not learned yet
+			 */
+	bool machine;   /* joules are of the whole machine */
+	bool processes; /* the collector's processes were added, for lack of a cgroup */
+	char why[160];  /* why joules are not known; "": they are */
+};
+
+/* ---- cli/run/run_collector.c ---- */
+
+struct tw_run_collector; /* opaque */
+
+/* Fails with TW_IO if none answers, as for one that has no power. *out is yours. */
+int tw_run_collector_open(const char *url, struct tw_run_collector **out,
+			  struct tw_err *err);
+void tw_run_collector_close(struct tw_run_collector *c); /* NULL is fine */
+
+/* Time between two of its ticks. */
+uint64_t tw_run_collector_tick_ms(const struct tw_run_collector *c);
+
+/*
+ * Before a run: of the command that has been made and waits. Waits for a tick that sees
+ * it, so that none is too short to be seen.
+ */
+int tw_run_collector_begin(struct tw_run_collector *c, const struct tw_run_child *child,
+			   struct tw_err *err);
+
+/* Once in a tick while the command runs: for its peak. A failure is no error yet. */
+void tw_run_collector_look(struct tw_run_collector *c, const struct tw_run_child *child);
+
+/* After the command: waits for the tick that has all its energy. */
+int tw_run_collector_end(struct tw_run_collector *c, const struct tw_run_child *child,
+			 struct tw_run_figures *out, struct tw_err *err);
+
+/* ---- cli/run/run_meter.c ---- */
+
+struct tw_run_meter; /* opaque */
+
+/* Fails if no meter of the machine can be read. *out is yours. */
+int tw_run_meter_open(const struct tw_roots *roots, struct tw_run_meter **out,
+		      struct tw_err *err);
+void tw_run_meter_close(struct tw_run_meter *m); /* NULL is fine */
+
+/* The first look of a run begins it; call it when the command begins and ends, too. */
+void tw_run_meter_begin(struct tw_run_meter *m);
+void tw_run_meter_look(struct tw_run_meter *m);
+void tw_run_meter_end(struct tw_run_meter *m, struct tw_run_figures *out);
+
+#endif /* TW_CLI_RUN_ENERGY_H */

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tallywatt run: the joules of a command, by a collector and by the meters alone."""
+import json
+import os
+import threading
+import time
+import unittest
+
+from harness import run_tallywatt, wait_until
+from metered import RANGE, Metered
+
+CPU_W = 4
+BURN = "import time; t = time.process_time()\nwhile time.process_time() - t < {}: pass"
+
+
+def cpu_s():
+    """CPU time of the machine."""
+    for path, unit in (("/sys/fs/cgroup/cpuacct/cpuacct.usage", 1e9),
+                       ("/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage", 1e9)):
+        if os.path.exists(path):
+            with open(path, encoding="ascii") as f:
+                return int(f.read()) / unit
+    with open("/proc/stat", encoding="ascii") as f:
+        words = f.readline().split()
+    return sum(map(int, words[1:4] + words[6:8])) / os.sysconf("SC_CLK_TCK")
+
+
+class Run(Metered):
+    def law(self):
+        """A package of 4 J for each second of CPU time, as a powercap tree."""
+        os.makedirs(self.path("powercap/intel-rapl:0"))
+        self.write("powercap/intel-rapl:0/name", "package-0\n")
+        self.write("powercap/intel-rapl:0/max_energy_range_uj", f"{RANGE}\n")
+        stopped = threading.Event()
+
+        def follow():
+            began = cpu_s()
+            while True:
+                joules = 1 + CPU_W * (cpu_s() - began)
+                self.exchange("powercap/intel-rapl:0/energy_uj", f"{int(joules * 1e6)}\n")
+                if stopped.wait(0.02):
+                    return
+        clock = threading.Thread(target=follow)
+        clock.start()
+        self.addCleanup(clock.join)
+        self.addCleanup(stopped.set)
+        wait_until(lambda: os.path.exists(self.path("powercap/intel-rapl:0/energy_uj")),
+                   "the meter runs")
+        return self.path("powercap")
+
+    def run_command(self, *args, status=0):
+        done = run_tallywatt("run", *args)
+        self.assertEqual(done.returncode, status, done.stderr.decode())
+        return done
+
+    def check_law(self, run):
+        """The law's clock is a thread of this process, which is late on a busy machine."""
+        watts = run["joules"] / run["cpu_seconds"]
+        self.assertTrue(CPU_W / 2 < watts < CPU_W * 2, run)
+
+    def test_a_command_by_the_collector(self):
+        daemon = self.collect("--meters", "rapl-sysfs", "--powercap", self.law())
+        wait_until(lambda: self.node_joules(daemon) > 0, "its power is known")
+        url = ("--url", f"http://{daemon.address}")
+
+        # Its children count, what outlives it is told, and its status is that of the command.
+        done = self.run_command(
+            *url, "--json", "--output", self.path("report"), "--", "sh", "-c",
+            'echo out; python3 -c "$1"; python3 -c "$1"; sleep 60 >/dev/null 2>&1 & echo $! >"$2"; exit 3',
+            "sh", BURN.format(0.8), self.path("pid"), status=3)
+        with open(self.path("pid"), encoding="ascii") as f:
+            os.kill(int(f.read()), 9)
+        self.assertEqual(done.stdout, b"out\n")
+        with open(self.path("report"), encoding="utf-8") as f:
+            run, = json.load(f)["runs"]
+        self.assertEqual((run["status"], run["source"], run["outlived_by"]),
+                         (3, "rapl-sysfs", 1))
+        self.assertRegex(run["outlived_by_names"], r"^(sh|sleep) \(pid \d+\)$")
+        self.assertGreater(run["cpu_seconds"], 1.6)
+        self.check_law(run)
+        self.assertAlmostEqual(run["mean_watts"], run["joules"] / run["seconds"])
+
+        # Without cgroups, by its processes.
+        run, = json.loads(self.run_command(
+            *url, "--json", "--sys", self.path("none"), "--", "sh", "-c", 'python3 -c "$1"; :',
+            "sh", BURN.format(0.8)).stdout)["runs"]
+        self.assertEqual(run["scope"], "processes")
+        self.check_law(run)
+
+        text = self.run_command(
+            *url, "-r", "20", "--fail-above", "10", "--vs", f"python3 -c '{BURN.format(0.02)}'",
+            "--", "python3", "-c", BURN.format(0.3), status=1).stderr.decode()
+        self.assertRegex(text, r"VERDICT: more joules than --vs: \+\d+\.\d % \(\+")
+        done = self.run_command(*url, "--", "/nowhere/program", status=127)
+        self.assertIn("No such file", done.stderr.decode())
+
+    def test_without_a_collector_the_machine_is_measured(self):
+        self.machine()
+        os.remove(self.path("sys/class/hwmon/hwmon0/power1_average"))
+        began, stopped = time.monotonic(), threading.Event()
+
+        def follow():
+            while not stopped.wait(0.01):
+                for zone in ("intel-rapl:0", "intel-rapl:0:2"):
+                    self.exchange(f"sys/class/powercap/{zone}/energy_uj",
+                                  f"{1000000 + int((time.monotonic() - began) * 15e6)}\n")
+        clock = threading.Thread(target=follow)
+        clock.start()
+        self.addCleanup(clock.join)
+        self.addCleanup(stopped.set)
+        done = self.run_command("--json", "-r", "2", "--sys", self.path("sys"), "--proc",
+                                self.path("proc"), "--dev", self.path("none"), "--url", "",
+                                "--", "sleep", "0.7")
+        doc = json.loads(done.stdout)
+        for run in doc["runs"]:
+            self.assertEqual((run["scope"], run["source"]), ("machine", "rapl-sysfs"))
+            self.assertAlmostEqual(run["mean_watts"], 30, delta=10)
+        watts = doc["command"]["watts"]
+        self.assertTrue(watts["low"] <= watts["mean"] <= watts["high"])
+        self.assertIn("tw-collector", self.refused(
+            "run", "--url", "", "--sys", self.path("none"), "--proc", self.path("proc"),
+            "--dev", self.path("none"), "--", "true"))
+
+    def test_wrong_use(self):
+        self.assertIn("no command", self.refused("run", codes=(2,)))
+        self.assertIn("--vs", self.refused("run", "--fail-above", "5", "--", "true", codes=(2,)))
+        self.assertIn("--fail-above", self.refused("run", "--vs", "true", "--fail-above", "x",
+                                                   "--", "true", codes=(2,)))
+        self.assertIn("127.0.0.1:1", self.refused("run", "--url", "http://127.0.0.1:1", "--",
+                                                  "true", codes=(1,)))
+
+
+if __name__ == "__main__":
+    unittest.main()
