@@ -14,15 +14,25 @@
 #include <stddef.h>
 
 struct tw_err;
-struct tw_posterior;
+
+/* A generation with fewer machines in the table is not known by them. */
+#define TW_ERA_MIN 4
+
+struct tw_era_table {
+	const struct tw_prior *prior;
+	const struct tw_prior_view *view;    /* its weights say which rows are used */
+	const struct tw_prior_member *frame; /* means and ranges of the numbers */
+	const struct tw_prior_row *row;      /* the machines that are used */
+	const size_t *from;                  /* their rows in the prior */
+	size_t rows;
+};
 
 /*
- * The machines of the posterior as they are known without their eras, an era after the
- * other. A machine is in two eras, or in fewer: an era has a few machines, at least, and
- * leaves others. from[q->rows]: the rows of the prior. *out is yours: free(); NULL
- * without eras.
+ * The machines as they are known without their eras, an era after the other. A machine is
+ * in two eras, or in fewer: an era has TW_ERA_MIN machines, and leaves others. *out is
+ * yours: free().
  */
-int tw_eras_find(const struct tw_posterior *q, const size_t *from,
-		 struct tw_process_stranger **out, size_t *count, struct tw_err *err);
+int tw_eras_find(const struct tw_era_table *t, struct tw_process_stranger **out,
+		 size_t *count, struct tw_err *err);
 
 #endif /* TW_TRAINER_ERAS_H */

@@ -410,12 +410,16 @@ static int fit(struct tw_posterior *q, const struct tw_posterior *learned,
 	double(*read)[TW_PRIOR_READINGS_MAX] = NULL;
 	struct tw_process_stranger *stranger = NULL;
 	struct job j = { .learned = learned, .q = q };
+	struct tw_era_table eras = { q->prior, &q->view, &q->frame, NULL, NULL, 0 };
 	int rc = -1;
 
 	if (find_rows(q, v, &group, &read, &from, err) < 0)
 		goto out;
 	find_frame(q);
-	if (learned == NULL && tw_eras_find(q, from, &stranger, &j.strangers, err) < 0)
+	eras.row = q->row;
+	eras.from = from;
+	eras.rows = q->rows;
+	if (learned == NULL && tw_eras_find(&eras, &stranger, &j.strangers, err) < 0)
 		goto out;
 	j.stranger = stranger;
 	j.group = group;
@@ -509,7 +513,7 @@ static bool locate(const struct tw_posterior *q, const struct tw_prior_machine *
 	for (size_t i = 0; i < q->rows; i++)
 		like += q->row[i].category[TW_PRIOR_GENERATION] ==
 			out->category[TW_PRIOR_GENERATION];
-	return like >= TW_POSTERIOR_ERA_MIN;
+	return like >= TW_ERA_MIN;
 }
 
 void tw_posterior_answer(const struct tw_posterior *q, const struct tw_prior_machine *m,

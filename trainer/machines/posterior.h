@@ -56,9 +56,6 @@ int tw_posterior_condition(const struct tw_posterior *learned,
 			   const struct tw_prior_view *v, unsigned threads,
 			   struct tw_posterior *out, struct tw_err *err);
 
-/* A generation with fewer machines in the table is not known by them. */
-#define TW_POSTERIOR_ERA_MIN 4
-
 /*
  * The curve of a machine of the view's unit with these readings, at the loads that were
  * learned. out->later: the table has no curves of its generation, or too few. out->view
