@@ -65,6 +65,15 @@ static int open_traces(const struct tw_collector_settings *s, struct tw_collecto
 	return 0;
 }
 
+static void log_contested(void *arg, const char *id)
+{
+	(void)arg;
+	tw_log_warn(
+		"another scope or process claims the id of a virtual machine, and does "
+		"not get it id=\"%s\"",
+		id);
+}
+
 static int open_workloads(const struct tw_collector_settings *s, struct tw_collector *c,
 			  tw_passed_over *passed, struct tw_err *err)
 {
@@ -78,6 +87,7 @@ static int open_workloads(const struct tw_collector_settings *s, struct tw_colle
 		.ended_max = s->ended_max,
 		.events_max = s->events_max,
 		.passed = passed,
+		.contested = log_contested,
 	};
 
 	if (s->bpf == TW_BPF_WALK || s->bpf == TW_BPF_ITER) {
@@ -86,6 +96,8 @@ static int open_workloads(const struct tw_collector_settings *s, struct tw_colle
 		if (wc.source == NULL)
 			return tw_fail(err, TW_UNSUPPORTED, "built without BPF");
 	}
+	if (tw_hypervisor_users_read(&s->vm_users, &wc.vm_users, err) < 0)
+		return tw_err_wrap(err, "--vm-users");
 	return tw_workloads_open(&wc, &c->workloads, err);
 }
 

@@ -8,7 +8,7 @@
 #include "collector/settings.h"
 #include "collector/system/privilege.h"
 #include "collector/texts.h"
-#include "collector/system/process.h"
+#include "collector/system/hypervisor.h"
 #include "collector/workloads/pods.h"
 #include "collector/workloads/tasks.h"
 #include "collector/workloads/workload.h"

@@ -140,6 +140,10 @@ static const struct tw_opt options[] = {
 	{ OPT(TEXT, "vm-power-dir", vm_power_dir, "DIR",
 	      "write the energy of each VM below this directory, as powercap trees"),
 	  .env = "TW_VM_POWER_DIR" },
+	{ OPT(LIST, "vm-users", vm_users, "NAME,...",
+	      "users whose processes may name virtual machines; default: root, "
+	      "libvirt-qemu, qemu"),
+	  .env = "TW_VM_USERS" },
 	{ OPT(DURATION_MS, "keep-ended", keep_ended_ms, "TIME",
 	      "how long to export an exited process, cgroup, container, pod or VM"),
 	  .env = "TW_KEEP_ENDED", .fallback = "2m" },

@@ -61,6 +61,7 @@ struct tw_collector_settings {
 	unsigned estimated_idle; /* enum tw_estimated_idle */
 	char *powercap_out;
 	char *vm_power_dir;
+	struct tw_strs vm_users;
 	char *user;
 	bool filter;
 	unsigned log_level;

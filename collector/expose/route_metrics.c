@@ -60,6 +60,10 @@ static const struct tw_expo_row local[] = {
 	ROW("events_dropped_total", TW_EXPO_COUNTER, NULL,
 	    "Events dropped because memory was short.", struct tw_workloads_stats,
 	    dropped, 1),
+	ROW("names_refused_total", TW_EXPO_COUNTER, NULL,
+	    "Names of containers and virtual machines that were not taken: another has "
+	    "the id, or a user too many names.",
+	    struct tw_workloads_stats, refused, 1),
 	ROW("counts_failed_total", TW_EXPO_COUNTER, NULL,
 	    "Failed reads of hardware counters.", struct tw_workloads_stats,
 	    counter_reads_failed, 1),

@@ -420,24 +420,53 @@ bool tw_cgroup_tree_gone(const struct tw_cgroup_tree *t, const char *path)
 	return id_of_path(t, path) == 0 && errno == ENOENT;
 }
 
-size_t tw_cgroup_tree_trusted(const struct tw_cgroup_tree *t, const char *path)
+/* Whether another user than root may fill the cgroup of a directory: see *user. */
+static bool is_given(const char *dir, const struct stat *st, uid_t root, uint32_t *user)
 {
+	char path[PATH_MAX];
+	struct stat procs;
+
+	*user = st->st_uid;
+	if (st->st_uid != root)
+		return true;
+	if (snprintf(path, sizeof(path), "%s/cgroup.procs", dir) < (int)sizeof(path) &&
+	    stat(path, &procs) == 0 && procs.st_uid != root) {
+		*user = procs.st_uid;
+		return true;
+	}
+	*user = UINT32_MAX;
+	return (st->st_mode & S_IWOTH) != 0 ||
+	       ((st->st_mode & S_IWGRP) != 0 && st->st_gid != 0);
+}
+
+size_t tw_cgroup_tree_trusted(const struct tw_cgroup_tree *t, const char *path,
+			      uint32_t *user)
+{
+	static const char users[] = "/user.slice/"; /* removed at the last logout */
 	const size_t len = strlen(path);
 	char whole[PATH_MAX];
 	struct stat top, st;
 	size_t end = 0;
 
-	if (t->top == NULL || stat(t->top, &top) < 0)
+	*user = 0;
+	if (t->top == NULL || stat(t->top, &top) < 0 || strncmp(path, "/../", 4) == 0)
 		return len;
 	while (end < len) {
+		const bool first = end == 0;
+
 		end += 1 + strcspn(path + end + 1, "/");
-		if (snprintf(whole, sizeof(whole), "%s%.*s", t->top, (int)end, path) >=
-			    (int)sizeof(whole) ||
-		    stat(whole, &st) < 0)
-			return len;
-		if (st.st_uid != top.st_uid)
+		snprintf(whole, sizeof(whole), "%s%.*s", t->top, (int)end, path);
+		if (stat(whole, &st) < 0) {
+			/* Else this process does not see the tree. */
+			if (first && strncmp(path, users, strlen(users)) != 0)
+				break;
+			*user = UINT32_MAX;
+			return end;
+		}
+		if (is_given(whole, &st, top.st_uid, user))
 			return end;
 	}
+	*user = 0;
 	return len;
 }
 

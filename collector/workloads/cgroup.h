@@ -68,10 +68,13 @@ uint64_t tw_cgroup_tree_id(struct tw_cgroup_tree *t, uint32_t tgid);
 
 /*
  * The length of the part of a path that the owner of the hierarchy, root, has named: up
- * to the end of the first directory of another user, who names the cgroups below it. All
- * of it if the directories cannot be read.
+ * to the end of the first directory that another user may fill, by making cgroups in it
+ * or moving processes into it. *user is that user, who names the cgroups below;
+ * UINT32_MAX if it is not known who, as for one that is removed. All of it, and 0, for a
+ * path that is outside of what this process sees of the hierarchy.
  */
-size_t tw_cgroup_tree_trusted(const struct tw_cgroup_tree *t, const char *path);
+size_t tw_cgroup_tree_trusted(const struct tw_cgroup_tree *t, const char *path,
+			      uint32_t *user);
 
 /*
  * CPU shares of a cgroup: 1024 is one CPU (v1's cpu.shares; v2's cpu.weight converted).

@@ -9,12 +9,20 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum tw_owner_kind {
 	TW_OWNER_NONE, /* the system: a unit, a session, the kernel */
 	TW_OWNER_CONTAINER,
 	TW_OWNER_VM,
 };
+
+/*
+ * Who named a container or VM: the user who made its cgroup, or who runs it; root; or
+ * somebody who is not known. Functions of this header leave it 0.
+ */
+#define TW_NAMER_ROOT 0
+#define TW_NAMER_UNKNOWN UINT32_MAX
 
 #define TW_ID_TEXT 129   /* ids of containers and VMs */
 #define TW_UID_TEXT 37   /* of pods */
@@ -26,8 +34,7 @@ enum tw_owner_kind {
 struct tw_identity {
 	enum tw_owner_kind kind;
 	const char *runtime; /* "docker", "qemu", ...: static; NULL: unknown */
-	bool by_root; /* container: root has made the cgroup that names it; not set by
-			 these functions */
+	uint32_t namer;      /* the user who named the container or VM; see below */
 	char id[TW_ID_TEXT]; /* container: 64 hex digits, or LXC's name; VM: uuid or name
 			      */
 	char name[TW_NAME_TEXT];   /* VM: its name; "": unknown */

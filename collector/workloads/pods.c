@@ -364,7 +364,7 @@ static void name_owner(struct tw_owner *o, struct tw_pods *pods)
 /* Whether Docker or podman may have made the container; podman of root, or Docker. */
 static bool is_of_engine(const struct tw_identity *who)
 {
-	return who->by_root && strlen(who->id) == ENGINE_ID &&
+	return who->namer == TW_NAMER_ROOT && strlen(who->id) == ENGINE_ID &&
 	       (who->runtime == NULL || strcmp(who->runtime, "docker") == 0 ||
 		strcmp(who->runtime, "podman") == 0);
 }

@@ -27,6 +27,7 @@
  */
 
 #include "collector/meters/zone.h"
+#include "collector/system/hypervisor.h"
 #include "collector/workloads/cgroup.h"
 #include "collector/workloads/identity.h"
 #include "collector/workloads/tasks.h"
@@ -132,12 +133,15 @@ struct tw_workloads_config {
 	struct tw_counters *counters; /* the caller's; NULL: none */
 	struct tw_traces *traces;     /* the caller's; NULL: none */
 	enum tw_cgroup_choice cgroups;
-	uint64_t keep_ms;    /* how long an ended workload is exported */
-	uint32_t ended_max;  /* how many of a level may stay */
-	uint32_t events_max; /* of struct tw_task_config */
+	struct tw_hypervisor_users vm_users; /* who may name VMs, besides scopes */
+	uint64_t keep_ms;                    /* how long an ended workload is exported */
+	uint32_t ended_max;                  /* how many of a level may stay */
+	uint32_t events_max;                 /* of struct tw_task_config */
 	/* Called with the reason when a source cannot be opened; may be NULL. */
 	void (*passed)(void *arg, const char *source, const struct tw_err *why);
 	void *passed_arg;
+	/* Called once for a VM whose id another claims; may be NULL. */
+	void (*contested)(void *arg, const char *id);
 };
 
 /* Free *out with tw_workloads_close(). The first tick is a baseline and has no slices. */
@@ -254,6 +258,8 @@ struct tw_workloads_stats {
 			       pseudo process has their totals */
 	uint64_t unseen_ns; /* CPU time known only by cgroup, with source "proc" */
 	uint64_t dropped;   /* events that were ignored for want of memory */
+	uint64_t refused;   /* names of containers and VMs that were not taken: another
+			       has the id, or a user too many names */
 	uint64_t counter_reads_failed, counts_lost; /* of tw_counters_stats() */
 	uint64_t traces_lost;                       /* of tw_traces_lost() */
 };

@@ -3,17 +3,11 @@
  * Cgroups, and the containers, pods and VMs that own them: creation, paths, names,
  * removal. Jobs and their steps are cgroups, too.
  */
-#include "collector/system/process.h"
 #include "collector/workloads/workload_state.h"
-#include "lib/core/err.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Look-ups of a cgroup's path before it stays unknown. */
 #define TRIES 3
@@ -23,12 +17,6 @@
  */
 #define SHARES_TICKS 32
 #define GONE_TICKS 4
-
-/* Bytes of a command line that are read; qemu's are the longest. */
-#define COMMAND_MAX 16384
-
-/* Ticks between two looks for a proof that a process is a hypervisor. */
-#define PROOF_TICKS 16
 
 /* ---- jobs of Slurm ---- */
 
@@ -88,175 +76,6 @@ static void tick_jobs(struct tw_workloads *t)
 	}
 }
 
-static void set_user(struct tw_workload *w, uid_t user)
-{
-	struct tw_owner *o = (struct tw_owner *)w;
-
-	if (o != NULL && o->who.user[0] == '\0')
-		snprintf(o->who.user, sizeof(o->who.user), "%u", (unsigned)user);
-}
-
-/* Set the user of p's job, if it is unknown. proc: the open directory /proc/PID.
- * Slurm's own process in a job, slurmstepd, runs as root.
- */
-static void look_at_job(const struct tw_process *p, int proc)
-{
-	struct stat st;
-
-	if (p->w.cgroup->job == NULL || strncmp(p->w.comm, "slurm", 5) == 0 ||
-	    fstat(proc, &st) < 0)
-		return;
-	set_user(p->w.cgroup->job, st.st_uid);
-	if (p->w.cgroup->step != NULL)
-		set_user(p->w.cgroup->step, st.st_uid);
-}
-
-/* ---- the command line ---- */
-
-/* Reads at most size bytes; 0 if there is no command line. */
-static size_t read_command(int dir, char *buf, size_t size)
-{
-	int fd = openat(dir, "cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = -1;
-
-	if (fd >= 0) {
-		n = read(fd, buf, size);
-		close(fd);
-	}
-	return n > 0 ? (size_t)n : 0;
-}
-
-static void read_program(int dir, struct tw_workload *w)
-{
-	char path[PATH_MAX];
-	const ssize_t n = readlinkat(dir, "exe", path, sizeof(path) - 1);
-
-	free((char *)(uintptr_t)w->path);
-	w->path = n > 0 ? strndup(path, (size_t)n) : NULL;
-}
-
-/* Open /proc/PID if it is still the process that began at start_ns; else -1. */
-static int open_process(const struct tw_workloads *t, uint32_t tgid, uint64_t start_ns)
-{
-	struct tw_err err = { 0 };
-	char name[16];
-	int dir;
-
-	snprintf(name, sizeof(name), "%u", tgid);
-	dir = openat(t->proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir >= 0 && start_ns != 0 && tw_proc_is(dir, start_ns, &err) < 0) {
-		close(dir);
-		dir = -1;
-	}
-	return dir;
-}
-
-/*
- * A scope of libvirt has the VM's name, without the characters that a host name cannot
- * have. A scope of Proxmox has a number. Take the uuid and the name from the command line
- * of the VM's process. False if its uuid is missing or known.
- */
-static bool complete(struct tw_identity *vm, const struct tw_identity *found)
-{
-	if (vm->kind != TW_OWNER_VM || found->id[0] == '\0' ||
-	    strcmp(found->id, found->name) == 0 || strcmp(found->id, vm->id) == 0)
-		return false;
-	memcpy(vm->id, found->id, sizeof(vm->id));
-	if (found->name[0] != '\0')
-		memcpy(vm->name, found->name, sizeof(vm->name));
-	return true;
-}
-
-/*
- * A hypervisor creates the scope before the VM runs, so the VM has the id of its scope
- * first. Earlier usage stays with the old id.
- */
-static void name_vm(struct tw_workloads *t, struct tw_process *p,
-		    const struct tw_identity *found)
-{
-	struct tw_group *g = (struct tw_group *)p->w.cgroup;
-	struct tw_workload *owner;
-
-	if (p->w.owner != g->w.owner || !complete(&g->who, found))
-		return;
-	owner = tw_owner_of(t, &g->who);
-	if (owner == NULL)
-		return;
-	tw_owner_set(&g->w, owner, 0);
-	tw_owner_set(&p->w, owner, 1);
-}
-
-/*
- * A process in a container is a VM, too. It cannot take the id of a VM elsewhere: a
- * command line is what its container says.
- */
-static void add_vm(struct tw_workloads *t, struct tw_process *p,
-		   const struct tw_identity *found)
-{
-	struct tw_owner *vm;
-
-	if (found->id[0] == '\0')
-		return;
-	vm = tw_owner_get(t, TW_LEVEL_VM, found, found->id);
-	if (vm == NULL || vm->w.members > 0)
-		return;
-	tw_owner_set(&vm->w, p->w.owner, 0);
-	tw_vm_set(&p->w, &vm->w, 1);
-}
-
-/* The process says that it runs the VM `who`. dir: its open directory /proc/PID. */
-static void take_hypervisor(struct tw_workloads *t, struct tw_process *p, int dir,
-			    struct tw_identity *who)
-{
-	const struct tw_workload *owner = p->w.owner;
-
-	if (owner != NULL && owner->level == TW_LEVEL_VM) {
-		name_vm(t, p, who); /* its cgroup is the proof */
-	} else if (!tw_hypervisor_is(dir, t->misc)) {
-		p->look_at = t->tick + PROOF_TICKS;
-	} else if (owner != NULL) {
-		if (p->w.vm == NULL)
-			add_vm(t, p, who);
-	} else {
-		if (who->id[0] == '\0')
-			snprintf(who->id, sizeof(who->id), "pid-%u", p->w.tgid);
-		tw_owner_set(&p->w, tw_owner_of(t, who), 1);
-	}
-}
-
-void tw_process_look(struct tw_workloads *t, struct tw_process *p)
-{
-	const int dir = open_process(t, p->w.tgid, p->w.start_ns);
-	char text[COMMAND_MAX];
-	struct tw_identity who;
-
-	p->look_at = TW_LOOKED;
-	if (dir < 0)
-		return;
-	look_at_job(p, dir);
-	read_program(dir, &p->w);
-	if (tw_identity_of_command(text, read_command(dir, text, sizeof(text)), &who))
-		take_hypervisor(t, p, dir, &who);
-	close(dir);
-}
-
-/* A process that is in the VM's cgroup already may have the uuid in its command line. */
-static void complete_vm(struct tw_workloads *t, struct tw_identity *who, uint32_t tgid)
-{
-	char text[COMMAND_MAX];
-	struct tw_identity found;
-	int dir;
-
-	if (who->kind != TW_OWNER_VM || tgid == 0)
-		return;
-	dir = open_process(t, tgid, 0);
-	if (dir < 0)
-		return;
-	if (tw_identity_of_command(text, read_command(dir, text, sizeof(text)), &found))
-		complete(who, &found);
-	close(dir);
-}
-
 /* ---- cgroups ---- */
 
 static void read_shares(struct tw_workloads *t, struct tw_group *g)
@@ -278,21 +97,23 @@ static void read_shares(struct tw_workloads *t, struct tw_group *g)
  * Identify a path. Pods, jobs and virtual machines have their energy billed: their names
  * count only where root has made them.
  */
-static void identify(const struct tw_workloads *t, const char *path,
-		     struct tw_identity *out)
+static void identify(const struct tw_workloads *t, struct tw_group *g)
 {
-	const size_t len = strlen(path), trusted = tw_cgroup_tree_trusted(t->tree, path);
-	struct tw_identity all, made;
+	const char *path = g->w.path;
+	struct tw_identity *out = &g->who, all, made;
+	uint32_t namer;
+	const size_t len = strlen(path),
+		     trusted = tw_cgroup_tree_trusted(t->tree, path, &namer);
 
 	tw_identity_of_path(path, len, &all);
 	tw_identity_of_path(path, trusted, &made);
 	*out = all.kind == TW_OWNER_VM ? made : all;
-	out->by_root = made.kind == out->kind && strcmp(made.id, out->id) == 0;
 	memcpy(out->pod_uid, made.pod_uid, sizeof(out->pod_uid));
 	memcpy(out->job, made.job, sizeof(out->job));
 	memcpy(out->step, made.step, sizeof(out->step));
 	memcpy(out->user, made.user, sizeof(out->user));
 	memcpy(out->unit, all.unit, sizeof(out->unit));
+	out->namer = out->owner_len > trusted ? namer : TW_NAMER_ROOT;
 }
 
 /*
@@ -307,9 +128,10 @@ static void set_path(struct tw_workloads *t, struct tw_group *g, const char *pat
 	g->w.path = strndup(path, TW_CGROUP_PATH - 1);
 	if (g->w.path == NULL)
 		return;
-	identify(t, g->w.path, &g->who);
-	complete_vm(t, &g->who, tgid);
-	owner = tw_owner_of(t, &g->who);
+	identify(t, g);
+	tw_vm_complete(t, &g->who, tgid);
+	owner = g->who.kind == TW_OWNER_VM ? tw_vm_of_group(t, g, &g->who)
+					   : tw_owner_of(t, &g->who);
 	/* members 0: its processes are counted one by one. */
 	tw_owner_set(&g->w, owner, 0);
 	enter_job(t, g);

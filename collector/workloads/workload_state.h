@@ -20,6 +20,10 @@ struct tw_level_list {
 	size_t excess; /* how many of them exceeded ended_max in the last tick */
 };
 
+/* Names that one user and all users but root may have at a time, ended ones included. */
+#define TW_NAMES_OF_USER 256
+#define TW_NAMES_OF_USERS 1024
+
 /* The command line was read since the last exec. */
 #define TW_LOOKED UINT64_MAX
 
@@ -34,6 +38,7 @@ struct tw_process {
 	size_t slice;        /* index of its latest slice */
 	uint32_t execs;
 	uint64_t look_at; /* tick from which its command line may be read; TW_LOOKED */
+	uint8_t proofs;   /* looks for a proof that it runs a VM, up to a limit */
 	bool queued;      /* in the queue of ended processes */
 	struct tw_process *ended_next;
 };
@@ -66,6 +71,8 @@ struct tw_group {
 struct tw_owner {
 	struct tw_workload w;
 	struct tw_identity who;
+	uint64_t holder;    /* VM: hash of the scope or process that it belongs to */
+	bool contested;     /* VM: another one has claimed it */
 	char *names;        /* storage of w's names; NULL: no name is known */
 	unsigned wanted;    /* how many answers lacked its name */
 	uint64_t wanted_at; /* number of answers at the last request */
@@ -100,7 +107,7 @@ struct tw_workloads {
 	size_t seen;                /* processes in this tick's walk */
 	unsigned looks;             /* command lines that this tick may still read */
 	bool overflowed;            /* some cgroup has overflow_ns */
-	uint64_t folded, dropped;   /* see struct tw_workloads_stats */
+	uint64_t folded, dropped, refused; /* see struct tw_workloads_stats */
 	uint64_t unseen_ns;
 	struct tw_group **paths; /* scratch of workload_unseen.c */
 	size_t paths_size;
@@ -126,13 +133,6 @@ struct tw_process *tw_process_recent(const struct tw_workloads *t, uint32_t tgid
 				     uint64_t tick);
 struct tw_group *tw_group_find(const struct tw_workloads *t, uint64_t cgroup_id);
 
-/*
- * The workload of a level with that id (of a container, VM, job or step; the uid of a
- * pod), created by `who` if new; NULL without memory.
- */
-struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,
-			      const struct tw_identity *who, const char *id);
-
 /* ---- workload_group.c ---- */
 
 /*
@@ -150,22 +150,42 @@ struct tw_process *tw_group_rest(struct tw_workloads *t, struct tw_group *g);
 /* Once a tick: read CPU shares, find ended cgroups and owners, remove scraped ones. */
 void tw_groups_tick(struct tw_workloads *t);
 
-/* Read the process's command line and program; find out whether it is a VM. */
-void tw_process_look(struct tw_workloads *t, struct tw_process *p);
-
 /* ---- workload_owner.c ---- */
+
+/*
+ * The workload of a level with that id (of a container, VM, job or step; the uid of a
+ * pod), created by `who` if new. An id belongs to whoever named it first, but root's name
+ * takes it from a user's, which gets another id. NULL without memory, if the id is
+ * another's, or if its namer has too many: then its usage is in its cgroup alone.
+ */
+struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,
+			      const struct tw_identity *who, const char *id);
 
 /* Make w and its living processes (members) part of owner; NULL: of the system. */
 void tw_owner_set(struct tw_workload *w, struct tw_workload *owner, uint32_t members);
 
-/* Set the VM of a process in a container, as tw_owner_set(). */
-void tw_vm_set(struct tw_workload *process, struct tw_workload *vm, uint32_t members);
-
 /*
- * The container or VM of an identity, with its pod; NULL for the system, or without
- * memory.
+ * The container of an identity, with its pod; NULL for the system, and as tw_owner_get().
  */
 struct tw_workload *tw_owner_of(struct tw_workloads *t, const struct tw_identity *who);
+
+/* Set the user of p's job, if it is unknown. proc: the open directory /proc/PID. */
+void tw_job_look(const struct tw_process *p, int proc);
+
+/* ---- workload_vm.c ---- */
+
+/* Read the process's command line and program; find out whether it is a VM. */
+void tw_process_look(struct tw_workloads *t, struct tw_process *p);
+
+/* The VM that a scope is. NULL if another scope has the id, or without memory. */
+struct tw_workload *tw_vm_of_group(struct tw_workloads *t, const struct tw_group *g,
+				   const struct tw_identity *who);
+
+/* A process that is in the VM's cgroup already may have the uuid in its command line. */
+void tw_vm_complete(struct tw_workloads *t, struct tw_identity *who, uint32_t tgid);
+
+/* Set the VM of a process in a container, as tw_owner_set(). */
+void tw_vm_set(struct tw_workload *process, struct tw_workload *vm, uint32_t members);
 
 /* ---- workload_tick.c ---- */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of workloads: opening it, its lists by level, look-ups. */
-#include "collector/system/roots.h"
+#include "collector/system/hypervisor.h"
 #include "collector/system/process.h"
+#include "collector/system/roots.h"
 #include "collector/workloads/counters.h"
 #include "collector/workloads/traces.h"
 #include "collector/workloads/workload_state.h"
@@ -168,30 +169,6 @@ struct tw_group *tw_group_find(const struct tw_workloads *t, uint64_t cgroup_id)
 	return (struct tw_group *)w;
 }
 
-static const char *owner_id(const struct tw_workload *w)
-{
-	switch (w->level) {
-	case TW_LEVEL_POD:
-		return w->who->pod_uid;
-	case TW_LEVEL_JOB:
-		return w->who->job;
-	case TW_LEVEL_STEP:
-		return w->who->step;
-	default:
-		return w->who->id;
-	}
-}
-
-static struct tw_owner *find_owner(const struct tw_workloads *t, enum tw_level level,
-				   const char *id)
-{
-	struct tw_workload *w = t->level[level].first;
-
-	while (w != NULL && strcmp(owner_id(w), id) != 0)
-		w = w->next;
-	return (struct tw_owner *)w;
-}
-
 void *tw_workload_new(struct tw_workloads *t, const struct tw_workload *like, size_t size)
 {
 	struct tw_workload *w = calloc(1, size);
@@ -217,22 +194,6 @@ void tw_workload_remove(struct tw_workloads *t, struct tw_workload *w)
 {
 	remove_from_level(t, w);
 	free_workload(w);
-}
-
-struct tw_owner *tw_owner_get(struct tw_workloads *t, enum tw_level level,
-			      const struct tw_identity *who, const char *id)
-{
-	const struct tw_workload like = { .level = level };
-	struct tw_owner *o = find_owner(t, level, id);
-
-	if (o != NULL)
-		return o;
-	o = tw_workload_new(t, &like, sizeof(*o));
-	if (o != NULL) {
-		o->who = *who;
-		o->w.who = &o->who;
-	}
-	return o;
 }
 
 /* ---- opening ---- */
@@ -375,6 +336,7 @@ void tw_workloads_stats(const struct tw_workloads *t, struct tw_workloads_stats 
 {
 	*out = (struct tw_workloads_stats){ .folded = t->folded,
 					    .dropped = t->dropped,
+					    .refused = t->refused,
 					    .unseen_ns = t->unseen_ns };
 	t->source->stats(t->tasks, &out->tasks);
 	if (t->config.counters != NULL)

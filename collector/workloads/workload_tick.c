@@ -256,6 +256,7 @@ static void update_program(struct tw_process *p, const struct tw_task *task)
 	p->execs = task->execs;
 	memcpy(p->w.comm, task->comm, sizeof(p->w.comm));
 	p->look_at = 0;
+	p->proofs = 0;
 }
 
 /* ---- events and records of a source ---- */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine with meters, in files, and what tw-collector tells of it."""
+import fcntl
 import os
 import re
 import subprocess
@@ -16,6 +17,17 @@ RANGE = 262143328850
 WORKLOADS = {"rest": 0, "cpu-10": 0.2, "cpu-25": 0.5, "cpu-50": 1, "cpu-75": 1.5, "cpu-100": 2,
              "cpu-one": 1, "memory": 1.2, "cache": 1.9, "disk": 0.3, "switches": 0.8, "mixed": 1.4}
 IDLE_W, CPU_W = 6, 4
+
+
+def machine_of_kvm():
+    """Descriptors of KVM, of a virtual machine and of its processor; none without KVM."""
+    create_vm, create_vcpu = 0xAE01, 0xAE41
+    try:
+        kvm = os.open("/dev/kvm", os.O_RDWR)
+        vm = fcntl.ioctl(kvm, create_vm, 0)
+        return [kvm, vm, fcntl.ioctl(vm, create_vcpu, 0)]
+    except OSError:
+        return []
 
 
 class Metered(Case):
@@ -104,18 +116,18 @@ class Metered(Case):
         return ["--nvml", library]
 
     def start_vm(self, *args):
-        """A process that looks like qemu and is one to the kernel: it holds the device of KVM,
+        """A process that looks like qemu and is one to the kernel: it holds a machine of KVM,
         or is in a hypervisor's cgroup. Its pid."""
-        kvm = open("/dev/kvm", "rb") if os.access("/dev/kvm", os.R_OK) else None
+        kvm = machine_of_kvm()
         scope = None if kvm else self.vm_scope()
         vm = subprocess.Popen(["qemu-system-x86_64", "-c", "while :; do :; done", "-name", "web",
                                *args], executable="/bin/sh",
-                              pass_fds=(kvm.fileno(),) if kvm else ())
+                              pass_fds=kvm)
         self.addCleanup(vm.wait)
         self.addCleanup(vm.kill)
-        if kvm:
-            kvm.close()
-        else:
+        for fd in kvm:
+            os.close(fd)
+        if not kvm:
             with open(os.path.join(scope, "cgroup.procs"), "w", encoding="ascii") as f:
                 f.write(str(vm.pid))
         return vm.pid

@@ -236,6 +236,8 @@ class Agents(Summed):
             f.write(b"qemu-system-x86_64\0-name\0web\0-uuid\0" + VM.encode() + b"\0")
         os.makedirs(self.path(f"host/proc/{pid}/fd"))
         os.symlink("anon_inode:kvm-vm", self.path(f"host/proc/{pid}/fd/9"))
+        os.symlink("anon_inode:kvm-vcpu:0", self.path(f"host/proc/{pid}/fd/10"))
+        write(self.path(f"host/proc/{pid}/status"), "Name:\tkvm\nUid:\t0\t0\t0\t0\n")
         return host
 
     def test_a_collector_with_a_local_machine_sums_others_and_users_are_checked(self):

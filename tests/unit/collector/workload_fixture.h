@@ -48,4 +48,22 @@ uint64_t used_by(const struct workload_fixture *f, enum tw_level level, uint64_t
 /* CPU time of the last tick's slices. */
 uint64_t slices_ns(const struct workload_fixture *f);
 
+/* ---- processes in the fixture's /proc ---- */
+
+/* The file /proc/pid/name. */
+void write_proc(const struct workload_fixture *f, const char *pid, const char *name,
+		const char *data, size_t len);
+
+/* A process of root called kvm, which began at 5 s, with its clock ticks in a guest. */
+void write_called_kvm(const struct workload_fixture *f, const char *pid,
+		      const char *command, size_t len, int guest);
+
+/* Its real, and its effective and saved user. */
+void write_user(const struct workload_fixture *f, const char *pid, unsigned real,
+		unsigned effective);
+
+/* It has a descriptor, as the kernel shows it. */
+void hold(const struct workload_fixture *f, const char *pid, const char *fd,
+	  const char *target);
+
 #endif /* TW_TEST_WORKLOAD_FIXTURE_H */
