@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
+#include "cli/prom_source.h"
 #include "lib/core/array.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
@@ -13,35 +14,25 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 struct config {
-	char *server, *start, *end, *step, *metric, *output, *to_csv;
+	char *step, *metric, *output, *to_csv;
+	struct tw_prom_source prom;
 	struct tw_strs match, thirdparty;
-	uint64_t last_ms, timeout_ms, retry_ms, answer_max;
-	uint32_t points;
 	bool progress;
-	unsigned partial;
 	struct tw_credentials_config web;
 	struct tw_prom_range range; /* computed from start, end, last and step */
 	struct tw_credentials access;
 };
 
-static const char *const partial_names[] = { "refuse", "accept", NULL };
-
 static const struct tw_opt options[] = {
-	{ TW_ROW(TEXT, "server", server, "URL",
-		 "URL of Prometheus, or of a server with its API"),
-	  .env = "PROM_SERVER", .fallback = "http://localhost:9090" },
+	TW_OPTS_PROM(struct config),
 	{ TW_ROW(TEXT, "output", output, "FILE", "file to write the response to"),
 	  .required = true },
 	{ TW_ROW(TEXT, "to-csv", to_csv, "DIR",
 		 "also write a table of each metric into this directory: METRIC.csv") },
-	{ TW_ROW(TEXT, "start", start, "TIME",
-		 "first time: 2026-11-21T12:00:00Z, or seconds since the epoch") },
-	{ TW_ROW(TEXT, "end", end, "TIME", "last time (default: now)") },
-	{ TW_ROW(DURATION_MS, "last", last_ms, "TIME",
+	{ TW_ROW(DURATION_MS, "last", prom.last_ms, "TIME",
 		 "length of the recording, without --start"),
 	  .env = "PROM_QUERY_INTERVAL", .fallback = "300s" },
 	{ TW_ROW(TEXT, "step", step, "TIME",
@@ -54,19 +45,6 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(LIST, "thirdparty-metrics", thirdparty, "NAMES",
 		 "additional metrics, separated by commas"),
 	  .env = "PROM_THIRDPARTY_METRICS" },
-	{ TW_ROW(U32, "points", points, "N",
-		 "samples of a series in one reply; without --step, seconds"),
-	  .fallback = "11000", .min = 1, .max = 10000000 },
-	{ TW_ROW(DURATION_MS, "timeout", timeout_ms, "TIME", "time limit of a request"),
-	  .fallback = "150s" },
-	{ TW_ROW(DURATION_MS, "retry-for", retry_ms, "TIME",
-		 "time to repeat requests without an answer"),
-	  .fallback = "2m" },
-	{ TW_ROW(SIZE_BYTES, "max-answer", answer_max, "SIZE", "size limit of a reply"),
-	  .fallback = "2GiB" },
-	{ TW_ROW(CHOICE, "partial", partial, "HOW",
-		 "answers that lack series (Thanos, VictoriaMetrics): refuse, or accept"),
-	  .fallback = "refuse", .choices = partial_names },
 	{ TW_ROW(BOOL, "progress", progress, NULL,
 		 "print progress even if stderr is no terminal") },
 	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
@@ -107,28 +85,16 @@ static void show_progress(void *arg, const char *metric, size_t number, size_t m
 static int find_range(const struct config *c, struct tw_prom_range *out,
 		      struct tw_err *err)
 {
-	struct tw_prom_range range = { .end_ms = (int64_t)time(NULL) * 1000 };
+	struct tw_prom_range range;
 	uint64_t step_ms = 0;
 
-	if (c->step != NULL) {
-		if (tw_parse_duration_ms(c->step, &step_ms, err) < 0)
-			return tw_err_wrap(err, "--step");
-		if (step_ms == 0 || step_ms > (uint64_t)TW_DATE_MAX_MS)
-			return tw_fail(err, TW_INVALID, "--step is not above 0");
-		range.step_ms = (int64_t)step_ms;
-	}
-	if (c->end != NULL && tw_parse_date_ms(c->end, &range.end_ms, err) < 0)
-		return tw_err_wrap(err, "--end");
-	if (c->start != NULL) {
-		if (tw_parse_date_ms(c->start, &range.start_ms, err) < 0)
-			return tw_err_wrap(err, "--start");
-	} else if (c->last_ms > (uint64_t)range.end_ms) {
-		return tw_fail(err, TW_INVALID, "--last reaches before 1970");
-	} else {
-		range.start_ms = range.end_ms - (int64_t)c->last_ms;
-	}
-	if (range.start_ms > range.end_ms)
-		return tw_fail(err, TW_INVALID, "the start is after the end");
+	if (tw_prom_source_range(&c->prom, &range, err) < 0)
+		return -1;
+	if (c->step != NULL && tw_parse_duration_ms(c->step, &step_ms, err) < 0)
+		return tw_err_wrap(err, "--step");
+	if (c->step != NULL && (step_ms == 0 || step_ms > (uint64_t)TW_DATE_MAX_MS))
+		return tw_fail(err, TW_INVALID, "--step is not above 0");
+	range.step_ms = (int64_t)step_ms;
 	*out = range;
 	return 0;
 }
@@ -157,17 +123,12 @@ static int query(void *config, struct tw_err *err)
 					 .match = &c->match,
 					 .metrics = c->metric,
 					 .more = &c->thirdparty,
-					 .points = c->points,
+					 .points = c->prom.points,
 					 .output = c->output,
 					 .csv_dir = c->to_csv,
 					 .progress = shown ? show_progress : NULL };
-	struct tw_prom_client_config how = { .url = c->server,
-					     .access = c->access.access,
-					     .timeout_ms = c->timeout_ms,
-					     .retry_ms = c->retry_ms,
-					     .answer_max = c->answer_max,
-					     .accept_partial = c->partial != 0,
-					     .say = say };
+	struct tw_prom_client_config how =
+		tw_prom_source_client(&c->prom, &c->access, say);
 	struct tw_prom_client *client = NULL;
 	struct tw_prom_query_result result;
 	struct tw_stop stop = { 0 };
