@@ -182,7 +182,7 @@ static const struct tw_command *const commands[] = {
 	&tw_command_publish,   &tw_command_query,    &tw_command_record,
 	&tw_command_rollback,  &tw_command_run,      &tw_command_spec,
 	&tw_command_top,       &tw_command_train,    &tw_command_trainers,
-	&tw_command_validate,
+	&tw_command_unit,      &tw_command_validate,
 };
 
 const struct tw_command *const *tw_commands(size_t *count)

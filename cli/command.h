@@ -109,6 +109,7 @@ extern const struct tw_command tw_command_spec;
 extern const struct tw_command tw_command_top;
 extern const struct tw_command tw_command_train;
 extern const struct tw_command tw_command_trainers;
+extern const struct tw_command tw_command_unit;
 extern const struct tw_command tw_command_validate;
 
 #endif /* TW_CLI_COMMAND_H */

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tallywatt unit: joules of a unit of work, by regression of energy on counters of work.
+ */
+#include "cli/cmd_rows.h"
+#include "cli/command.h"
+#include "cli/memory.h"
+#include "cli/prom_source.h"
+#include "cli/unit/unit_data.h"
+#include "cli/unit/unit_report.h"
+#include "lib/core/array.h"
+#include "lib/core/buf.h"
+#include "lib/core/date.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/core/strs.h"
+#include "lib/http/client/credentials.h"
+#include "lib/program/opt.h"
+#include "trainer/record/prom_query.h"
+#include "trainer/record/stop.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NODE_ENERGY "tallywatt_node_energy_joules_total"
+#define KG_MAX 1e9
+#define WATTS_MAX 1e9
+#define INTENSITY_MAX 1e6
+
+struct config {
+	char *input, *block, *idle, *svg, *rules, *sci, *intensity, *embodied, *reserved;
+	struct tw_strs energy, work;
+	uint32_t lifespan;
+	bool json;
+	struct tw_prom_source prom;
+	struct tw_credentials_config web;
+	/* Made of these: */
+	struct tw_prom_range range;
+	struct tw_credentials access;
+	struct tw_unit_data data;
+	uint64_t block_ms;
+	double idle_w;
+	struct tw_sci_input sci_in;
+};
+
+static const struct tw_opt options[] = {
+	{ TW_ROW(TEXTS, "work", work, "[NAME=]SELECTOR",
+		 "counter of work: metric{label=\"value\"}; up to 8 times"),
+	  .required = true },
+	{ TW_ROW(TEXTS, "energy", energy, "SELECTOR",
+		 "counters of energy, J (default: " NODE_ENERGY ")") },
+	{ TW_ROW(TEXT, "idle", idle, "W|SELECTOR",
+		 "idle power or energy to subtract [leave out series of mode idle]") },
+	{ TW_ROW(TEXT, "input", input, "FILE",
+		 "response file to read instead of a Prometheus") },
+	TW_OPTS_PROM(struct config),
+	{ TW_ROW(DURATION_MS, "last", prom.last_ms, "TIME",
+		 "length of the recording, without --start"),
+	  .fallback = "24h" },
+	{ TW_ROW(TEXT, "block", block, "TIME",
+		 "length of a block (default: 4 or more samples)") },
+	{ TW_ROW(TEXT, "svg", svg, "FILE", "draw power against work to this file") },
+	{ TW_ROW(TEXT, "rules", rules, "FILE",
+		 "write recording rules of Prometheus with the result") },
+	{ TW_ROW(TEXT, "sci", sci, "NAME",
+		 "also the Software Carbon Intensity, for each unit of this work") },
+	{ TW_ROW(TEXT, "intensity", intensity, "G|SELECTOR",
+		 "carbon intensity of --sci, gCO2e/kWh") },
+	{ TW_ROW(TEXT, "embodied", embodied, "KG",
+		 "embodied emissions of the hardware for --sci, kgCO2e") },
+	{ TW_ROW(U32, "lifespan", lifespan, "YEARS", "lifespan of the hardware"),
+	  .fallback = "4", .min = 1, .max = 100 },
+	{ TW_ROW(TEXT, "reserved", reserved, "PERCENT",
+		 "share of the hardware that is reserved for the selection"),
+	  .fallback = "100" },
+	TW_ROW_JSON,
+	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
+};
+
+static const struct tw_opts opts = {
+	.program = "tallywatt unit",
+	.summary = "Find the joules of a unit of work: of a request, a token, a job.",
+	.opt = options,
+	.count = TW_COUNT(options),
+};
+
+static const char *const old_keys[] = { "PROM_SERVER", "PROM_SSL_DISABLE", "PROM_HEADERS",
+					NULL };
+
+static void say(const char *text)
+{
+	fprintf(stderr, "tallywatt unit: %s\n", text);
+}
+
+/* ---- wrong use ---- */
+
+static int parse_number(const char *option, const char *text, double max, double *out,
+			struct tw_err *err)
+{
+	if (!tw_parse_double(text, strlen(text), out) || !(*out >= 0 && *out <= max))
+		return tw_fail(err, TW_INVALID, "%s %.32s: want a number from 0 to %.0f",
+			       option, text, max);
+	return 0;
+}
+
+/* A number, or a selector of series. */
+static int parse_either(struct config *c, const char *option, const char *text,
+			enum tw_unit_role role, double max, double *out,
+			struct tw_err *err)
+{
+	double unused;
+
+	if (tw_parse_double(text, strlen(text), &unused) || text[0] == '-')
+		return parse_number(option, text, max, out, err);
+	if (tw_unit_data_add(&c->data, role, text, err) < 0)
+		return tw_err_wrap(err, "%s", option);
+	return 0;
+}
+
+static int check_sci(struct config *c, struct tw_err *err)
+{
+	struct tw_sci_input *s = &c->sci_in;
+	double percent;
+
+	if (c->sci == NULL) {
+		if (c->intensity != NULL || c->embodied != NULL)
+			return tw_fail(err, TW_INVALID,
+				       "--intensity and --embodied need --sci NAME");
+		return 0;
+	}
+	if (c->intensity == NULL || c->embodied == NULL)
+		return tw_fail(err, TW_INVALID,
+			       "--sci needs --intensity and --embodied (0: left out)");
+	if (tw_unit_data_find(&c->data, c->sci, &s->work, err) < 0)
+		return tw_err_wrap(err, "--sci");
+	s->intensity = NAN;
+	s->lifespan_years = c->lifespan;
+	if (parse_either(c, "--intensity", c->intensity, TW_UNIT_INTENSITY, INTENSITY_MAX,
+			 &s->intensity, err) < 0 ||
+	    parse_number("--embodied", c->embodied, KG_MAX, &s->embodied_kg, err) < 0 ||
+	    parse_number("--reserved", c->reserved, 100, &percent, err) < 0)
+		return -1;
+	s->reserved = percent / 100;
+	return 0;
+}
+
+static int check_selectors(struct config *c, struct tw_err *err)
+{
+	if (c->energy.count == 0 && tw_strs_adds(&c->energy, NODE_ENERGY, err) < 0)
+		return -1;
+	for (size_t i = 0; i < c->energy.count; i++)
+		if (tw_unit_data_add(&c->data, TW_UNIT_ENERGY, c->energy.at[i], err) < 0)
+			return tw_err_wrap(err, "--energy");
+	for (size_t i = 0; i < c->work.count; i++)
+		if (tw_unit_data_add_work(&c->data, c->work.at[i], err) < 0)
+			return tw_err_wrap(err, "--work");
+	c->data.with_idle = c->idle != NULL;
+	if (c->idle != NULL && parse_either(c, "--idle", c->idle, TW_UNIT_IDLE, WATTS_MAX,
+					    &c->idle_w, err) < 0)
+		return -1;
+	return 0;
+}
+
+static int check_use(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+
+	if (c->block != NULL && tw_parse_duration_ms(c->block, &c->block_ms, err) < 0)
+		return tw_err_wrap(err, "--block");
+	if (c->block != NULL &&
+	    (c->block_ms == 0 || c->block_ms > (uint64_t)TW_DATE_MAX_MS))
+		return tw_fail(err, TW_INVALID, "--block is not above 0");
+	if (check_selectors(c, err) < 0 || check_sci(c, err) < 0 ||
+	    tw_prom_source_range(&c->prom, &c->range, err) < 0)
+		return -1;
+	return tw_command_credentials(&c->access, &c->web, "PROM_HEADERS",
+				      "tallywatt unit", err);
+}
+
+/* ---- work ---- */
+
+static int query(struct config *c, struct tw_err *err)
+{
+	const struct tw_prom_query q = { .range = c->range, .points = c->prom.points };
+	struct tw_prom_client_config how =
+		tw_prom_source_client(&c->prom, &c->access, say);
+	struct tw_prom_client *client = NULL;
+	struct tw_stop stop = { 0 };
+	int rc = -1;
+
+	if (tw_stop_open(&stop, err) < 0)
+		return -1;
+	how.stop = &stop;
+	if (tw_http_init(err) == 0 && tw_prom_client_new(&how, &client, err) == 0 &&
+	    tw_unit_data_query(&c->data, client, &q, err) == 0)
+		rc = 0;
+	tw_prom_client_free(client);
+	tw_stop_close(&stop);
+	return rc;
+}
+
+/* The energy has the idle energy that an option tells: take it out. */
+static int subtract_idle(struct tw_unit_blocks *b, double idle_w, struct tw_err *err)
+{
+	double energy_j = 0, idle_j = 0;
+
+	for (size_t i = 0; i < b->count; i++) {
+		b->idle_j[i] += idle_w * tw_unit_block_s(b, i);
+		b->energy_j[i] -= b->idle_j[i];
+		energy_j += b->energy_j[i];
+		idle_j += b->idle_j[i];
+	}
+	if (!(energy_j > 0))
+		return tw_fail(err, TW_INVALID,
+			       "--idle leaves nothing: %.6g J of %.6g J are idle energy",
+			       idle_j, energy_j + idle_j);
+	return 0;
+}
+
+static int make_blocks(struct config *c, uint64_t block_ms, struct tw_unit_blocks *out,
+		       struct tw_err *err)
+{
+	c->data.in.block_ms = block_ms;
+	if (tw_unit_blocks_make(&c->data.in, out, err) < 0)
+		return -1;
+	return c->idle != NULL ? subtract_idle(out, c->idle_w, err) : 0;
+}
+
+static void warn(struct tw_unit_result *r, char *text)
+{
+	struct tw_err err = { 0 };
+
+	tw_must_have(tw_strs_adds(&r->warnings, text, &err) == 0);
+	free(text);
+}
+
+static void warn_of_hidden(struct tw_unit_result *r)
+{
+	const struct tw_unit_blocks *b = &r->blocks;
+
+	if (b->energy_counts.hidden > 0)
+		warn(r, tw_must_printf("%zu series of energy began with a high value: "
+				       "their energy before is not known",
+				       b->energy_counts.hidden));
+	for (size_t k = 0; k < b->works; k++)
+		if (b->work_counts[k].hidden > 0)
+			warn(r, tw_must_printf("%zu series of %s began with a high "
+					       "value: their units before are not known",
+					       b->work_counts[k].hidden, b->name[k]));
+}
+
+static void warn_of_fit(struct tw_unit_result *r)
+{
+	const struct tw_unit_fit *f = &r->fit;
+
+	for (size_t k = 0; k < f->works; k++) {
+		const struct tw_unit_cost *c = &f->work[k];
+
+		if (c->vif > TW_UNIT_VIF_MAX)
+			warn(r,
+			     tw_must_printf("%s moves with %s (correlation %.3f): "
+					    "record loads of another mix for a "
+					    "narrower interval",
+					    r->blocks.name[k], r->blocks.name[c->partner],
+					    c->correlation));
+		if (c->joules.falls)
+			warn(r, tw_must_printf("energy falls where %s rises: other work "
+					       "makes way for it; count that, too",
+					       r->blocks.name[k]));
+	}
+	if (f->standing_w.falls)
+		warn(r,
+		     tw_must_printf("standing power would be below 0: joules of a unit "
+				    "fall with load"));
+	if (f->r2 < 0.5)
+		warn(r, tw_must_printf("R2 is %.2f: most of the power follows other work",
+				       f->r2));
+}
+
+/* Energy that is used long before or after its work is counted spoils short blocks. */
+static void compare_blocks(struct config *c, struct tw_unit_result *r)
+{
+	struct tw_unit_blocks b = { 0 };
+	struct tw_unit_fit f = { 0 };
+	struct tw_err err = { 0 };
+
+	if (make_blocks(c, 2 * (uint64_t)r->blocks.block_ms, &b, &err) == 0 &&
+	    tw_unit_fit(&b, &f, &err) == 0)
+		for (size_t k = 0; k < f.works; k++) {
+			const struct tw_unit_value *v = &r->fit.work[k].joules;
+			const double at = f.work[k].joules.at;
+
+			if (at < v->low || at > v->high)
+				warn(r, tw_must_printf(
+						"blocks twice as long give %.4g J for "
+						"%s: its work is counted long after it "
+						"is done; pass a longer --block",
+						at, r->blocks.name[k]));
+		}
+	tw_unit_blocks_release(&b);
+	tw_unit_fit_release(&f);
+}
+
+static int find(struct config *c, struct tw_unit_result *r, struct tw_err *err)
+{
+	if ((c->input != NULL ? tw_unit_data_read(&c->data, c->input, err)
+			      : query(c, err)) < 0 ||
+	    make_blocks(c, c->block_ms, &r->blocks, err) < 0 ||
+	    tw_unit_fit(&r->blocks, &r->fit, err) < 0)
+		return -1;
+	r->idle_w = r->fit.idle_j / r->fit.seconds;
+	r->has_sci = c->sci != NULL;
+	r->sci_in = c->sci_in;
+	if (r->has_sci && tw_sci_compute(&r->blocks, &r->sci_in, &r->sci, err) < 0)
+		return -1;
+	warn_of_hidden(r);
+	warn_of_fit(r);
+	compare_blocks(c, r);
+	return 0;
+}
+
+static int write_files(const struct config *c, const struct tw_unit_result *r,
+		       struct tw_err *err)
+{
+	struct tw_buf b = { 0 };
+	int rc = -1;
+
+	if (c->svg != NULL) {
+		tw_unit_report_svg(r, &b);
+		if (tw_command_write(&b, NULL, c->svg, err) < 0)
+			goto out;
+		tw_buf_clear(&b);
+	}
+	if (c->rules != NULL) {
+		tw_unit_report_rules(r, &b);
+		if (tw_command_write(&b, NULL, c->rules, err) < 0)
+			goto out;
+	}
+	rc = 0;
+out:
+	tw_buf_clear(&b);
+	return rc;
+}
+
+static int unit(void *config, struct tw_err *err)
+{
+	struct config *c = config;
+	struct tw_unit_result r = { .data = &c->data };
+	struct tw_buf out = { 0 };
+	int rc = -1;
+
+	if (find(c, &r, err) < 0 || write_files(c, &r, err) < 0)
+		goto out;
+	if (c->json)
+		tw_unit_report_json(&r, &out);
+	else
+		tw_unit_report_table(&r, &out);
+	tw_command_print(&out);
+	for (size_t i = 0; i < r.warnings.count; i++)
+		fprintf(stderr, "tallywatt unit: warning: %s\n", r.warnings.at[i]);
+	rc = 0;
+out:
+	tw_strs_clear(&r.warnings);
+	tw_unit_blocks_release(&r.blocks);
+	tw_unit_fit_release(&r.fit);
+	return rc;
+}
+
+static void release(void *config)
+{
+	struct config *c = config;
+
+	tw_credentials_release(&c->access);
+	tw_unit_data_release(&c->data);
+}
+
+const struct tw_command tw_command_unit = {
+	.name = "unit",
+	.summary = "find the joules of a unit of work",
+	.opts = &opts,
+	.config_size = sizeof(struct config),
+	.old_keys = old_keys,
+	.check = check_use,
+	.work = unit,
+	.release = release,
+};

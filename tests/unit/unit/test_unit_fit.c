@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/core/array.h"
+#include "lib/core/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "tests/unit/quick.h"
+#include "tests/unit/simulated_service.h"
+#include "trainer/unit/unit_fit.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct simulated_law make_law(void)
+{
+	return (struct simulated_law){
+		.seed = 1,
+		.seconds = 6 * 3600,
+		.works = 2,
+		.standing_w = 6,
+		.unit_j = { 0.5, 0.02 },
+		.rate = { 10, 300 },
+		.memory_s = { 120, 600 },
+		.noise_w = 0.5,
+		.noise_memory_s = 300,
+		.energy_scrape_s = 15,
+		.work_scrape_s = 15,
+		.jitter_s = 0.5,
+	};
+}
+
+static int fit(const struct simulated_law *law, uint64_t block_ms,
+	       struct tw_unit_fit *out, struct tw_err *err)
+{
+	struct simulated_service s;
+	struct tw_unit_blocks b = { 0 };
+	int rc = -1;
+
+	simulated_service_make(&s, law);
+	s.in.block_ms = block_ms;
+	if (tw_unit_blocks_make(&s.in, &b, err) == 0 && tw_unit_fit(&b, out, err) == 0)
+		rc = 0;
+	tw_unit_blocks_release(&b);
+	simulated_service_release(&s);
+	return rc;
+}
+
+static void expect_joules(const char *what, const struct tw_unit_value *v, double truth,
+			  double share)
+{
+	if (!(fabs(v->at / truth - 1) <= share))
+		fail_msg("%s: %.6g, not %.6g", what, v->at, truth);
+	assert_true(v->low <= v->at && v->at <= v->high);
+}
+
+/* Without noise only the samples' times and whole units are in the way. */
+static void a_law_is_found(void **state)
+{
+	struct simulated_law law = make_law();
+	struct tw_unit_fit f = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	law.noise_w = 0;
+	if (fit(&law, 0, &f, &err) < 0)
+		fail_msg("%s", err.text);
+	expect_joules("standing", &f.standing_w, law.standing_w, 0.01);
+	expect_joules("a", &f.work[0].joules, law.unit_j[0], 0.01);
+	expect_joules("b", &f.work[1].joules, law.unit_j[1], 0.01);
+	assert_true(f.r2 > 0.99 && f.work[0].vif < 1.5);
+	tw_unit_fit_release(&f);
+}
+
+/* Loads of 5 s against samples each 15 s: least squares without instruments finds 8 % too
+ * few joules. */
+static void loads_shorter_than_a_scrape_cost_no_joules(void **state)
+{
+	struct simulated_law law = make_law();
+	struct tw_unit_fit f = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	law.noise_w = 0;
+	law.seconds = 24 * 3600;
+	law.memory_s[0] = law.memory_s[1] = 5;
+	if (fit(&law, 0, &f, &err) < 0)
+		fail_msg("%s", err.text);
+	expect_joules("standing", &f.standing_w, law.standing_w, 0.03);
+	expect_joules("a", &f.work[0].joules, law.unit_j[0], 0.03);
+	expect_joules("b", &f.work[1].joules, law.unit_j[1], 0.03);
+	tw_unit_fit_release(&f);
+}
+
+static void work_without_energy_has_no_joules(void **state)
+{
+	struct simulated_law law = make_law();
+	struct tw_unit_fit f = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	law.unit_j[1] = 0;
+	if (fit(&law, 0, &f, &err) < 0)
+		fail_msg("%s", err.text);
+	expect_joules("a", &f.work[0].joules, law.unit_j[0], 0.05);
+	assert_true(f.work[1].joules.low <= 0 && f.work[1].joules.high > 0);
+	assert_true(f.work[1].joules.high < 1e-3 && !f.work[1].joules.falls);
+	tw_unit_fit_release(&f);
+}
+
+/* Power that falls with work: 0 J, and said. */
+static void work_that_takes_energy_away_is_named(void **state)
+{
+	struct simulated_law law = make_law();
+	struct tw_unit_fit f = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	law.standing_w = 60;
+	law.unit_j[1] = -0.02;
+	if (fit(&law, 0, &f, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(f.work[1].joules.falls && !f.work[0].joules.falls);
+	assert_true(f.work[1].joules.at <= 0 && f.work[1].joules.high <= 0);
+	tw_unit_fit_release(&f);
+}
+
+/* ---- refusals ---- */
+
+static void refuse(const struct simulated_law *law, const char *begin)
+{
+	struct tw_unit_fit f = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(fit(law, 0, &f, &err), -1);
+	assert_int_equal(err.code, TW_INVALID);
+	if (strncmp(err.text, begin, strlen(begin)) != 0)
+		fail_msg("%s", err.text);
+}
+
+static void counters_that_move_together_are_refused(void **state)
+{
+	struct simulated_law law = make_law();
+
+	(void)state;
+	/* In proportion; the samples of each have their own times and whole units. */
+	law.mixed = 1;
+	refuse(&law, "a_total moves together with b_total (correlation 1.0000");
+	law.jitter_s = 10;
+	refuse(&law, "a_total moves together with b_total (correlation 0.99");
+	/* What differs is more than the noise of the samples, and less than that of
+	 * power. */
+	law = make_law();
+	law.mixed = 0.97;
+	refuse(&law, "a_total moves together with b_total (correlation 0.99");
+}
+
+/* The same counters are told apart where power has no noise: what differs is enough. */
+static void counters_that_nearly_move_together_are_told_apart(void **state)
+{
+	struct simulated_law law = make_law();
+	struct tw_unit_fit f = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	law.mixed = 0.8;
+	law.noise_w = 0.01;
+	if (fit(&law, 0, &f, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(f.work[0].vif > TW_UNIT_VIF_MAX);
+	assert_int_equal(f.work[0].partner, 1);
+	expect_joules("a", &f.work[0].joules, law.unit_j[0], 0.05);
+	expect_joules("b", &f.work[1].joules, law.unit_j[1], 0.05);
+	tw_unit_fit_release(&f);
+}
+
+static void a_constant_load_is_refused(void **state)
+{
+	struct simulated_law law = make_law();
+
+	(void)state;
+	law.memory_s[0] = 0;
+	refuse(&law, "a_total changes by 0.");
+}
+
+static void too_little_is_refused(void **state)
+{
+	struct simulated_law law = make_law();
+
+	(void)state;
+	law.seconds = 1200;
+	refuse(&law, "19 blocks of 60");
+	law = make_law();
+	law.rate[1] = 0;
+	refuse(&law, "b_total does not grow: no work");
+	law = make_law();
+	law.standing_w = law.unit_j[0] = law.unit_j[1] = law.noise_w = 0;
+	refuse(&law, "the energy does not grow");
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+	struct simulated_law law = make_law();
+	struct tw_unit_blocks b = { 0 };
+	struct simulated_service s;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	law.seconds = 3600;
+	simulated_service_make(&s, &law);
+	if (tw_unit_blocks_make(&s.in, &b, &err) < 0)
+		fail_msg("%s", err.text);
+	for (int n = 1;; n++) {
+		struct tw_unit_fit f = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_unit_fit(&b, &f, &err);
+		tw_unit_fit_release(&f);
+		if (!fail_alloc_told(rc, &err)) {
+			assert_true(n > 4);
+			break;
+		}
+		tw_err_clear(&err);
+	}
+	tw_unit_blocks_release(&b);
+	simulated_service_release(&s);
+}
+
+/* ---- intervals ---- */
+
+#define RECORDINGS 100
+
+struct coverage {
+	int held;
+	double bias, half; /* means, as shares of the value */
+};
+
+static void count(struct coverage *c, const struct tw_unit_value *v, double truth)
+{
+	c->held += v->low <= truth && truth <= v->high;
+	c->bias += (v->at / truth - 1) / RECORDINGS;
+	c->half += (v->high - v->low) / 2 / truth / RECORDINGS;
+}
+
+/* 85 to 95 of 100 recordings with the value in its interval, and no bias to speak of. */
+static void cover(const char *what, struct simulated_law law)
+{
+	static const char *const names[] = { "standing", "a", "b" };
+	struct coverage c[3] = { { 0 } };
+
+	for (int i = 0; i < RECORDINGS; i++) {
+		struct tw_unit_fit f = { 0 };
+		struct tw_err err = { 0 };
+
+		law.seed = (uint64_t)i + 1;
+		if (fit(&law, 0, &f, &err) < 0)
+			fail_msg("%s: %s", what, err.text);
+		count(&c[0], &f.standing_w, law.standing_w);
+		for (size_t k = 0; k < law.works; k++)
+			count(&c[1 + k], &f.work[k].joules, law.unit_j[k]);
+		tw_unit_fit_release(&f);
+	}
+	for (size_t k = 0; k < TW_COUNT(c); k++) {
+		print_message("%s: %s: %d of %d intervals hold, half %.2f %%, bias %+.2f "
+			      "%%\n",
+			      what, names[k], c[k].held, RECORDINGS, 100 * c[k].half,
+			      100 * c[k].bias);
+		assert_in_range(c[k].held, 85, 95);
+		assert_true(fabs(c[k].bias) < 0.01);
+	}
+}
+
+static void intervals_hold_the_value_in_nine_of_ten_recordings(void **state)
+{
+	struct simulated_law law = make_law();
+
+	(void)state;
+	cover("samples each 15 s", law);
+	if (quick())
+		return;
+	law.energy_scrape_s = 5;
+	law.work_scrape_s = 30;
+	cover("samples each 5 s and 30 s", law);
+	law = make_law();
+	law.memory_s[0] = law.memory_s[1] = 5;
+	cover("loads of 5 s", law);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_law_is_found),
+		cmocka_unit_test(loads_shorter_than_a_scrape_cost_no_joules),
+		cmocka_unit_test(work_without_energy_has_no_joules),
+		cmocka_unit_test(work_that_takes_energy_away_is_named),
+		cmocka_unit_test(counters_that_move_together_are_refused),
+		cmocka_unit_test(counters_that_nearly_move_together_are_told_apart),
+		cmocka_unit_test(a_constant_load_is_refused),
+		cmocka_unit_test(too_little_is_refused),
+		cmocka_unit_test(every_failed_allocation_is_reported),
+		cmocka_unit_test(intervals_hold_the_value_in_nine_of_ten_recordings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
