@@ -397,6 +397,7 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 				      .connections_max = CONNECTIONS_MAX,
 				      .answer_timeout_ms = ANSWER_TIMEOUT_MS,
 				      .web_config = config->web_config,
+				      .host_names = &config->host_names,
 				      .web_changed = tw_web_log_changed };
 	struct tw_httpd *httpd = NULL;
 	struct loop loop = { .collector = &c,

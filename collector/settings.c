@@ -11,6 +11,7 @@
 #include "estimator/models.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/http/server/httpd.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
 
@@ -31,6 +32,7 @@ static const struct tw_opt options[] = {
 	{ OPT(TEXT, "web-config", web_config, "FILE",
 	      "file with TLS and users, in the format of Prometheus exporters"),
 	  .env = "TW_COLLECTOR_WEB_CONFIG" },
+	TW_OPTS_HOST_NAMES(struct tw_collector_settings, "TW_COLLECTOR_HOST_NAMES"),
 	{ OPT(DURATION_MS, "interval", interval_ms, "TIME",
 	      "time between two ticks: 100ms to 1h"),
 	  .env = "TW_INTERVAL", .fallback = "3s" },

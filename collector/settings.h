@@ -23,6 +23,7 @@ enum tw_counters_choice { TW_COUNTERS_AUTO, TW_COUNTERS_OFF, TW_COUNTERS_SOFTWAR
 struct tw_collector_settings {
 	char *listen;
 	char *web_config;
+	struct tw_strs host_names;
 	uint64_t interval_ms;
 	unsigned bpf;         /* enum tw_bpf_choice */
 	unsigned counters;    /* enum tw_counters_choice */

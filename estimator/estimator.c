@@ -418,8 +418,8 @@ static int open_scrapes(struct tw_estimator *e, const struct tw_estimator_config
 {
 	if (c->metrics == NULL)
 		return 0;
-	if (tw_scrapes_open(c->metrics, c->web_config, write_metrics, e, &e->scrapes,
-			    err) < 0)
+	if (tw_scrapes_open(c->metrics, c->web_config, c->host_names, write_metrics, e,
+			    &e->scrapes, err) < 0)
 		return -1;
 	e->scraping =
 		(struct watch){ .type = WATCH_SCRAPES, .fd = tw_scrapes_fd(e->scrapes) };

@@ -26,6 +26,7 @@ struct tw_estimator_config {
 	unsigned passed;
 	const char *metrics;    /* "ADDR:PORT" of GET /metrics, or NULL */
 	const char *web_config; /* file with TLS and users of GET /metrics, or NULL */
+	const struct tw_strs *host_names; /* of GET /metrics, or NULL */
 	/* Users who may send requests. NULL: everybody who may write to the socket. */
 	const struct tw_users *users;
 	size_t connections;     /* limit; a new one closes the one idle longest */

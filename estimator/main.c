@@ -6,6 +6,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "lib/http/server/httpd.h"
 #include "lib/program/daemon.h"
 #include "lib/program/file_limit.h"
 #include "lib/program/kepler_key.h"
@@ -39,6 +40,7 @@ struct settings {
 	uint64_t refresh_ms;
 	char *proc, *sys;
 	char *metrics, *web_config;
+	struct tw_strs host_names;
 	uint32_t connections;
 	uint64_t idle_ms, request_ms;
 	uint64_t series_bytes;
@@ -96,6 +98,7 @@ static const struct tw_opt options[] = {
 	{ OPT(TEXT, "web-config", web_config, "FILE",
 	      "file with TLS and users of GET /metrics, as Prometheus' exporters take"),
 	  .env = "TW_ESTIMATOR_WEB_CONFIG" },
+	TW_OPTS_HOST_NAMES(struct settings, "TW_ESTIMATOR_HOST_NAMES"),
 	{ OPT(U32, "connections", connections, "N",
 	      "limit of open connections; one more closes the one idle longest"),
 	  .env = "TW_ESTIMATOR_CONNECTIONS", .fallback = "512", .min = 1, .max = 100000 },
@@ -203,6 +206,7 @@ static int serve(const struct settings *s, struct tw_err *err)
 		.users = s->allowed.count > 0 ? &s->allowed : NULL,
 		.metrics = given(s->metrics),
 		.web_config = given(s->web_config),
+		.host_names = &s->host_names,
 		.connections = limit_connections(s->connections),
 		.idle_ms = s->idle_ms,
 		.request_ms = s->request_ms,

@@ -248,8 +248,8 @@ static void set_due(struct tw_scrapes *s)
 }
 
 int tw_scrapes_open(const char *address, const char *web_config,
-		    tw_scrapes_write_fn *write, void *arg, struct tw_scrapes **out,
-		    struct tw_err *err)
+		    const struct tw_strs *host_names, tw_scrapes_write_fn *write,
+		    void *arg, struct tw_scrapes **out, struct tw_err *err)
 {
 	struct tw_scrapes *s = calloc(1, sizeof(*s));
 	const struct tw_httpd_config c = { .listen = address,
@@ -260,6 +260,7 @@ int tw_scrapes_open(const char *address, const char *web_config,
 					   .connections_max = CONNECTIONS_MAX,
 					   .answer_timeout_ms = ANSWER_TIMEOUT_MS,
 					   .web_config = web_config,
+					   .host_names = host_names,
 					   .web_changed = tw_web_log_changed };
 
 	if (s == NULL)

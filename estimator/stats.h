@@ -51,16 +51,18 @@ void tw_stats_list(struct tw_buf *out);
  * runs. The function writes all metrics.
  */
 struct tw_scrapes;
+struct tw_strs;
 
 typedef void tw_scrapes_write_fn(void *arg, struct tw_expo *e);
 
 /*
  * Listen on address, such as "127.0.0.1:9103". web_config: file with TLS and users
- * (lib/http/web/web_config.h), or NULL. Free *out with tw_scrapes_close().
+ * (lib/http/web/web_config.h), or NULL; host_names: of lib/http/server/httpd.h, or NULL.
+ * Free *out with tw_scrapes_close().
  */
 int tw_scrapes_open(const char *address, const char *web_config,
-		    tw_scrapes_write_fn *write, void *arg, struct tw_scrapes **out,
-		    struct tw_err *err);
+		    const struct tw_strs *host_names, tw_scrapes_write_fn *write,
+		    void *arg, struct tw_scrapes **out, struct tw_err *err);
 
 /*
  * Call tw_scrapes_run() when this descriptor is readable, and at the time of

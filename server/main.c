@@ -382,6 +382,7 @@ static int serve(struct server *s, struct tw_err *err)
 				     .connections_max = s->config->connections,
 				     .files_more = s->config->connections + FILES_MORE,
 				     .web_config = s->config->web_config,
+				     .host_names = &s->config->host_names,
 				     .web_changed = tw_web_log_changed };
 	struct routes routes = { 0 };
 	struct tw_httpd *httpd = NULL;

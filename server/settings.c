@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/settings.h"
 
+#include "lib/http/server/httpd.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
 #include "model-db/index/index.h"
@@ -38,6 +39,7 @@ static const struct tw_opt options[] = {
 	{ OPT(TEXT, "web-config", web_config, "FILE",
 	      "file with TLS and users, in the format of Prometheus exporters"),
 	  .env = "TW_SERVER_WEB_CONFIG" },
+	TW_OPTS_HOST_NAMES(struct tw_server_settings, "TW_SERVER_HOST_NAMES"),
 	{ OPT(TEXT, "model-path", model_path, "PATH", "additional path of POST /model"),
 	  .env = "MODEL_SERVER_MODEL_REQ_PATH" },
 	{ OPT(TEXT, "best-models-path", best_models_path, "PATH",

@@ -25,6 +25,7 @@ struct tw_server_settings {
 	uint32_t threads;
 	uint32_t connections;
 	char *web_config;
+	struct tw_strs host_names;
 	char *publish_auth;
 	struct tw_strs public_keys;
 	bool require_signature, allow_downgrade;

@@ -53,6 +53,7 @@ struct online_config {
 
 struct config {
 	char *listen, *model_db, *jobs, *web_config, *ready_file;
+	struct tw_strs host_names;
 	char *sign, *sign_password_file;
 	struct tw_strs may_train;
 	unsigned log_level, log_format, resets;
@@ -90,6 +91,7 @@ static const struct tw_opt options[] = {
 	{ OPT(TEXT, "web-config", web_config, "FILE",
 	      "file with TLS and users, in the format of Prometheus exporters"),
 	  .env = "TW_TRAINER_WEB_CONFIG" },
+	TW_OPTS_HOST_NAMES(struct config, "TW_TRAINER_HOST_NAMES"),
 	{ OPT(TEXTS, "may-train", may_train, "USER=PATTERNS",
 	      "only these users may train, into pipelines with such names: a=web-*,db"),
 	  .env = "TW_TRAINER_MAY_TRAIN" },
@@ -264,6 +266,7 @@ static int serve(const struct config *c, struct tw_err *err)
 		.files_more = FILES_MORE,
 		.body_max = c->max_body,
 		.web_config = c->web_config,
+		.host_names = &c->host_names,
 		.web_changed = tw_web_log_changed,
 	};
 	struct tw_online_config online_config = {

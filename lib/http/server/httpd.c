@@ -100,10 +100,20 @@ static unsigned event_threads(const struct tw_httpd_config *c)
 	return threads < c->connections_max ? threads : c->connections_max;
 }
 
+/*
+ * Places of the library, for new connections while the guard ends others. With threads of
+ * connections it closes what is beyond; else that waits.
+ */
+static unsigned library_max(const struct tw_httpd_config *c)
+{
+	return c->thread_per_connection ? 2 * c->connections_max + 16
+					: c->connections_max + c->connections_max / 8 + 1;
+}
+
 /* Without a descriptor, accept() would fail at once, again and again. */
 static void fit_file_limit(struct tw_httpd_config *c)
 {
-	const uint64_t want = (uint64_t)c->connections_max + c->files_more + OWN_FILES +
+	const uint64_t want = (uint64_t)library_max(c) + c->files_more + OWN_FILES +
 			      (uint64_t)THREAD_FILES * event_threads(c);
 	const uint64_t limit = tw_file_limit_raise(want);
 	const uint64_t fit = c->connections_max * limit / want;
@@ -135,12 +145,6 @@ static int get_certificate(gnutls_session_t session, const gnutls_datum_t *autho
 	return tw_web_certificate(s->web, chain, count, key);
 }
 
-/* Leave a quarter of the connections to other clients. */
-static unsigned limit_per_address(const struct tw_httpd_config *c)
-{
-	return c->connections_max - c->connections_max / 4;
-}
-
 static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 {
 	const struct tw_httpd_config *c = &s->config;
@@ -160,12 +164,12 @@ static struct MHD_Daemon *start_daemon(struct tw_httpd *s, int fd)
 		flags |= MHD_ALLOW_SUSPEND_RESUME;
 	return MHD_start_daemon(
 		flags, 0, NULL, NULL, tw_exchange_request, &s->exchange,
-		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-		c->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, library_max(c),
+		MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)((c->idle_timeout_ms + 999) / 1000),
 		MHD_OPTION_NOTIFY_COMPLETED, tw_exchange_completed, &s->exchange,
+		MHD_OPTION_URI_LOG_CALLBACK, tw_exchange_target, &s->exchange,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, limit_per_address(c),
 		MHD_OPTION_UNESCAPE_CALLBACK, unescape, s, MHD_OPTION_THREAD_POOL_SIZE,
 		pool > 1 ? pool : 0u,
 		/* MHD_OPTION_END ends the list at the first unused option. */
@@ -234,6 +238,7 @@ static void share_with_requests(struct tw_httpd *s)
 	e->work = s->work;
 	e->hash = s->hash;
 	e->web = s->web;
+	e->host_names = s->config.host_names;
 	e->loopback = strncmp(s->address, "127.", 4) == 0 ||
 		      strncmp(s->address, "[::1]", 5) == 0;
 	atomic_init(&e->in_progress, 0);
@@ -265,7 +270,8 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 	if (s->web != NULL && !c->thread_per_connection &&
 	    tw_httpd_work_open(s->config.connections_max, s->wake, &s->hash, err) < 0)
 		goto fail;
-	if (tw_guard_open(!c->callers_thread, c->answer_timeout_ms, &s->guard, err) < 0 ||
+	if (tw_guard_open(!c->callers_thread, c->answer_timeout_ms,
+			  s->config.connections_max, &s->guard, err) < 0 ||
 	    (c->socket != 0 ? tw_listen_take(c->socket, &fd, s->address, err)
 			    : tw_listen(c->listen, &fd, s->address, err)) < 0)
 		goto fail;

@@ -10,12 +10,14 @@
 #include "lib/core/err.h"
 #include "lib/http/server/httpd_reply.h"
 #include "lib/http/server/httpd_route.h"
+#include "lib/program/opt.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct tw_http_stats;
+struct tw_strs;
 struct tw_httpd;
 
 struct tw_httpd_config {
@@ -27,13 +29,15 @@ struct tw_httpd_config {
 	unsigned threads;            /* event threads (epoll); 0: one per CPU */
 	bool thread_per_connection;  /* for handlers that take seconds */
 	bool callers_thread;         /* no threads: the caller polls tw_httpd_fd() */
-	unsigned connections_max;    /* 0: 1024; three quarters of one address */
+	unsigned connections_max;    /* 0: 1024; three quarters of one address; one more
+				      * ends the one that waits longest */
 	unsigned files_more;         /* descriptors of the program besides */
 	uint64_t idle_timeout_ms;    /* without a byte sent or received; 0: 10 s */
 	uint64_t answer_timeout_ms;  /* to take an answer; 0: 5 min */
 	size_t body_max;             /* bytes of a request; 0: 1 MiB */
 	struct tw_http_stats *stats; /* counts the requests; or NULL */
 	const char *web_config;      /* path, see lib/http/web/web_config.h; NULL: none */
+	const struct tw_strs *host_names; /* of lib/http/server/httpd_origin.h; or NULL */
 	/*
 	 * Called when the web configuration has changed. why: the new one is invalid and
 	 * the old one stays in force; NULL: it is in force. Or NULL.
@@ -71,5 +75,14 @@ int tw_httpd_can_reload(const struct tw_httpd *s, struct tw_err *err);
 
 /* Stop accepting, wait at most 5 s for requests in progress, close. NULL is fine. */
 void tw_httpd_close(struct tw_httpd *s);
+
+/* config has a struct tw_strs host_names. env: "TW_SERVER_HOST_NAMES" */
+#define TW_OPTS_HOST_NAMES(config, variable)                                       \
+	{                                                                          \
+		TW_OPT_ROW(config, LIST, "host-names", host_names, "NAME,...",     \
+			   "names of this server in browsers, besides addresses, " \
+			   "localhost and the machine's own"),                     \
+			.env = (variable)                                          \
+	}
 
 #endif /* TW_HTTPD_H */

@@ -378,14 +378,34 @@ static bool is_safe(const char *method)
 	       strcmp(method, "OPTIONS") == 0;
 }
 
+static const char *header(struct MHD_Connection *c, const char *name)
+{
+	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
 static void check_origin(struct exchange *e, struct MHD_Connection *c, const char *method)
 {
-	if (is_safe(method) ||
-	    tw_origin_allowed(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"),
-			      MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host"),
-			      e->server->loopback))
+	const struct tw_exchange_server *s = e->server;
+	const struct tw_origin_headers h = {
+		.origin = header(c, "Origin"),
+		.host = header(c, "Host"),
+		.site = header(c, "Sec-Fetch-Site"),
+		.mode = header(c, "Sec-Fetch-Mode"),
+		.agent = header(c, "User-Agent"),
+		.language = header(c, "Accept-Language"),
+	};
+	const struct tw_origin_rules r = {
+		.names = s->host_names,
+		.loopback = s->loopback,
+		.users = e->user[0] != '\0' ||
+			 (s->web != NULL && tw_web_client_ca(s->web) != NULL),
+		.reads = is_safe(method),
+	};
+	const char *why = tw_origin_refusal(&h, &r);
+
+	if (why == NULL)
 		return;
-	tw_fail(&e->why, TW_DENIED, "the header Origin is not of this server");
+	tw_fail(&e->why, TW_DENIED, "%s", why);
 	reject(e, MHD_HTTP_FORBIDDEN);
 }
 
@@ -542,6 +562,40 @@ static enum MHD_Result take_piece(struct exchange *e, const char *data, size_t l
 	return MHD_YES;
 }
 
+/* Longer targets, and more arguments, get 414. */
+#define TARGET_MAX 8000
+#define ARGUMENTS_MAX 100
+
+/* The state of a request whose target is too long. */
+static char too_long;
+
+/*
+ * The library has room for a few hundred arguments, and closes a connection without an
+ * answer if there are more. The target is in its buffer; so it is cut before it is read.
+ */
+void *tw_exchange_target(void *cls, const char *target, struct MHD_Connection *c)
+{
+	char *query = strchr(target, '?');
+	size_t arguments = 0;
+
+	(void)cls;
+	(void)c;
+	for (const char *p = query; p != NULL; p = strchr(p + 1, '&'))
+		arguments++;
+	if (arguments <= ARGUMENTS_MAX && strnlen(target, TARGET_MAX + 1) <= TARGET_MAX)
+		return NULL;
+	if (query != NULL)
+		query[1] = '\0';
+	return &too_long;
+}
+
+static void reject_target(struct exchange *e)
+{
+	tw_fail(&e->why, TW_INVALID, "a target of over %d bytes, or over %d arguments",
+		TARGET_MAX, ARGUMENTS_MAX);
+	reject(e, MHD_HTTP_URI_TOO_LONG);
+}
+
 /* The path of a request target, which may be an absolute URI (RFC 9112, 3.2.2). */
 static const char *path_of(const char *target)
 {
@@ -566,10 +620,15 @@ enum MHD_Result tw_exchange_request(void *cls, struct MHD_Connection *c,
 	enum MHD_Result taken;
 	struct exchange *e;
 
-	if (*state == NULL) {
+	if (*state == NULL || *state == &too_long) {
+		const bool is_long = *state != NULL;
+
+		*state = NULL;
 		if (begin(cls, c, version, state) != MHD_YES)
 			return MHD_NO;
 		e = *state;
+		if (is_long && e->rejected == 0)
+			reject_target(e);
 		if (e->rejected == 0 && check_access(e, c))
 			return MHD_YES; /* called again once the password is checked */
 		return admit(e, c, method, path);
@@ -594,7 +653,7 @@ void tw_exchange_completed(void *cls, struct MHD_Connection *c, void **state,
 
 	(void)c;
 	(void)how;
-	if (e == NULL)
+	if (e == NULL || *state == &too_long)
 		return;
 	*state = NULL;
 	tw_guard_waiting(e->connection);

@@ -16,6 +16,7 @@ struct tw_guarded;
 struct tw_http_route;
 struct tw_http_stats;
 struct tw_httpd_work;
+struct tw_strs;
 struct tw_web;
 
 /* What all requests of a server share. Nothing in it is owned. */
@@ -28,18 +29,20 @@ struct tw_exchange_server {
 	struct tw_httpd_work *work;  /* NULL: slow handlers need no thread of their own */
 	struct tw_httpd_work *hash;  /* NULL: nor do checks of passwords */
 	struct tw_web *web;          /* NULL: no TLS, no users */
-	bool loopback;               /* it listens on a loopback address */
-	atomic_size_t in_progress;   /* requests */
-	atomic_bool closing;         /* answers end their connections */
+	const struct tw_strs *host_names;
+	bool loopback;             /* it listens on a loopback address */
+	atomic_size_t in_progress; /* requests */
+	atomic_bool closing;       /* answers end their connections */
 };
 
 /* The deadline of a connection; NULL: it has none. */
 struct tw_guarded *tw_exchange_guarded(struct MHD_Connection *c);
 
 /*
- * MHD_AccessHandlerCallback and MHD_OPTION_NOTIFY_COMPLETED; cls is a struct
- * tw_exchange_server.
+ * MHD_OPTION_URI_LOG_CALLBACK, MHD_AccessHandlerCallback and MHD_OPTION_NOTIFY_COMPLETED;
+ * cls is a struct tw_exchange_server.
  */
+void *tw_exchange_target(void *cls, const char *target, struct MHD_Connection *c);
 enum MHD_Result tw_exchange_request(void *cls, struct MHD_Connection *c,
 				    const char *target, const char *method,
 				    const char *version, const char *data, size_t *len,

@@ -3,8 +3,10 @@
 
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
+#include "lib/core/hash.h"
 
 #include <limits.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,10 +20,20 @@
 /* No deadline. */
 #define NEVER_MS UINT64_MAX
 
+/* By a hash of the address. */
+#define PLACES 4096
+
+/* In the order in which they end for others; AT_WORK does not. */
+enum state { WAITING, RECEIVING, ANSWERING, AT_WORK };
+
 struct tw_guarded {
 	int fd;
 	void *owner;
-	uint64_t answer_ms;
+	uint64_t answer_ms, head_ms;
+	size_t place;           /* of its address */
+	bool ended;             /* for others; the lock guards it */
+	atomic_int state;       /* enum state */
+	atomic_ullong since_ms; /* of the state */
 	atomic_ullong until_ms; /* deadline, or NEVER_MS */
 	size_t uncounted;       /* bytes of the body that are less than a KiB */
 	struct tw_guarded *before, *after;
@@ -33,6 +45,7 @@ struct tw_guard {
 	struct tw_guarded *first;
 	bool stop;
 	uint64_t answer_ms;
+	size_t max, count, of_place[PLACES]; /* without those that have ended */
 	bool has_thread;
 	pthread_t thread;
 };
@@ -98,7 +111,7 @@ int tw_guard_wait_ms(struct tw_guard *g)
 	return least < INT_MAX ? (int)least : INT_MAX;
 }
 
-int tw_guard_open(bool thread, uint64_t answer_ms, struct tw_guard **out,
+int tw_guard_open(bool thread, uint64_t answer_ms, size_t max, struct tw_guard **out,
 		  struct tw_err *err)
 {
 	struct tw_guard *g = calloc(1, sizeof(*g));
@@ -113,6 +126,7 @@ int tw_guard_open(bool thread, uint64_t answer_ms, struct tw_guard **out,
 	pthread_cond_init(&g->stopped, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	g->answer_ms = answer_ms != 0 ? answer_ms : TW_GUARD_ANSWER_MS;
+	g->max = max;
 	g->has_thread = thread;
 	e = thread ? pthread_create(&g->thread, NULL, run, g) : 0;
 	if (e != 0) {
@@ -140,9 +154,88 @@ void tw_guard_close(struct tw_guard *g)
 	free(g);
 }
 
-static void set_deadline(struct tw_guarded *c, uint64_t until_ms)
+static void enter(struct tw_guarded *c, enum state state, uint64_t until_ms)
 {
+	atomic_store_explicit(&c->since_ms, tw_now_ms(), memory_order_relaxed);
+	atomic_store_explicit(&c->state, state, memory_order_relaxed);
 	atomic_store_explicit(&c->until_ms, until_ms, memory_order_relaxed);
+}
+
+/* ---- room; the caller has the lock ---- */
+
+/* An IPv6 address stands for its network of 64 bits, which is one client's. */
+static size_t place_of(int fd)
+{
+	struct sockaddr_storage a;
+	socklen_t len = sizeof(a);
+
+	if (getpeername(fd, (struct sockaddr *)&a, &len) < 0)
+		return 0;
+	if (a.ss_family == AF_INET)
+		return tw_hash(&((const struct sockaddr_in *)&a)->sin_addr, 4) % PLACES;
+	if (a.ss_family == AF_INET6) {
+		const struct in6_addr *in = &((const struct sockaddr_in6 *)&a)->sin6_addr;
+
+		return IN6_IS_ADDR_V4MAPPED(in) ? tw_hash(in->s6_addr + 12, 4) % PLACES
+						: tw_hash(in->s6_addr, 8) % PLACES;
+	}
+	return 0;
+}
+
+/* Whether a connection should end before another one. */
+static bool ends_before(const struct tw_guard *g, const struct tw_guarded *a,
+			const struct tw_guarded *b)
+{
+	const size_t of_a = g->of_place[a->place], of_b = g->of_place[b->place];
+	const int state_a = atomic_load_explicit(&a->state, memory_order_relaxed);
+	const int state_b = atomic_load_explicit(&b->state, memory_order_relaxed);
+
+	if (of_a != of_b)
+		return of_a > of_b;
+	if (state_a != state_b)
+		return state_a < state_b;
+	/* The list has the newest first. */
+	return atomic_load_explicit(&a->since_ms, memory_order_relaxed) <=
+	       atomic_load_explicit(&b->since_ms, memory_order_relaxed);
+}
+
+static struct tw_guarded *find_idlest(const struct tw_guard *g, const size_t *place)
+{
+	struct tw_guarded *found = NULL;
+
+	for (struct tw_guarded *c = g->first; c != NULL; c = c->after)
+		if (!c->ended &&
+		    atomic_load_explicit(&c->state, memory_order_relaxed) < AT_WORK &&
+		    (place == NULL || c->place == *place) &&
+		    (found == NULL || ends_before(g, c, found)))
+			found = c;
+	return found;
+}
+
+static void uncount(struct tw_guard *g, const struct tw_guarded *c)
+{
+	g->count--;
+	g->of_place[c->place]--;
+}
+
+static void end_now(struct tw_guard *g, struct tw_guarded *c)
+{
+	uncount(g, c);
+	c->ended = true;
+	shutdown(c->fd, SHUT_RDWR);
+}
+
+/* Before c is in the list: end another connection, or c. */
+static void make_room(struct tw_guard *g, struct tw_guarded *c)
+{
+	const bool crowded = g->of_place[c->place] > g->max - g->max / 4;
+	struct tw_guarded *other = NULL;
+
+	if (g->max == 0 || (!crowded && g->count <= g->max))
+		return;
+	other = find_idlest(g, crowded ? &c->place : NULL);
+	if (other != NULL || crowded)
+		end_now(g, other != NULL ? other : c);
 }
 
 struct tw_guarded *tw_guard_add(struct tw_guard *g, int fd, void *owner)
@@ -154,8 +247,16 @@ struct tw_guarded *tw_guard_add(struct tw_guard *g, int fd, void *owner)
 	c->fd = fd;
 	c->owner = owner;
 	c->answer_ms = g->answer_ms;
-	atomic_init(&c->until_ms, tw_now_ms() + TW_GUARD_HEAD_MS);
+	c->place = place_of(fd);
 	pthread_mutex_lock(&g->lock);
+	g->count++;
+	c->head_ms = ++g->of_place[c->place] > g->max / 4 && g->max != 0
+			     ? TW_GUARD_CROWD_MS
+			     : TW_GUARD_HEAD_MS;
+	atomic_init(&c->state, WAITING);
+	atomic_init(&c->since_ms, tw_now_ms());
+	atomic_init(&c->until_ms, tw_now_ms() + c->head_ms);
+	make_room(g, c);
 	c->after = g->first;
 	if (c->after != NULL)
 		c->after->before = c;
@@ -174,6 +275,8 @@ void tw_guard_drop(struct tw_guard *g, struct tw_guarded *c)
 	if (c == NULL)
 		return;
 	pthread_mutex_lock(&g->lock);
+	if (!c->ended)
+		uncount(g, c);
 	if (c->before != NULL)
 		c->before->after = c->after;
 	else
@@ -187,14 +290,15 @@ void tw_guard_drop(struct tw_guard *g, struct tw_guarded *c)
 void tw_guard_waiting(struct tw_guarded *c)
 {
 	if (c != NULL)
-		set_deadline(c, tw_now_ms() + TW_GUARD_HEAD_MS);
+		enter(c, WAITING, tw_now_ms() + c->head_ms);
 }
 
 void tw_guard_receiving(struct tw_guarded *c)
 {
-	tw_guard_waiting(c);
-	if (c != NULL)
-		c->uncounted = 0;
+	if (c == NULL)
+		return;
+	enter(c, RECEIVING, tw_now_ms() + TW_GUARD_HEAD_MS);
+	c->uncounted = 0;
 }
 
 /*
@@ -218,11 +322,11 @@ void tw_guard_received(struct tw_guarded *c, size_t bytes)
 void tw_guard_working(struct tw_guarded *c)
 {
 	if (c != NULL)
-		set_deadline(c, NEVER_MS);
+		enter(c, AT_WORK, NEVER_MS);
 }
 
 void tw_guard_answering(struct tw_guarded *c)
 {
 	if (c != NULL)
-		set_deadline(c, tw_now_ms() + c->answer_ms);
+		enter(c, ANSWERING, tw_now_ms() + c->answer_ms);
 }

@@ -68,7 +68,8 @@ static void the_callers_loop_answers(void **state)
 
 	(void)state;
 	assert_int_equal(
-		tw_scrapes_open("127.0.0.1:0", NULL, write_one, &count, &s, &err), 0);
+		tw_scrapes_open("127.0.0.1:0", NULL, NULL, write_one, &count, &s, &err),
+		0);
 	assert_true(tw_scrapes_due_ms(s) == UINT64_MAX);
 	silent = dial(s);
 	exchange(s, "GET /metrics?a=b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
@@ -102,13 +103,14 @@ static void an_address_or_a_web_configuration_that_fails_is_named(void **state)
 	uint64_t count = 0;
 
 	(void)state;
-	assert_int_equal(tw_scrapes_open("127.0.0.1:0", "/nowhere/web.yml", write_one,
-					 &count, &s, &err),
+	assert_int_equal(tw_scrapes_open("127.0.0.1:0", "/nowhere/web.yml", NULL,
+					 write_one, &count, &s, &err),
 			 -1);
 	assert_non_null(strstr(err.text, "/nowhere/web.yml"));
 	tw_err_clear(&err);
 	assert_int_equal(
-		tw_scrapes_open("192.0.2.1:1", NULL, write_one, &count, &s, &err), -1);
+		tw_scrapes_open("192.0.2.1:1", NULL, NULL, write_one, &count, &s, &err),
+		-1);
 	assert_non_null(strstr(err.text, "192.0.2.1:1"));
 	assert_null(s);
 }

@@ -2,6 +2,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "lib/http/server/httpd.h"
+#include "lib/core/buf.h"
 #include "tests/unit/toy_server.h"
 
 #include <arpa/inet.h>
@@ -107,6 +108,7 @@ static void connections_are_kept_and_limited(void **state)
 {
 	struct toy_server s;
 	int fd[3];
+	char byte;
 
 	(void)state;
 	toy_start(&s, (struct tw_httpd_config){ .connections_max = 2, .threads = 8 });
@@ -117,11 +119,14 @@ static void connections_are_kept_and_limited(void **state)
 		toy_say(fd[i], "GET /lent HTTP/1.1\r\n" HOST "\r\n");
 		toy_hear_until(fd[i], "\r\n\r\nlent");
 	}
-	/* The third connection waits in the backlog until another one closes. */
+	/* The third connection ends the first, which waits longest. */
 	fd[2] = toy_dial(&s);
 	toy_say(fd[2], "GET /hello HTTP/1.1\r\n" HOST "\r\n");
-	close(fd[0]);
 	toy_hear_until(fd[2], "{\"hello\":1}");
+	assert_true(recv(fd[0], &byte, 1, 0) <= 0);
+	toy_say(fd[1], "GET /hello HTTP/1.1\r\n" HOST "\r\n");
+	toy_hear_until(fd[1], "{\"hello\":1}");
+	close(fd[0]);
 	close(fd[1]);
 	close(fd[2]);
 	toy_stop(&s);
@@ -142,29 +147,84 @@ static int dial_from(const struct toy_server *s, const char *address)
 	return fd;
 }
 
-/* Six of eight connections; a seventh is closed without an answer. */
+/* Six of eight connections; a seventh ends the first of that address. */
 static void an_address_cannot_take_all_connections(void **state)
 {
 	struct toy_server s;
-	int fd[6], refused, other;
+	int fd[7], other;
 	char byte;
 
 	(void)state;
 	toy_start(&s, (struct tw_httpd_config){ .connections_max = 8, .threads = 1 });
-	for (size_t i = 0; i < 6; i++) {
+	other = dial_from(&s, "127.0.0.2");
+	toy_say(other, "GET /hello HTTP/1.1\r\n" HOST "\r\n");
+	toy_hear_until(other, "{\"hello\":1}");
+	for (size_t i = 0; i < 7; i++) {
 		fd[i] = toy_dial(&s);
 		toy_say(fd[i], "GET /hello HTTP/1.1\r\n" HOST "\r\n");
 		toy_hear_until(fd[i], "{\"hello\":1}");
 	}
-	refused = toy_dial(&s);
-	assert_true(recv(refused, &byte, 1, 0) <= 0);
-	close(refused);
-	other = dial_from(&s, "127.0.0.2");
+	assert_true(recv(fd[0], &byte, 1, 0) <= 0);
 	toy_say(other, "GET /hello HTTP/1.1\r\n" HOST "\r\n");
 	toy_hear_until(other, "{\"hello\":1}");
 	close(other);
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < 7; i++)
 		close(fd[i]);
+	toy_stop(&s);
+}
+
+/* Each has what it may have, and none ends its headers. */
+static void unfinished_headers_of_two_addresses_lock_nobody_out(void **state)
+{
+	static const bool threads[] = { false, true };
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct toy_server s;
+		int fd[16];
+
+		toy_start(&s, (struct tw_httpd_config){ .connections_max = 8,
+							.threads = 1,
+							.thread_per_connection =
+								threads[k] });
+		for (size_t i = 0; i < 16; i++) {
+			fd[i] = dial_from(&s, i % 2 == 0 ? "127.0.0.2" : "127.0.0.3");
+			toy_say(fd[i], "GET /hello HTTP/1.1\r\nX-A: ");
+		}
+		for (size_t i = 0; i < 3; i++)
+			toy_answers(&s, "GET /hello HTTP/1.1\r\n" CLOSE "\r\n", "200 OK",
+				    "{\"hello\":1}");
+		for (size_t i = 0; i < 16; i++)
+			close(fd[i]);
+		toy_stop(&s);
+	}
+}
+
+/* Arguments are as many as they are: an answer says if they are too many. */
+static void any_number_of_arguments_has_an_answer(void **state)
+{
+	static const size_t counts[] = {
+		10, 100, 300, 500, 800, 2000, 5000, 15000, 60000
+	};
+	struct toy_server s;
+
+	(void)state;
+	toy_start(&s, (struct tw_httpd_config){ 0 });
+	for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+		struct tw_buf b = { 0 };
+		char *answer;
+
+		tw_buf_adds(&b, "GET /hello?");
+		for (size_t i = 0; i < counts[k]; i++)
+			tw_buf_adds(&b, "a=1&");
+		tw_buf_adds(&b, " HTTP/1.1\r\n" CLOSE "\r\n");
+		answer = toy_ask(&s, b.data);
+		if (strncmp(answer, "HTTP/1.1 200", 12) != 0 &&
+		    strncmp(answer, "HTTP/1.1 4", 10) != 0)
+			fail_msg("%zu arguments: '%.60s'", counts[k], answer);
+		free(answer);
+		tw_buf_clear(&b);
+	}
 	toy_stop(&s);
 }
 
@@ -178,6 +238,8 @@ int main(void)
 		cmocka_unit_test(a_request_in_progress_ends_before_the_server_does),
 		cmocka_unit_test(connections_are_kept_and_limited),
 		cmocka_unit_test(an_address_cannot_take_all_connections),
+		cmocka_unit_test(unfinished_headers_of_two_addresses_lock_nobody_out),
+		cmocka_unit_test(any_number_of_arguments_has_an_answer),
 	};
 
 	return cmocka_run_group_tests_name("httpd clients", tests, NULL, NULL);

@@ -30,7 +30,7 @@ static void set_up(struct fixture *f)
 	struct tw_err err = { 0 };
 
 	now_ms = 1000;
-	assert_int_equal(tw_guard_open(false, 0, &f->guard, &err), 0);
+	assert_int_equal(tw_guard_open(false, 0, 0, &f->guard, &err), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 				    0, f->end),
 			 0);
