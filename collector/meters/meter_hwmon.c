@@ -14,6 +14,7 @@
 #include "lib/core/hash.h"
 #include "lib/core/num.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -154,16 +155,48 @@ static const struct chip *find_chip(const char *meter, const char *dir, const ch
 	return strcmp(chips[i].meter, meter) == 0 ? &chips[i] : NULL;
 }
 
-/* True if sensor n of a chip has the form. */
-static bool has_form(const char *dir, const char *name, const struct form *f, unsigned n)
-{
-	char path[TW_ZONE_PATH];
+/* Which sensors of a directory have a file, by form. */
+struct files {
+	bool form[TW_COUNT(forms)][SENSORS_MAX + 1];
+	bool current[SENSORS_MAX + 1]; /* currN_input */
+};
 
-	snprintf(path, sizeof(path), "%s/%s%u%s", dir, f->prefix, n, f->suffix);
-	if ((f->chip != NULL && strcmp(f->chip, name) != 0) || access(path, F_OK) != 0)
-		return false;
-	snprintf(path, sizeof(path), "%s/curr%u_input", dir, n);
-	return f->chip == NULL || access(path, F_OK) == 0;
+/* The number N of a name prefixNsuffix; 0: it is another name. */
+static unsigned number_of(const char *name, const char *prefix, const char *suffix)
+{
+	const size_t len = strlen(prefix);
+	unsigned n = 0;
+
+	if (strncmp(name, prefix, len) != 0)
+		return 0;
+	for (name += len; *name >= '0' && *name <= '9' && n <= SENSORS_MAX; name++)
+		n = n * 10 + (unsigned)(*name - '0');
+	return n <= SENSORS_MAX && strcmp(name, suffix) == 0 ? n : 0;
+}
+
+static void list_files(const char *dir, struct files *out)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+
+	memset(out, 0, sizeof(*out));
+	while (d != NULL && (e = readdir(d)) != NULL) {
+		for (size_t f = 0; f < TW_COUNT(forms); f++)
+			out->form[f][number_of(e->d_name, forms[f].prefix,
+					       forms[f].suffix)] = true;
+		out->current[number_of(e->d_name, "curr", "_input")] = true;
+	}
+	if (d != NULL)
+		closedir(d);
+}
+
+/* True if sensor n of a chip has the form. */
+static bool has_form(const struct files *files, const char *name, size_t form, unsigned n)
+{
+	const char *chip = forms[form].chip;
+
+	return files->form[form][n] &&
+	       (chip == NULL || (strcmp(chip, name) == 0 && files->current[n]));
 }
 
 /* The text of a sensor's file; "" without the file. */
@@ -214,13 +247,15 @@ static bool is_repeated(const struct sensor *s, const struct sensor *known, size
 /* Find the sensors of a directory, each in its best form. */
 static size_t find_sensors(const char *dir, const char *name, struct sensor *out)
 {
+	struct files files;
 	size_t count = 0;
 
+	list_files(dir, &files);
 	for (size_t f = 0; f < TW_COUNT(forms); f++)
 		for (unsigned n = 1; n <= SENSORS_MAX && count < SENSORS_MAX; n++) {
 			struct sensor *s = &out[count];
 
-			if (!has_form(dir, name, &forms[f], n))
+			if (!has_form(&files, name, f, n))
 				continue;
 			*s = (struct sensor){ .form = &forms[f], .n = n };
 			read_label(dir, s);
