@@ -204,14 +204,14 @@ bool tw_cgroup_line_find(const char *text, size_t len, int hierarchy,
 	return false;
 }
 
-static bool read_line(const struct tw_cgroup_tree *t, const char *process,
+/* The path in a file /proc/PID/cgroup. */
+static bool read_line(const struct tw_cgroup_tree *t, const char *path,
 		      char out[TW_CGROUP_PATH])
 {
-	char path[PATH_MAX], text[CGROUP_TEXT];
+	char text[CGROUP_TEXT];
 	struct tw_err err = { 0 };
 	size_t len;
 
-	snprintf(path, sizeof(path), "%s/%s/cgroup", t->proc, process);
 	return tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, &err) == 0 &&
 	       tw_cgroup_line_find(text, len, t->hierarchy, out);
 }
@@ -241,10 +241,10 @@ static bool resolve(const struct tw_cgroup_tree *t, char path[TW_CGROUP_PATH])
 static bool read_path(const struct tw_cgroup_tree *t, uint32_t tgid,
 		      char out[TW_CGROUP_PATH])
 {
-	char process[16];
+	char path[PATH_MAX];
 
-	snprintf(process, sizeof(process), "%u", tgid);
-	return read_line(t, process, out) && resolve(t, out);
+	snprintf(path, sizeof(path), "%s/%u/cgroup", t->proc, tgid);
+	return read_line(t, path, out) && resolve(t, out);
 }
 
 bool tw_cgroup_tree_own(const struct tw_cgroup_tree *t, char out[TW_CGROUP_PATH])
@@ -339,7 +339,8 @@ static void find_root(struct tw_cgroup_tree *t)
 	char own[TW_CGROUP_PATH], path[PATH_MAX];
 	size_t left = SEARCH_MAX, top, n;
 
-	if (t->top == NULL || !read_line(t, "self", own))
+	snprintf(path, sizeof(path), "%s/self/cgroup", t->proc);
+	if (t->top == NULL || !read_line(t, path, own))
 		return;
 	top = (size_t)snprintf(path, sizeof(path), "%s%s", t->top, own);
 	if (top >= sizeof(path) || has_self(path))
@@ -444,18 +445,20 @@ size_t tw_cgroup_tree_trusted(const struct tw_cgroup_tree *t, const char *path,
 {
 	static const char users[] = "/user.slice/"; /* removed at the last logout */
 	const size_t len = strlen(path);
-	char whole[PATH_MAX];
+	char whole[PATH_MAX], *below = whole;
 	struct stat top, st;
 	size_t end = 0;
 
 	*user = 0;
-	if (t->top == NULL || stat(t->top, &top) < 0 || strncmp(path, "/../", 4) == 0)
+	if (t->top == NULL || stat(t->top, &top) < 0 || strncmp(path, "/../", 4) == 0 ||
+	    snprintf(whole, sizeof(whole), "%s%s", t->top, path) >= (int)sizeof(whole))
 		return len;
+	below += strlen(t->top);
 	while (end < len) {
 		const bool first = end == 0;
 
 		end += 1 + strcspn(path + end + 1, "/");
-		snprintf(whole, sizeof(whole), "%s%.*s", t->top, (int)end, path);
+		below[end] = '\0';
 		if (stat(whole, &st) < 0) {
 			/* Else this process does not see the tree. */
 			if (first && strncmp(path, users, strlen(users)) != 0)
@@ -465,6 +468,7 @@ size_t tw_cgroup_tree_trusted(const struct tw_cgroup_tree *t, const char *path,
 		}
 		if (is_given(whole, &st, top.st_uid, user))
 			return end;
+		below[end] = path[end];
 	}
 	*user = 0;
 	return len;

@@ -106,6 +106,11 @@ static void identify(const struct tw_workloads *t, struct tw_group *g)
 		     trusted = tw_cgroup_tree_trusted(t->tree, path, &namer);
 
 	tw_identity_of_path(path, len, &all);
+	if (trusted == len) {
+		*out = all;
+		out->namer = TW_NAMER_ROOT;
+		return;
+	}
 	tw_identity_of_path(path, trusted, &made);
 	*out = all.kind == TW_OWNER_VM ? made : all;
 	memcpy(out->pod_uid, made.pod_uid, sizeof(out->pod_uid));
