@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine with a power law, and Prometheus' API on its samples, at a time that the test sets."""
+import bisect
 import json
 import math
 import random
 import re
+import types
 import urllib.parse
 
 from sources import Server, reply
 
 START_S = 1700000000
+LOOKBACK_S = 300
 STEP_S = 0.05
 SELECTOR = re.compile(r'^\{__name__="(\w+)"\}\[(\d+)ms\]$')
 METRICS = ("kepler_container_bpf_cpu_time_ms_total", "kepler_container_bpf_page_cache_hit_total",
@@ -81,7 +84,7 @@ class ScriptedPrometheus(Server):
         if self.down:
             reply(request, '{"status":"error","error":"down"}', 503)
         elif url.path.endswith("/label/__name__/values"):
-            self.succeed(request, list(METRICS))
+            self.succeed(request, self.names())
         elif asked["query"] == "time()":
             self.succeed(request, {"resultType": "scalar",
                                    "result": [self.now_s, str(self.now_s)]})
@@ -101,6 +104,49 @@ class ScriptedPrometheus(Server):
             if kept:
                 yield {"metric": labels, "values": kept}
 
+    def names(self):
+        return list(METRICS)
+
     @staticmethod
     def succeed(request, data):
         reply(request, json.dumps({"status": "success", "data": data}))
+
+
+class RecordedPrometheus(ScriptedPrometheus):
+    """Of a recording: {metric: [{"metric": labels, "values": samples}]}."""
+
+    def __init__(self, case, recording, now_s):
+        self.recording = recording
+        machine = types.SimpleNamespace(end_s=lambda: now_s)
+        super().__init__(case, machine)
+
+    def names(self):
+        return list(self.recording)
+
+    def answer(self, request):
+        url = urllib.parse.urlsplit(request.path)
+        if not url.path.endswith("/query_range"):
+            super().answer(request)
+            return
+        asked = {k: v[0] for k, v in urllib.parse.parse_qs(url.query).items()}
+        metric = re.match(r'^\{__name__="(\w+)"\}$', asked["query"])[1]
+        start_s, end_s, step_s = (float(asked[k]) for k in ("start", "end", "step"))
+        steps = [start_s + i * step_s for i in range(int((end_s - start_s) / step_s) + 1)]
+        self.succeed(request, {"resultType": "matrix", "result": [
+            {"metric": s["metric"], "values": list(self.last_samples(s["values"], steps))}
+            for s in self.matrix(metric, start_s - LOOKBACK_S, end_s)]})
+
+    @staticmethod
+    def last_samples(samples, steps):
+        """At each step the last sample of five minutes."""
+        at = [t for t, _ in samples]
+        for t in steps:
+            i = bisect.bisect_right(at, t) - 1
+            if i >= 0 and t - at[i] < LOOKBACK_S:
+                yield [t, samples[i][1]]
+
+    def matrix(self, metric, from_s, to_s):
+        for series in self.recording.get(metric, ()):
+            kept = [[t, v] for t, v in series["values"] if from_s <= t <= to_s]
+            if kept:
+                yield {"metric": {"__name__": metric, **series["metric"]}, "values": kept}

@@ -10,6 +10,7 @@
 #include "model-db/publish.h"
 #include "trainer/extract/metric_series.h"
 #include "trainer/online/attempt.h"
+#include "trainer/online/glitches.h"
 #include "trainer/online/models.h"
 #include "trainer/response/prom_store.h"
 
@@ -295,6 +296,15 @@ int64_t tw_online_node_taken_to(const struct tw_online_node *n)
 	return n->taken_to_ms;
 }
 
+/* The window, with the segments marked that are not to be used. */
+static int read_window(struct tw_online_node *n, struct tw_segments *out,
+		       struct tw_err *err)
+{
+	if (tw_store_segments(n->rules->store, n->machine, out, err) < 0)
+		return -1;
+	return tw_glitches_mark(out, err);
+}
+
 /* ---- decisions ---- */
 
 /* Record a verdict and the standing in one transaction. */
@@ -503,6 +513,12 @@ static int end_training(struct tw_online_node *n, struct tw_err *err)
 	return rc;
 }
 
+bool tw_online_node_trains(const struct tw_online_node *n, bool *done)
+{
+	*done = n->attempt != NULL && tw_attempt_done(n->attempt);
+	return n->attempt != NULL;
+}
+
 int tw_online_node_decide(struct tw_online_node *n, struct tw_err *err)
 {
 	struct tw_segments w = { 0 };
@@ -512,7 +528,7 @@ int tw_online_node_decide(struct tw_online_node *n, struct tw_err *err)
 		return tw_attempt_done(n->attempt) ? end_training(n, err) : 0;
 	if (is_worse_for_long(n))
 		return roll_back(n, err);
-	if (tw_store_segments(n->rules->store, n->machine, &w, err) < 0)
+	if (read_window(n, &w, err) < 0)
 		rc = -1;
 	else if (wants_training(n, &w))
 		rc = begin_training(n, &w, err);
@@ -538,14 +554,16 @@ int tw_online_node_figures(struct tw_online_node *n, struct tw_online_figures *o
 	int rc = -1;
 
 	memcpy(f.machine, n->machine, sizeof(f.machine));
-	if (tw_store_segments(n->rules->store, n->machine, &w, err) < 0 ||
+	if (read_window(n, &w, err) < 0 ||
 	    tw_store_count_verdicts(n->rules->store, n->machine, f.verdicts, err) < 0)
 		goto out;
 	f.segments = w.count;
 	f.rows = tw_window_rows(&w, (struct tw_window_choice){ 0 });
 	f.held_rows = tw_window_rows(&w, (struct tw_window_choice){ .held = true });
-	for (size_t i = 0; i < w.count; i++)
+	for (size_t i = 0; i < w.count; i++) {
 		f.bytes += w.at[i].bytes;
+		f.glitches += w.at[i].glitch;
+	}
 	*out = f;
 	rc = 0;
 out:

@@ -48,11 +48,15 @@ int64_t tw_online_node_taken_to(const struct tw_online_node *n);
  */
 int tw_online_node_decide(struct tw_online_node *n, struct tw_err *err);
 
+/* Whether a training is in progress; *done: it has ended, and waits for a decision. */
+bool tw_online_node_trains(const struct tw_online_node *n, bool *done);
+
 /* What /metrics shows. NaN: unknown. */
 struct tw_online_figures {
 	char machine[TW_WINDOW_NAME];
 	size_t segments, rows, held_rows, bytes;
-	bool serving; /* there are models of the pipeline */
+	size_t glitches; /* segments that are left out (glitches.h) */
+	bool serving;    /* there are models of the pipeline */
 	double expected_w, live_w, bias_w, previous_w, drift;
 	bool drifting;
 	int64_t published_ms, trained_to_ms;

@@ -27,6 +27,9 @@
 /* Right clocks differ by less. If the server's clock is further ahead, it is wrong. */
 #define AHEAD_MAX_MS 300000
 
+/* Trainings that ended are looked for so often. */
+#define TRAININGS_MS 200
+
 struct tw_online {
 	struct tw_online_config config;
 	struct tw_stop stop;
@@ -358,21 +361,51 @@ static void run_once(struct tw_online *o)
 	update_figures(o);
 }
 
+/* Decide about trainings that ended. Returns whether others may go on. */
+static bool end_trainings(struct tw_online *o)
+{
+	bool ended = false, left = false;
+
+	for (size_t i = 0; i < o->nodes; i++) {
+		bool done;
+
+		if (!tw_online_node_trains(o->node[i], &done))
+			continue;
+		ended |= done;
+		left |= !done;
+	}
+	if (ended) {
+		decide(o);
+		update_figures(o);
+	}
+	return left || ended;
+}
+
+/* Wait until a time. True for a stop request. */
+static bool wait_until(struct tw_online *o, uint64_t end_ms)
+{
+	while (true) {
+		const uint64_t now_ms = tw_now_ms();
+		const uint64_t left_ms = now_ms < end_ms ? end_ms - now_ms : 0;
+		const bool trains = end_trainings(o);
+
+		if (tw_stop_wait(&o->stop, trains && left_ms > TRAININGS_MS ? TRAININGS_MS
+									    : left_ms))
+			return true;
+		if (!trains || left_ms <= TRAININGS_MS)
+			return false;
+	}
+}
+
 static void *run(void *arg)
 {
 	struct tw_online *o = arg;
+	uint64_t start_ms;
 
 	do {
-		const uint64_t start_ms = tw_now_ms();
-		uint64_t took_ms;
-
+		start_ms = tw_now_ms();
 		run_once(o);
-		took_ms = tw_now_ms() - start_ms;
-		if (tw_stop_wait(&o->stop, took_ms < o->config.interval_ms
-						   ? o->config.interval_ms - took_ms
-						   : 0))
-			break;
-	} while (true);
+	} while (!wait_until(o, start_ms + o->config.interval_ms));
 	return NULL;
 }
 

@@ -69,9 +69,14 @@ bool tw_online_metrics_polled(struct tw_online_metrics *m, bool failed,
 
 void tw_online_metrics_health(struct tw_online_metrics *m, struct tw_buf *out)
 {
+	size_t glitches = 0;
+
 	pthread_mutex_lock(&m->lock);
 	tw_json_add_object(out, "online");
 	tw_json_add_number(out, "behind_seconds", (double)m->behind_ms / 1e3);
+	for (size_t i = 0; i < m->nodes; i++)
+		glitches += m->node[i].glitches;
+	tw_json_add_int(out, "glitches", (int64_t)glitches);
 	tw_json_add_text(out, "problem", m->problem[0] != '\0' ? m->problem : NULL);
 	tw_json_end_object(out);
 	pthread_mutex_unlock(&m->lock);
@@ -129,6 +134,9 @@ static const struct tw_expo_row gauges[] = {
 	      "Time of the last samples when the serving model was published here.",
 	      published_s),
 	GAUGE("window_segments", NULL, "Segments in the window.", f.segments),
+	GAUGE("window_glitches", NULL,
+	      "Segments in the window whose power no load explains, which are left out.",
+	      f.glitches),
 	GAUGE("window_bytes", "bytes", "Size of the window in the store.", f.bytes),
 };
 

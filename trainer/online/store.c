@@ -8,6 +8,7 @@
 #include "lib/json/json.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,7 +264,10 @@ int tw_store_windows(struct tw_store *s, struct tw_strs *out, struct tw_err *err
 	return row < 0 ? -1 : 0;
 }
 
-/* {"bpf_cpu_time_ms":12.5} */
+/* The member of the mean power, beside those of features. */
+#define WATTS "watts"
+
+/* {"bpf_cpu_time_ms":12.5,"watts":30} */
 static int format_means(const struct tw_segment *g, struct tw_buf *out,
 			struct tw_err *err)
 {
@@ -271,6 +275,8 @@ static int format_means(const struct tw_segment *g, struct tw_buf *out,
 
 	for (size_t i = 0; i < g->features; i++)
 		json_object_set_new(o, g->feature[i]->name, json_real(g->mean[i]));
+	if (isfinite(g->watts))
+		json_object_set_new(o, WATTS, json_real(g->watts));
 	tw_buf_add_json(out, o);
 	json_decref(o);
 	return tw_buf_failed(out) ? tw_fail(err, TW_NOMEM, "summary of a segment") : 0;
@@ -287,6 +293,8 @@ static int parse_means(const char *text, struct tw_segment *g, struct tw_err *er
 	json_object_foreach(o, name, v) {
 		const struct tw_feature *f = tw_feature_find(name);
 
+		if (strcmp(name, WATTS) == 0)
+			g->watts = json_is_number(v) ? json_number_value(v) : NAN;
 		if (f == NULL || !json_is_number(v) ||
 		    g->features == TW_SEGMENT_FEATURES_MAX)
 			continue;
@@ -377,6 +385,7 @@ static int read_segment(sqlite3_stmt *q, struct tw_segments *out, struct tw_err 
 				.held = sqlite3_column_int(q, 4) != 0,
 				.load_low = sqlite3_column_double(q, 5),
 				.load_high = sqlite3_column_double(q, 6),
+				.watts = NAN,
 				.bytes = (size_t)sqlite3_column_int64(q, 8) };
 
 	if (parse_means((const char *)sqlite3_column_text(q, 7), &g, err) < 0)

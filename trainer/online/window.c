@@ -80,6 +80,21 @@ static void add_mean(struct tw_segment *s, const struct tw_column *c, size_t row
 	s->mean[s->features++] = sum / (double)rows;
 }
 
+/* The mean power of the first component of the dataset. */
+static double mean_power(const struct tw_dataset *d)
+{
+	const double *watts = NULL;
+	double sum = 0;
+
+	for (size_t i = 0; i < d->cols && watts == NULL; i++)
+		for (size_t c = 0; c < TW_COMPONENT_COUNT; c++)
+			if (strcmp(d->col[i].name, tw_power_column(c)) == 0)
+				watts = d->col[i].v;
+	for (size_t i = 0; watts != NULL && i < d->rows; i++)
+		sum += watts[i];
+	return watts != NULL ? sum / (double)d->rows : NAN;
+}
+
 static void find_load(const struct tw_dataset *d, struct tw_segment *s)
 {
 	const char *name[TW_SEGMENT_FEATURES_MAX];
@@ -103,6 +118,7 @@ int tw_segment_summarize(const struct tw_prom *p, struct tw_segment *s,
 	struct tw_dataset d = { 0 };
 
 	s->features = s->rows = 0;
+	s->watts = NAN;
 	if (!extract_most(p, &d))
 		return tw_fail(err, TW_NOTFOUND,
 			       "no measured energy source with the metrics of a feature "
@@ -110,8 +126,10 @@ int tw_segment_summarize(const struct tw_prom *p, struct tw_segment *s,
 	s->rows = d.rows;
 	for (size_t i = 0; i < d.cols; i++)
 		add_mean(s, &d.col[i], d.rows);
-	if (s->features > 0)
+	if (s->features > 0) {
 		find_load(&d, s);
+		s->watts = mean_power(&d);
+	}
 	tw_dataset_release(&d);
 	return s->features > 0 ? 0 : tw_fail(err, TW_NOTFOUND, "no feature");
 }
@@ -255,7 +273,7 @@ size_t tw_window_surplus(const struct tw_segments *w)
 
 static bool chosen(const struct tw_segment *g, struct tw_window_choice c)
 {
-	return g->held == c.held && g->from_ms >= c.after_ms;
+	return g->held == c.held && !g->glitch && g->from_ms >= c.after_ms;
 }
 
 size_t tw_window_rows(const struct tw_segments *w, struct tw_window_choice c)

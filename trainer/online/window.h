@@ -33,11 +33,13 @@ struct tw_segment {
 	size_t rows;            /* rows of power */
 	size_t bytes;           /* in the store */
 	bool held;              /* held out: judges models, and does not train them */
+	bool glitch;            /* wrong power or work (glitches.h): does neither */
 	/* The mean of each feature over the rows. */
 	const struct tw_feature *feature[TW_SEGMENT_FEATURES_MAX];
 	double mean[TW_SEGMENT_FEATURES_MAX];
 	size_t features;
 	double load_low, load_high; /* range of the main feature */
+	double watts; /* mean power of the first component; NAN: not known */
 };
 
 /* In order of time. All zero bytes is empty. */

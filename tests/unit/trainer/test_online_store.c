@@ -37,6 +37,7 @@ static struct tw_segment segment_at(int64_t from_ms)
 				    .feature = { tw_feature_find("bpf_cpu_time_ms") },
 				    .mean = { 250.5 },
 				    .features = 1,
+				    .watts = 42.5,
 				    .load_low = 1,
 				    .load_high = 900 };
 }
@@ -82,6 +83,7 @@ static void a_segment_is_read_as_it_was_added(void **state)
 	assert_int_equal(w.at[0].features, 1);
 	assert_ptr_equal(w.at[0].feature[0], tw_feature_find("bpf_cpu_time_ms"));
 	assert_true(w.at[0].mean[0] == 250.5 && w.at[0].load_high == 900);
+	assert_true(w.at[0].watts == 42.5);
 	assert_true(w.at[0].bytes > 0);
 	assert_int_equal(tw_store_text(s, w.at[0].id, &text, &len, &err), 0);
 	assert_string_equal(text, TEXT);

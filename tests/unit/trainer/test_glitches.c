@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/core/err.h"
+#include "lib/field/feature.h"
+#include "trainer/online/glitches.h"
+#include "trainer/online/window.h"
+
+#include <math.h>
+#include <string.h>
+
+#define COUNT 60
+
+/* A window of a machine of 30 W and 20 W a busy CPU, with a little noise. */
+struct window {
+	struct tw_segment at[COUNT];
+	struct tw_segments w;
+};
+
+static void set_up(struct window *t)
+{
+	static const double busy[] = { 0.1, 1, 2, 0.5, 1.5 };
+
+	memset(t, 0, sizeof(*t));
+	for (size_t i = 0; i < COUNT; i++) {
+		struct tw_segment *g = &t->at[i];
+
+		g->feature[0] = tw_feature_find("bpf_cpu_time_ms");
+		g->features = 1;
+		g->mean[0] = 1000 * busy[i * 7 % 5];
+		g->watts = 30 + g->mean[0] / 50 + (i % 3 == 0 ? 0.3 : -0.2);
+	}
+	t->w = (struct tw_segments){ t->at, COUNT, COUNT };
+}
+
+/* The glitches, as a bit for each segment. */
+static unsigned long find(struct window *t)
+{
+	struct tw_err err = { 0 };
+	unsigned long bits = 0;
+
+	if (tw_glitches_mark(&t->w, &err) < 0)
+		fail_msg("%s", err.text);
+	for (size_t i = 0; i < t->w.count; i++)
+		bits |= (unsigned long)t->at[i].glitch << i;
+	return bits;
+}
+
+static void a_window_of_a_law_has_none(void **state)
+{
+	struct window t;
+
+	(void)state;
+	set_up(&t);
+	assert_int_equal(find(&t), 0);
+	t.w.count = 0;
+	assert_int_equal(find(&t), 0);
+}
+
+static void one_or_two_segments_are_a_glitch(void **state)
+{
+	struct window t;
+
+	(void)state;
+	set_up(&t);
+	t.at[5].watts = 2500;
+	assert_int_equal(find(&t), 1UL << 5);
+	set_up(&t);
+	t.at[8].mean[0] += 3000;
+	t.at[9].watts -= 20;
+	assert_int_equal(find(&t), 3UL << 8);
+}
+
+static void a_change_of_the_law_is_none(void **state)
+{
+	struct window t;
+
+	(void)state;
+	set_up(&t);
+	for (size_t i = COUNT - 2; i < COUNT; i++)
+		t.at[i].watts += 40;
+	assert_int_equal(find(&t), 0);
+	/* Of three segments within, none is a glitch; nor are many. */
+	set_up(&t);
+	for (size_t i = 10; i < 13; i++)
+		t.at[i].watts += 40;
+	assert_int_equal(find(&t), 0);
+	set_up(&t);
+	for (size_t i = 1; i < COUNT; i += 4)
+		t.at[i].watts += 40;
+	assert_int_equal(find(&t), 0);
+}
+
+static void work_that_stands_is_a_glitch(void **state)
+{
+	struct window t;
+
+	(void)state;
+	set_up(&t);
+	for (size_t i = 10; i < 14; i++) {
+		t.at[i].mean[0] = 0;
+		t.at[i].watts = 60;
+	}
+	assert_int_equal(find(&t), 15UL << 10);
+}
+
+static void segments_without_power_are_none(void **state)
+{
+	struct window t;
+
+	(void)state;
+	set_up(&t);
+	t.at[5].watts = NAN;
+	t.at[6].features = 0;
+	assert_int_equal(find(&t), 0);
+	/* Too few. */
+	set_up(&t);
+	t.at[5].watts = 2500;
+	t.w.count = 11;
+	assert_int_equal(find(&t), 0);
+}
+
+static void glitches_are_in_no_choice(void **state)
+{
+	const struct tw_window_choice all = { 0 };
+	struct window t;
+
+	(void)state;
+	set_up(&t);
+	for (size_t i = 0; i < COUNT; i++)
+		t.at[i].rows = 10;
+	t.at[5].watts = 2500;
+	find(&t);
+	assert_int_equal(tw_window_rows(&t.w, all), 10 * (COUNT - 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_window_of_a_law_has_none),
+		cmocka_unit_test(one_or_two_segments_are_a_glitch),
+		cmocka_unit_test(a_change_of_the_law_is_none),
+		cmocka_unit_test(work_that_stands_is_a_glitch),
+		cmocka_unit_test(segments_without_power_are_none),
+		cmocka_unit_test(glitches_are_in_no_choice),
+	};
+
+	return cmocka_run_group_tests_name("glitches", tests, NULL, NULL);
+}
