@@ -83,12 +83,12 @@ def zones(daemon):
 
 
 def workloads(daemon, level):
-    """(name, watts, CPU time) of the workloads of a level that run, most power first."""
+    """(name, watts above idle, CPU time) of the workloads of a level that run, most first."""
     rows = []
     for w in json.loads(get(daemon, f"/api/v1/power?level={level}"))["workloads"]:
         if w["ended"]:
             continue
-        of = {z["zone"]: z["dynamic_watts"] + z["idle_watts"] for z in w["zones"]}
+        of = {z["zone"]: z["dynamic_watts"] for z in w["zones"]}
         parts = [of[z] for z in ("package", "dram", "gpu", "other") if z in of]
         rows.append((w.get("command") or w.get("container_name") or w.get("container_id", "?")[:12],
                      sum(parts) if parts else of.get("platform", 0.0), w["cpu_time_ms"] / 1e3))
@@ -213,7 +213,7 @@ class Demo:
                      f"error on blocks of time that it did not see: {known}")
         for level in ("process", "container"):
             rows = workloads(meter, level)[:ROWS]
-            lines.append(f"{level:28}{'W':>8}{'CPU s':>10}")
+            lines.append(f"{level:22}{'W above idle':>14}{'CPU s':>10}")
             lines += [f"  {name[:25]:26}{watts:8.2f}{cpu_s:10.1f}" for name, watts, cpu_s in rows]
             if not rows:
                 lines.append("  none")

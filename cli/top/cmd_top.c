@@ -235,20 +235,49 @@ static int send_requests(struct top *t, struct tw_err *err)
 		       patience_ms(t->c), err);
 }
 
-static int read_collector(const struct collector *c, bool several,
-			  struct tw_top_node *node, struct tw_top_rows *rows,
-			  struct tw_err *err)
+/* False: it has no answer, *why says why, or it is one that has answered already. */
+static bool read_node(const struct collector *c, struct tw_top_node *node, size_t nodes,
+		      struct tw_err *why)
 {
-	if (c->node == NULL || c->rows == NULL)
-		return tw_fail(err, c->failed.code, "%s", c->failed.text);
-	if (tw_top_node_read(c->node, strlen(c->node), node, err) < 0)
-		return tw_err_wrap(err, "'%s'", c->url);
-	if (tw_top_rows_add(rows, c->rows, strlen(c->rows), several ? node->name : NULL,
-			    err) < 0) {
-		tw_top_node_release(node);
-		return tw_err_wrap(err, "'%s'", c->url);
+	if (c->node == NULL || c->rows == NULL) {
+		tw_fail(why, c->failed.code, "%s", c->failed.text);
+		return false;
 	}
-	return 0;
+	if (tw_top_node_read(c->node, strlen(c->node), &node[nodes], why) < 0) {
+		tw_err_wrap(why, "'%s'", c->url);
+		return false;
+	}
+	for (size_t i = 0; i < nodes; i++)
+		if (node[i].instance[0] != '\0' &&
+		    strcmp(node[i].instance, node[nodes].instance) == 0) {
+			tw_fail(why, TW_INVALID, "'%s' is the collector of another --url",
+				c->url);
+			tw_top_node_release(&node[nodes]);
+			return false;
+		}
+	return true;
+}
+
+/* Nodes whose rows cannot be read leave. Returns the number of the others. */
+static size_t read_rows(struct top *t, const struct collector *const *of,
+			struct tw_top_node *node, size_t nodes, bool several,
+			struct tw_top_rows *rows)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < nodes; i++) {
+		struct tw_err why = { 0 };
+
+		if (tw_top_rows_add(rows, of[i]->rows, strlen(of[i]->rows),
+				    several ? node[i].name : NULL, &why) == 0) {
+			node[kept++] = node[i];
+			continue;
+		}
+		tw_err_wrap(&why, "'%s'", of[i]->url);
+		t->failed = why;
+		tw_top_node_release(&node[i]);
+	}
+	return kept;
 }
 
 static void add_course(struct top *t, uint64_t now_ms)
@@ -272,23 +301,29 @@ static int ask(struct top *t, bool same_level, struct tw_err *err)
 	struct tw_top_node *node = tw_must(calloc(count, sizeof(*node)));
 	struct tw_top_rows fresh = { .count = 0 };
 	const uint64_t asked_ms = tw_now_ms();
+	const struct collector **of = tw_must(calloc(count, sizeof(*of)));
 	size_t nodes = 0;
 
 	tw_err_clear(&t->failed);
 	if (send_requests(t, err) < 0) {
 		free(node);
+		free(of);
 		return -1;
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct tw_err why = { 0 };
 
-		if (read_collector(&t->collector[i], count > 1, &node[nodes], &fresh,
-				   &why) < 0)
-			t->failed = why;
-		else
+		of[nodes] = &t->collector[i];
+		if (read_node(&t->collector[i], node, nodes, &why))
 			nodes++;
+		else
+			t->failed = why;
 	}
+	tw_top_nodes_tell_apart(node, nodes);
+	nodes = read_rows(t, of, node, nodes, count > 1, &fresh);
+	free(of);
 	if (nodes == 0) {
+		tw_top_rows_release(&fresh);
 		free(node);
 		return tw_fail(err, t->failed.code, "%s", t->failed.text);
 	}
@@ -477,6 +512,8 @@ static bool take_key(struct top *t, int key, bool *again)
 		t->view.lines > TW_TOP_HEAD ? (ptrdiff_t)t->view.lines - TW_TOP_HEAD : 1;
 
 	*again = key == ' ' || choose_level(t, key);
+	/* Any key ends the help. */
+	t->view.help = key == '?' && !t->view.help;
 	if (key == 's')
 		t->view.by = (t->view.by + 1) % TW_TOP_SORTS;
 	else if (key == 'r')

@@ -105,7 +105,7 @@ static void read_zones(const json_t *answer, const json_t *w, struct tw_top_row 
 	const json_t *z;
 	size_t i;
 
-	row->dynamic_w = row->idle_w = row->joules = NAN;
+	row->watts = row->idle_w = row->joules = NAN;
 	for (int k = 0; k < TW_TOP_ZONES; k++)
 		row->zone_w[k] = NAN;
 	json_array_foreach(json_object_get(w, "zones"), i, z) {
@@ -114,16 +114,13 @@ static void read_zones(const json_t *answer, const json_t *w, struct tw_top_row 
 		*estimated = *estimated || json_is_true(json_object_get(z, "estimated"));
 		for (int k = 0; k < TW_TOP_ZONES; k++)
 			if (strcmp(zone, shown[k]) == 0)
-				row->zone_w[k] = number_of(z, "dynamic_watts") +
-						 number_of(z, "idle_watts");
+				row->zone_w[k] = number_of(z, "dynamic_watts");
 		if (!tw_top_adds_up(answer, zone))
 			continue;
-		add(&row->dynamic_w, number_of(z, "dynamic_watts"));
+		add(&row->watts, number_of(z, "dynamic_watts"));
 		add(&row->idle_w, number_of(z, "idle_watts"));
-		add(&row->joules,
-		    number_of(z, "dynamic_joules") + number_of(z, "idle_joules"));
+		add(&row->joules, number_of(z, "dynamic_joules"));
 	}
-	row->watts = row->dynamic_w + row->idle_w;
 }
 
 static int read_row(const json_t *answer, const json_t *w, const char *node,

@@ -22,11 +22,12 @@ bool tw_top_adds_up(const json_t *answer, const char *zone);
 enum tw_top_zone { TW_TOP_PACKAGE, TW_TOP_DRAM, TW_TOP_GPU, TW_TOP_ZONES };
 
 struct tw_top_row {
-	char *key;        /* identity across replies */
-	char *id;         /* pid, or the first characters of an id */
-	char *name;       /* detail: command, cgroup path, runtime, ... */
-	const char *node; /* of the rows' nodes; NULL: not shown */
-	double watts, dynamic_w, idle_w, joules;
+	char *key;            /* identity across replies */
+	char *id;             /* pid, or the first characters of an id */
+	char *name;           /* detail: command, cgroup path, runtime, ... */
+	const char *node;     /* of the rows' nodes; NULL: not shown */
+	double watts, joules; /* above idle, as those of zones */
+	double idle_w;        /* its share of the machine's idle power */
 	double zone_w[TW_TOP_ZONES];
 	double cpu_ms;
 	double cpu; /* CPUs used since the last reply; NaN: unknown */

@@ -2,12 +2,14 @@
 #include "cli/top/top_view.h"
 
 #include "cli/memory.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/utf8.h"
 #include "lib/json/json.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 #define NARROW 64
 #define ID_COLUMNS 12
 #define NODE_COLUMNS 10
+#define INSTANCE_SHOWN 4
 #define INVERSE "\033[7m"
 #define PLAIN "\033[m"
 
@@ -114,38 +117,52 @@ static bool has_time(const struct tw_top_view *v)
 
 /* ---- the machine ---- */
 
-/* "package 12.3 W (fake)": the sum by kind of zone, over dies and sockets. */
+/* The watts of a kind of zone by a source, over dies and sockets; NaN: an earlier zone
+ * has them, or there are none. */
+static double zone_watts(const json_t *zones, size_t i, const char **zone,
+			 const char **source)
+{
+	const json_t *z = json_array_get(zones, i), *y;
+	double watts = 0;
+	size_t k;
+
+	*zone = json_string_value(json_object_get(z, "zone"));
+	*source = json_string_value(json_object_get(z, "source"));
+	if (*zone == NULL || *source == NULL ||
+	    !json_is_number(json_object_get(z, "watts")))
+		return NAN;
+	json_array_foreach(zones, k, y) {
+		const char *other = json_string_value(json_object_get(y, "zone"));
+		const char *by = json_string_value(json_object_get(y, "source"));
+
+		if (other == NULL || by == NULL || strcmp(other, *zone) != 0 ||
+		    strcmp(by, *source) != 0)
+			continue;
+		if (k < i && json_is_number(json_object_get(y, "watts")))
+			return NAN;
+		watts += json_number_value(json_object_get(y, "watts"));
+	}
+	return watts;
+}
+
+/* "package 12.3 W, dram 1.0 W (fake)": a source once for the zones that it follows. */
 static void add_node_zones(struct tw_buf *b, const json_t *zones)
 {
-	const char *done = "";
-	const json_t *z, *y;
-	size_t i, k;
+	const char *of = NULL, *zone, *source;
 
-	json_array_foreach(zones, i, z) {
-		const char *zone = json_string_value(json_object_get(z, "zone"));
-		const char *source = json_string_value(json_object_get(z, "source"));
-		double watts = 0;
-		bool first = true;
+	for (size_t i = 0; i < json_array_size(zones); i++) {
+		const double watts = zone_watts(zones, i, &zone, &source);
 
-		if (zone == NULL || source == NULL ||
-		    !json_is_number(json_object_get(z, "watts")))
+		if (isnan(watts))
 			continue;
-		json_array_foreach(zones, k, y) {
-			const char *other = json_string_value(json_object_get(y, "zone"));
-			const char *by = json_string_value(json_object_get(y, "source"));
-
-			if (other == NULL || by == NULL || strcmp(other, zone) != 0 ||
-			    strcmp(by, source) != 0)
-				continue;
-			first = first && k >= i;
-			watts += json_number_value(json_object_get(y, "watts"));
-		}
-		if (!first)
-			continue;
-		tw_buf_addf(b, "%s%s %.1f W (%s)", done, zone, watts, source);
-		done = ", ";
+		if (of != NULL && strcmp(of, source) != 0)
+			tw_buf_addf(b, " (%s)", of);
+		tw_buf_addf(b, "%s%s %.1f W", of != NULL ? ", " : "", zone, watts);
+		of = source;
 	}
-	if (done[0] == '\0')
+	if (of != NULL)
+		tw_buf_addf(b, " (%s)", of);
+	else
 		tw_buf_adds(b, "no meter tells its power");
 }
 
@@ -159,7 +176,7 @@ static const char *words_for_idle(const char *idle)
 static bool add_models(struct tw_buf *b, const json_t *models)
 {
 	const json_t *m, *mae;
-	const char *name, *zone, *idle, *join = "";
+	const char *name, *zone, *idle, *from, *join = "";
 	size_t i;
 
 	json_array_foreach(models, i, m) {
@@ -167,6 +184,9 @@ static bool add_models(struct tw_buf *b, const json_t *models)
 		if (name == NULL || name[0] == '\0')
 			continue;
 		idle = json_string_value(json_object_get(m, "idle"));
+		from = json_string_value(json_object_get(m, "from"));
+		if (from != NULL && strncmp(from, "prior ", strlen("prior ")) == 0)
+			name = "the prior";
 		tw_buf_addf(b, "%sestimated %s by %s", join, words_for_idle(idle), name);
 		join = "; ";
 		json_object_foreach((json_t *)(uintptr_t)json_object_get(m, "mae_watts"),
@@ -198,21 +218,78 @@ static double total_of(const json_t *answer, const json_t *zones, const char *ke
 }
 
 /* How the power is known, what of it is idle power, and how often it is read. */
-static void add_facts(struct tw_buf *b, const json_t *root, const json_t *zones,
-		      bool known)
+static void add_facts(struct tw_buf *b, const json_t *root, const struct tw_top_node *n)
 {
-	const double idle_w = total_of(root, zones, "idle_power_watts");
+	const bool known = !isnan(n->watts);
 	const json_t *interval = json_object_get(root, "interval_seconds");
 	const bool estimated = add_models(b, json_object_get(root, "models"));
 
 	if (!estimated)
-		tw_buf_adds(b, known ? "measured" : "not measured");
-	if (!isnan(idle_w))
-		tw_buf_addf(b, "; idle %.1f W", idle_w);
+		tw_buf_adds(b, !known                         ? "not measured"
+			       : n->known == TW_TOP_SIMULATED ? "simulated"
+							      : "measured");
+	if (!isnan(n->idle_w))
+		tw_buf_addf(b, "; idle %.1f W", n->idle_w);
 	else if (known && !estimated)
 		tw_buf_adds(b, "; idle power not known yet");
 	if (json_is_number(interval))
 		tw_buf_addf(b, "; tick %g s", json_number_value(interval));
+}
+
+static bool is_model_hiding(const json_t *models)
+{
+	const json_t *m;
+	size_t i;
+
+	json_array_foreach(models, i, m) {
+		const char *idle = json_string_value(json_object_get(m, "idle"));
+
+		if (idle != NULL && strcmp(idle, "hidden") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The worst way in which a part of the sum is known. */
+static enum tw_top_known how_known(const json_t *root, const json_t *zones)
+{
+	enum tw_top_known known = TW_TOP_MEASURED;
+	const json_t *z;
+	size_t i;
+
+	json_array_foreach(zones, i, z) {
+		const char *zone = json_string_value(json_object_get(z, "zone"));
+		const char *source = json_string_value(json_object_get(z, "source"));
+
+		if (zone == NULL || source == NULL || !tw_top_adds_up(root, zone) ||
+		    json_is_false(json_object_get(z, "used")))
+			continue;
+		if (strcmp(source, "fake") == 0)
+			return TW_TOP_SIMULATED;
+		if (json_is_true(json_object_get(z, "estimated")))
+			known = TW_TOP_ESTIMATED;
+	}
+	return known == TW_TOP_ESTIMATED &&
+			       is_model_hiding(json_object_get(root, "models"))
+		       ? TW_TOP_ABOVE_IDLE
+		       : known;
+}
+
+/* The mean errors of the models of the sum; NaN: none is known. */
+static double error_of(const json_t *root)
+{
+	const json_t *m, *mae;
+	double sum = NAN;
+	const char *zone;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "models"), i, m) {
+		json_object_foreach((json_t *)(uintptr_t)json_object_get(m, "mae_watts"),
+				    zone, mae)
+			if (tw_top_adds_up(root, zone))
+				sum = (isnan(sum) ? 0 : sum) + json_number_value(mae);
+	}
+	return sum;
 }
 
 /* Energy is a difference: it is known from the second tick on. */
@@ -232,7 +309,7 @@ int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
 	struct tw_top_node n = { .name = NULL };
 	const json_t *list, *zones;
 	json_t *root = NULL;
-	const char *name;
+	const char *name, *instance;
 	int rc = -1;
 
 	if (tw_json_parse(data, len, "answer", &root, err) < 0 ||
@@ -243,10 +320,17 @@ int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
 			 false, &name, err) < 0)
 		goto out;
 	n.watts = total_of(root, zones, "watts");
+	n.idle_w = total_of(root, zones, "idle_power_watts");
+	n.known = how_known(root, zones);
+	n.error_w = n.known == TW_TOP_ESTIMATED || n.known == TW_TOP_ABOVE_IDLE
+			    ? error_of(root)
+			    : NAN;
 	n.starting = isnan(n.watts) && is_starting(root);
 	add_node_zones(&power, zones);
-	add_facts(&facts, root, zones, !isnan(n.watts));
+	add_facts(&facts, root, &n);
 	n.name = tw_must(strdup(name));
+	instance = json_string_value(json_object_get(root, "instance"));
+	n.instance = tw_must(strdup(instance != NULL ? instance : ""));
 	n.power = tw_must(tw_buf_detach(&power, NULL));
 	n.facts = tw_must(tw_buf_detach(&facts, NULL));
 	*out = n;
@@ -259,25 +343,101 @@ out:
 void tw_top_node_release(struct tw_top_node *n)
 {
 	free(n->name);
+	free(n->instance);
 	free(n->power);
 	free(n->facts);
 	*n = (struct tw_top_node){ .name = NULL };
 }
 
+/* Two collectors of one name are "local~b173" and "local~08fe". */
+static void rename_node(struct tw_top_node *n)
+{
+	char *name = tw_must_printf("%.*s~%.*s", NODE_COLUMNS - INSTANCE_SHOWN - 1,
+				    n->name, INSTANCE_SHOWN, n->instance);
+
+	free(n->name);
+	n->name = name;
+}
+
+void tw_top_nodes_tell_apart(struct tw_top_node *node, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool used_again = false;
+
+		for (size_t k = i + 1; k < count; k++) {
+			if (strcmp(node[i].name, node[k].name) != 0)
+				continue;
+			rename_node(&node[k]);
+			used_again = true;
+		}
+		if (used_again)
+			rename_node(&node[i]);
+	}
+}
+
+static const char *const known_names[] = {
+	[TW_TOP_MEASURED] = "MEASURED",
+	[TW_TOP_ESTIMATED] = "ESTIMATED",
+	[TW_TOP_ABOVE_IDLE] = "ESTIMATED above idle",
+	[TW_TOP_SIMULATED] = "SIMULATED",
+};
+
+/* One figure of all nodes that know it; NaN: none does. */
+static double sum_of(const struct tw_top_view *v, size_t member)
+{
+	double sum = NAN;
+
+	for (size_t i = 0; i < v->nodes; i++) {
+		double value;
+
+		memcpy(&value, (const char *)&v->node[i] + member, sizeof(value));
+		if (!isnan(value))
+			sum = (isnan(sum) ? 0 : sum) + value;
+	}
+	return sum;
+}
+
+/* The worst of all nodes. */
+static enum tw_top_known known_of(const struct tw_top_view *v)
+{
+	enum tw_top_known known = TW_TOP_MEASURED;
+
+	for (size_t i = 0; i < v->nodes; i++)
+		if (v->node[i].known > known)
+			known = v->node[i].known;
+	return known;
+}
+
+/* "ESTIMATED 26.2 W +-1.3". */
+static void add_total(struct tw_buf *b, const struct tw_top_view *v)
+{
+	const double watts = sum_of(v, offsetof(struct tw_top_node, watts)),
+		     error_w = sum_of(v, offsetof(struct tw_top_node, error_w));
+
+	if (isnan(watts)) {
+		tw_buf_adds(b, "power not known");
+		return;
+	}
+	tw_buf_addf(b, "%s %.1f W", known_names[known_of(v)], watts);
+	if (!isnan(error_w))
+		tw_buf_addf(b, " +-%.1f", error_w);
+}
+
 static void add_power_line(struct tw_buf *b, const struct tw_top_view *v)
 {
-	double watts = 0;
 	size_t known = 0;
 
 	if (v->nodes == 1) {
-		tw_buf_addf(b, "%s: %s", v->node[0].name, v->node[0].power);
+		tw_buf_addf(b, "%s: ", v->node[0].name);
+		add_total(b, v);
+		tw_buf_addf(b, ": %s", v->node[0].power);
 		return;
 	}
-	for (size_t i = 0; i < v->nodes; i++) {
-		watts += isnan(v->node[i].watts) ? 0 : v->node[i].watts;
+	for (size_t i = 0; i < v->nodes; i++)
 		known += !isnan(v->node[i].watts);
-	}
-	tw_buf_addf(b, "%zu nodes, %.1f W of %zu", v->nodes, watts, known);
+	tw_buf_addf(b, "%zu nodes, ", v->nodes);
+	add_total(b, v);
+	tw_buf_addf(b, " of %zu", known);
 	for (size_t i = 0; i < v->nodes; i++) {
 		tw_buf_addf(b, "%s %s ", i == 0 ? ":" : ",", v->node[i].name);
 		if (isnan(v->node[i].watts))
@@ -402,10 +562,8 @@ static void draw_row(const struct tw_top_view *v, const struct tw_top_row *r,
 	}
 	add_column(&line, r->id, ID_COLUMNS, v->ascii);
 	add_figure(&line, r->watts, 8, 3);
-	if (!is_narrow(v)) {
-		add_figure(&line, r->dynamic_w, 8, 3);
+	if (!is_narrow(v))
 		add_figure(&line, r->idle_w, 8, 3);
-	}
 	for (int k = 0; is_wide(v) && k < TW_TOP_ZONES; k++)
 		add_figure(&line, r->zone_w[k], 7, 2);
 	if (is_wide(v))
@@ -427,7 +585,7 @@ static void draw_columns(const struct tw_top_view *v, struct tw_buf *b)
 		tw_buf_addf(&line, "%-*s ", NODE_COLUMNS, "NODE");
 	tw_buf_addf(&line, "%-*s %8s", ID_COLUMNS, "ID", "WATTS");
 	if (!is_narrow(v))
-		tw_buf_addf(&line, " %8s %8s", "DYNAMIC", "IDLE");
+		tw_buf_addf(&line, " %8s", "IDLE");
 	if (is_wide(v))
 		tw_buf_addf(&line, " %7s %7s %7s %10s", "PACKAGE", "DRAM", "GPU",
 			    "JOULES");
@@ -440,6 +598,42 @@ static void draw_columns(const struct tw_top_view *v, struct tw_buf *b)
 	tw_top_add_text(b, tw_buf_failed(&line) ? "?" : line.data, v->columns, v->ascii);
 	tw_buf_adds(b, v->color ? PLAIN "\n" : "\n");
 	tw_buf_clear(&line);
+}
+
+/* A row of the machine: "total    26.200  MEASURED". */
+static void draw_machine_row(const struct tw_top_view *v, const char *name, double watts,
+			     const char *detail, struct tw_buf *b)
+{
+	struct tw_buf line = { 0 };
+
+	if (v->nodes > 1)
+		tw_buf_addf(&line, "%-*s ", NODE_COLUMNS, "all");
+	tw_buf_addf(&line, "%-*s", ID_COLUMNS, name);
+	add_figure(&line, watts, 8, 3);
+	tw_buf_addf(&line, "  %s", detail);
+	add_line(b, v, tw_buf_failed(&line) ? "?" : line.data);
+	tw_buf_clear(&line);
+}
+
+static void draw_machine(const struct tw_top_view *v, struct tw_buf *b)
+{
+	const double idle_w = sum_of(v, offsetof(struct tw_top_node, idle_w)),
+		     watts = sum_of(v, offsetof(struct tw_top_node, watts));
+	const enum tw_top_known known = known_of(v);
+	char detail[64];
+	const double error_w = sum_of(v, offsetof(struct tw_top_node, error_w));
+
+	if (isnan(error_w))
+		snprintf(detail, sizeof(detail), "%s", known_names[known]);
+	else
+		snprintf(detail, sizeof(detail), "%s +-%.1f W", known_names[known],
+			 error_w);
+	draw_machine_row(v, "total", watts, detail, b);
+	draw_machine_row(v, "idle", known == TW_TOP_ABOVE_IDLE ? NAN : idle_w,
+			 known == TW_TOP_ABOVE_IDLE ? "not in the estimate"
+			 : isnan(idle_w) ? "not known yet: the rows below have it"
+					 : "the machine without load",
+			 b);
 }
 
 static void draw_text(const struct tw_top_view *v, struct tw_buf *b,
@@ -467,15 +661,35 @@ static void draw_head(const struct tw_top_view *v, const struct tw_top_rows *r,
 		 !r->estimated   ? ""
 		 : r->above_idle ? ", ESTIMATED above idle"
 				 : ", ESTIMATED with idle",
-		 v->screen ? "q quit, s sort, r reverse, p g c o v b t level, j k rows"
-			   : "+ ended");
+		 v->screen ? "? help, q quit" : "+ ended");
 	add_line(b, v, v->message != NULL ? v->message : line);
 	draw_columns(v, b);
+	draw_machine(v, b);
 }
 
 static size_t lines_above(const struct tw_top_view *v)
 {
 	return v->course != NULL ? TW_TOP_HEAD : TW_TOP_HEAD - 1;
+}
+
+static void draw_help(const struct tw_top_view *v, struct tw_buf *b)
+{
+	static const char *const help[] = {
+		"Keys:  q quit   s next order   r reverse   space update   ? this help",
+		"       p processes  g cgroups  c containers  o pods  v VMs",
+		"       b jobs of Slurm  t its steps   j k, arrows, page keys: scroll",
+		"WATTS  above idle, the mean of the last tick; total = idle + all rows",
+		"IDLE   the share of the machine's idle power, by use",
+		"%CPU   100 is one CPU, since the update before;  TIME CPU time in all",
+		"+      has ended;  -  not known",
+		"MEASURED by a meter; ESTIMATED by a model, +- its mean error;",
+		"SIMULATED: no measurement at all.",
+	};
+	const size_t head = lines_above(v);
+
+	for (size_t i = 0; i < TW_COUNT(help); i++)
+		if (v->lines == 0 || head + i < v->lines)
+			add_line(b, v, help[i]);
 }
 
 void tw_top_draw(const struct tw_top_view *v, const struct tw_top_rows *r,
@@ -485,6 +699,10 @@ void tw_top_draw(const struct tw_top_view *v, const struct tw_top_rows *r,
 	size_t room = r->count;
 
 	draw_head(v, r, b);
+	if (v->help) {
+		draw_help(v, b);
+		return;
+	}
 	if (v->lines > 0 && v->lines < head + r->count)
 		room = v->lines > head ? v->lines - head : 0;
 	for (size_t i = v->from; i < r->count && i < v->from + room; i++)

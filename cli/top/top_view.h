@@ -11,19 +11,30 @@ struct tw_err;
 
 /*
  * Lines above the rows: power by node, how it is known, its course, keys or a message,
- * column names.
+ * column names, the machine's total and its idle power.
  */
-#define TW_TOP_HEAD 5
+#define TW_TOP_HEAD 7
 
 /* The most updates of the course. */
 #define TW_TOP_COURSE 240
 
+/* How the sum of a machine is known, the worst last. */
+enum tw_top_known {
+	TW_TOP_MEASURED,
+	TW_TOP_ESTIMATED,
+	TW_TOP_ABOVE_IDLE, /* estimated, without idle power */
+	TW_TOP_SIMULATED,
+};
+
 /* A machine, from the reply for the level node. */
 struct tw_top_node {
 	char *name;
-	char *power;   /* "package 12.3 W (rapl-sysfs), dram .." */
-	char *facts;   /* "measured, idle 6.0 W; tick 3 s", or the model and its error */
-	double watts;  /* without zones that are parts of others; NaN: unknown */
+	char *instance; /* of its collector, unique */
+	char *power;    /* "package 12.3 W (rapl-sysfs), dram .." */
+	char *facts;    /* "measured, idle 6.0 W; tick 3 s", or the model and its error */
+	double watts;   /* without zones that are parts of others; NaN: unknown */
+	double idle_w, error_w; /* of it; NaN: unknown */
+	enum tw_top_known known;
 	bool starting; /* no watts, and few ticks yet */
 };
 
@@ -42,6 +53,7 @@ struct tw_top_view {
 	const char *message;                /* message instead of the keys, or NULL */
 	enum tw_top_sort by;
 	bool reverse;
+	bool help;      /* of the keys, in place of the rows */
 	size_t from;    /* the first visible row */
 	size_t columns; /* width of the terminal; 0: unlimited */
 	size_t lines;   /* height with the head; 0: all rows */
@@ -54,6 +66,9 @@ struct tw_top_view {
 int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
 		     struct tw_err *err);
 void tw_top_node_release(struct tw_top_node *n);
+
+/* Give nodes of one name, such as "localhost", a part of their instance as well. */
+void tw_top_nodes_tell_apart(struct tw_top_node *node, size_t count);
 
 /* Add the watts of an update, seconds after the one before. NaN: unknown. */
 void tw_top_course_add(struct tw_top_course *c, double watts, double seconds);

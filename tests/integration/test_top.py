@@ -104,17 +104,20 @@ class Top(Case):
             out = self.tallywatt("top", "--url", self.url, "-n", "3", "-d", "900ms")
             pictures = out.split("\n\n")
             self.assertEqual(len(pictures), 3)
-            rows = {line.split()[0]: line.split() for line in pictures[2].splitlines()[5:]}
-            return float(rows[str(pid)][1]) > 0 and float(rows[str(pid)][8]) > 1
+            rows = {line.split()[0]: line.split() for line in pictures[2].splitlines()[7:]}
+            return float(rows[str(pid)][1]) > 0 and float(rows[str(pid)][7]) > 1
         wait_until(has_power, "the process draws power")
         for picture in pictures:
-            node, facts, course, summary, head = picture.splitlines()[:5]
-            self.assertRegex(node, r"^\S+: package [0-9.]+ W \(fake\), core .* dram ")
-            self.assertRegex(facts, r"^measured; idle (power not known yet|[0-9.]+ W); tick 0.1 s$")
+            node, facts, course, summary, head, total, idle = picture.splitlines()[:7]
+            self.assertRegex(node, r"^\S+: SIMULATED [0-9.]+ W: package [0-9.]+ W, core .* dram "
+                                   r"[0-9.]+ W \(fake\)$")
+            self.assertRegex(total, r"^total +[0-9.]+  SIMULATED$")
+            self.assertRegex(idle, r"^idle +(-  not known yet|[0-9.]+  the machine)")
+            self.assertRegex(facts, r"^simulated; idle (power not known yet|[0-9.]+ W); tick 0.1 s$")
             self.assertRegex(course, r"^power \S{1,3} [0-9.]+ to [0-9.]+ W in 0:0\d min$")
             self.assertRegex(summary, r"^process: \d+ by watts, mean of 0\.\d s; \+ ended$")
-            self.assertRegex(head, "^ID +WATTS +DYNAMIC +IDLE +PACKAGE +DRAM +GPU +JOULES")
-        listed = [float(r.split()[1]) for r in pictures[2].splitlines()[5:]
+            self.assertRegex(head, "^ID +WATTS +IDLE +PACKAGE +DRAM +GPU +JOULES")
+        listed = [float(r.split()[1]) for r in pictures[2].splitlines()[7:]
                   if r.split()[1] != "-"]
         self.assertEqual(listed, sorted(listed, reverse=True))
         for line in out.splitlines():
@@ -122,7 +125,7 @@ class Top(Case):
 
     def test_one_picture_or_a_line_of_json_is_printed(self):
         out = self.tallywatt("top", "--url", self.url, "--once", "--rows", "1")
-        self.assertLessEqual(len(out.splitlines()), 6)
+        self.assertLessEqual(len(out.splitlines()), 8)
         lines = self.tallywatt("top", "--url", self.url, "--json", "-n", "2", "-d", "200ms",
                                "-l", "cgroup").splitlines()
         self.assertEqual(len(lines), 2)
@@ -141,10 +144,14 @@ class Top(Case):
                    call(other, "GET", "/metrics").body, "its meter tells")
         urls = ("--url", self.url, "--url", f"http://{other.address}")
         out = self.tallywatt("top", *urls, "--once").splitlines()
-        self.assertRegex(out[0], r"^2 nodes, [0-9.]+ W of 2: .* W, other [0-9.]+ W$")
-        self.assertRegex(out[1], r"^\S+: measured; .* \| other: measured; ")
+        self.assertRegex(out[0], r"^2 nodes, SIMULATED [0-9.]+ W of 2: .* W, other [0-9.]+ W$")
+        self.assertRegex(out[1], r"^\S+: simulated; .* \| other: simulated; ")
         self.assertRegex(out[4], "^NODE +ID +WATTS")
-        self.assertEqual({line.split()[0] for line in out[5:]}, {os.uname().nodename[:10], "other"})
+        self.assertEqual({line.split()[0] for line in out[7:]}, {os.uname().nodename[:10], "other"})
+        # One that is asked twice counts once.
+        out = self.tallywatt("top", *urls, "--url", self.url + "/", "--once").splitlines()
+        self.assertRegex(out[0], "^2 nodes")
+        self.assertIn("is the collector of another --url", out[3])
         told = json.loads(self.tallywatt("top", *urls, "--url", "http://127.0.0.1:1", "--once",
                                          "--json"))["collectors"]
         self.assertEqual(sorted(told[0]), ["node", "url", "workloads"])
@@ -169,10 +176,14 @@ class Top(Case):
                              "-o", "name", "-r", "--rows", "1")
         self.assertIn("cgroup: ", out)
         self.assertIn(" by name (reverse)", out)
-        self.assertLessEqual(len(out.splitlines()), 6)
+        self.assertLessEqual(len(out.splitlines()), 8)
 
     def test_a_terminal_is_drawn_resized_and_left_as_it_was(self):
         top = Terminal(12, 70, "--url", self.url, "-d", "300ms")
+        top.see(r"process: \d+ by watts.*\x1b\[J")
+        top.press("?")
+        top.see(r"Keys: .*\x1b\[J")
+        top.press("?")
         top.see(r"process: \d+ by watts.*\x1b\[J")
         self.assertLessEqual(len(top.screen()), 12)
         self.assertTrue(all(len(line) <= 70 for line in top.screen()), top.screen())
@@ -218,7 +229,7 @@ class Top(Case):
                        *(["--filter=no"] if sanitized() else []))
             out, err = (text.decode() for text in top.communicate(timeout=TIMEOUT_S))
         self.assertEqual(top.returncode, 0, err)
-        self.assertRegex(out, r"^\S+: package [0-9.]+ W \(fake\)")
+        self.assertRegex(out, r"^\S+: SIMULATED [0-9.]+ W: package [0-9.]+ W")
 
     def test_an_unreachable_collector_exits_1_and_wrong_use_2(self):
         self.assertIn("127.0.0.1:1", self.refused("top", "--url", "http://127.0.0.1:1", "-n1",

@@ -2,6 +2,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "cli/top/top_view.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
@@ -49,9 +50,11 @@ static void the_zones_of_the_answers_sum_are_added_up(void **state)
 	assert_int_equal(r.count, 2);
 	assert_string_equal(r.at[0].id, "7");
 	assert_string_equal(r.at[0].name, "b  /a");
-	assert_true(fabs(r.at[0].watts - 3) <= 0);
-	assert_true(fabs(r.at[1].watts - 5.5) <= 0);
-	assert_true(fabs(r.at[1].joules - 30) <= 0);
+	/* Idle power is no power of a workload. */
+	assert_true(fabs(r.at[0].watts - 1) <= 0);
+	assert_true(fabs(r.at[0].idle_w - 2) <= 0);
+	assert_true(fabs(r.at[1].watts - 5) <= 0);
+	assert_true(fabs(r.at[1].joules - 20) <= 0);
 	assert_true(isnan(r.at[0].zone_w[TW_TOP_DRAM]) && isnan(r.at[0].cpu));
 	assert_false(r.estimated);
 	tw_top_rows_release(&r);
@@ -61,8 +64,8 @@ static void the_zones_of_the_answers_sum_are_added_up(void **state)
 			  PROCESS("7", "b", "1",
 				  ZONE("platform", "9", "1") "," ZONE(
 					  "psys", "3", "0") "," ZONE("gpu", "2", "0"))));
-	assert_true(fabs(r.at[0].watts - 10) <= 0);
-	assert_true(fabs(r.at[0].joules - 15) <= 0);
+	assert_true(fabs(r.at[0].watts - 9) <= 0);
+	assert_true(fabs(r.at[0].joules - 10) <= 0);
 	tw_top_rows_release(&r);
 	r = read_rows(ANSWER_OF("", PROCESS("7", "b", "1", ZONE("package", "9", "1"))));
 	assert_true(isnan(r.at[0].watts) && isnan(r.at[0].joules));
@@ -138,8 +141,12 @@ static void a_picture_has_no_more_lines_and_columns_than_it_may(void **state)
 {
 	struct tw_top_rows r = read_rows(two);
 	struct tw_top_node node = { .name = (char[]){ "vm" },
-				    .power = (char[]){ "package 12.3 W (fake)" },
-				    .facts = (char[]){ "measured; idle 6.0 W" } };
+				    .power = (char[]){ "package 12.3 W (model)" },
+				    .facts = (char[]){ "estimated with idle by M_0" },
+				    .watts = 12.3,
+				    .idle_w = 6,
+				    .error_w = 1.25,
+				    .known = TW_TOP_ESTIMATED };
 	struct tw_top_view v = { .node = &node, .nodes = 1, .level = "process" };
 	struct tw_buf b = { 0 };
 	size_t lines = 0;
@@ -148,20 +155,41 @@ static void a_picture_has_no_more_lines_and_columns_than_it_may(void **state)
 	tw_top_rows_sort(&r, TW_TOP_BY_WATTS, false);
 	tw_top_draw(&v, &r, &b);
 	assert_non_null(strstr(b.data, "process: 2 by watts, mean of 3.0 s; + ended\n"));
-	assert_non_null(strstr(b.data, "8               5.500    5.000    0.500    4.50 "
-				       "   1.00       -       30.0      -    1:01.23   "
-				       "a  /a\n"));
+	assert_non_null(strstr(b.data, "vm: ESTIMATED 12.3 W +-1.2: package 12.3 W "));
+	assert_non_null(strstr(b.data, "\ntotal          12.300  ESTIMATED +-1.2 W\n"
+				       "idle            6.000  the machine without load\n"
+				       "8               5.000    0.500    4.00    1.00   "
+				       "    -       20.0      -    1:01.23   a  /a\n"));
 	tw_buf_clear(&b);
 	v.columns = 70;
-	v.lines = 5;
+	v.lines = 7;
 	v.from = 1;
 	tw_top_draw(&v, &r, &b);
 	for (const char *p = b.data, *end; (end = strchr(p, '\n')) != NULL; p = end + 1) {
 		assert_true(end - p <= 70);
 		lines++;
 	}
-	assert_int_equal(lines, 5);
+	assert_int_equal(lines, 7);
 	assert_non_null(strstr(b.data, "b  /a\n"));
+	tw_buf_clear(&b);
+	/* Nothing of the head and the help is cut in 80 columns. */
+	v.screen = v.help = true;
+	v.columns = 0;
+	v.lines = 24;
+	tw_top_draw(&v, &r, &b);
+	assert_null(strstr(b.data, "b  /a\n"));
+	assert_non_null(strstr(b.data, "q quit"));
+	for (const char *p = b.data, *end; (end = strchr(p, '\n')) != NULL; p = end + 1)
+		if (strncmp(p, "\033[KID", 5) != 0)
+			assert_true(end - p <= 80 + 3);
+	tw_buf_clear(&b);
+	/* Until idle power is known, it is in the rows. */
+	v = (struct tw_top_view){ .node = &node, .nodes = 1, .level = "process" };
+	node.idle_w = node.error_w = NAN;
+	node.known = TW_TOP_MEASURED;
+	tw_top_draw(&v, &r, &b);
+	assert_non_null(strstr(b.data, "vm: MEASURED 12.3 W: package"));
+	assert_non_null(strstr(b.data, "\nidle                -  not known yet: "));
 	tw_buf_clear(&b);
 	tw_top_rows_release(&r);
 }
@@ -172,7 +200,8 @@ static void an_estimate_is_labelled(void **state)
 		"{\"sum\":[\"package\",\"dram\"],\"workloads\":[{\"node_name\":\"vm\","
 		"\"zones\":["
 		"{\"zone\":\"package\",\"source\":\"model\",\"watts\":2},"
-		"{\"zone\":\"package\",\"source\":\"model\",\"watts\":3},"
+		"{\"zone\":\"package\",\"source\":\"model\",\"watts\":3,"
+		"\"estimated\":true},"
 		"{\"zone\":\"dram\",\"source\":\"model\",\"missing\":\"x\"}]}],"
 		"\"models\":[{\"model\":\"M_0\",\"idle\":\"hidden\",\"extrapolating\":"
 		"true,"
@@ -188,7 +217,48 @@ static void an_estimate_is_labelled(void **state)
 		n.facts, "estimated above idle by M_0, package +-1.2 W, beyond what it "
 			 "was trained on");
 	assert_true(fabs(n.watts - 5) <= 0);
+	assert_int_equal(n.known, TW_TOP_ABOVE_IDLE);
+	assert_true(fabs(n.error_w - 1.25) <= 0 && isnan(n.idle_w));
 	tw_top_node_release(&n);
+}
+
+static void the_prior_is_called_so(void **state)
+{
+	static const char text[] =
+		"{\"sum\":[\"package\"],\"workloads\":[{\"node_name\":\"vm\",\"zones\":[]"
+		"}],\"models\":[{\"model\":\"LinearRegressionTrainer_0\",\"idle\":"
+		"\"hidden\",\"from\":\"prior of "
+		"amd_epyc\",\"mae_watts\":{\"package\":2}}]"
+		"}";
+	struct tw_err err = { 0 };
+	struct tw_top_node n = { .name = NULL };
+
+	(void)state;
+	assert_int_equal(tw_top_node_read(text, strlen(text), &n, &err), 0);
+	assert_string_equal(n.facts,
+			    "estimated above idle by the prior, package +-2.0 W");
+	tw_top_node_release(&n);
+}
+
+static void nodes_of_one_name_are_told_apart(void **state)
+{
+	static const char *const told[][2] = {
+		{ "localhost", "b1735566" },
+		{ "other", "1" },
+		{ "localhost", "08fe7788" },
+	};
+	static const char *const wanted[] = { "local~b173", "other", "local~08fe" };
+	struct tw_top_node n[TW_COUNT(told)];
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(told); i++)
+		n[i] = (struct tw_top_node){ .name = strdup(told[i][0]),
+					     .instance = strdup(told[i][1]) };
+	tw_top_nodes_tell_apart(n, TW_COUNT(told));
+	for (size_t i = 0; i < TW_COUNT(told); i++) {
+		assert_string_equal(n[i].name, wanted[i]);
+		tw_top_node_release(&n[i]);
+	}
 }
 
 static void the_summary_says_whether_estimates_include_idle_power(void **state)
@@ -278,9 +348,13 @@ static void the_course_of_power_is_drawn_from_zero_watts(void **state)
 static void rows_of_two_nodes_are_apart(void **state)
 {
 	char fact[] = "x";
-	struct tw_top_node node[2] = { { .name = (char[]){ "one" }, .watts = 2 },
-				       { .name = (char[]){ "zw\xc3\xb6lf" },
-					 .watts = NAN } };
+	struct tw_top_node node[2] = {
+		{ .name = (char[]){ "one" }, .watts = 2, .idle_w = NAN, .error_w = NAN },
+		{ .name = (char[]){ "zw\xc3\xb6lf" },
+		  .watts = NAN,
+		  .idle_w = NAN,
+		  .error_w = NAN }
+	};
 	struct tw_top_view v = {
 		.node = node, .nodes = 2, .level = "process", .ascii = true
 	};
@@ -298,13 +372,14 @@ static void rows_of_two_nodes_are_apart(void **state)
 	assert_string_not_equal(r.at[0].key, r.at[2].key);
 	v.columns = 80;
 	tw_top_draw(&v, &r, &b);
-	assert_non_null(strstr(b.data, "2 nodes, 2.0 W of 1: one 2.0 W, zw?lf -\n"));
+	assert_non_null(
+		strstr(b.data, "2 nodes, MEASURED 2.0 W of 1: one 2.0 W, zw?lf -\n"));
 	assert_non_null(strstr(b.data, "\nNODE       ID              WATTS"));
 	assert_non_null(strstr(b.data, "\nzw?lf      8 "));
 	tw_buf_clear(&b);
 	v.columns = 40;
 	tw_top_draw(&v, &r, &b);
-	assert_null(strstr(b.data, "DYNAMIC"));
+	assert_null(strstr(b.data, "IDLE"));
 	tw_buf_clear(&b);
 	tw_top_rows_release(&r);
 }
@@ -364,6 +439,8 @@ int main(void)
 		cmocka_unit_test(a_name_cannot_reach_the_terminal),
 		cmocka_unit_test(a_picture_has_no_more_lines_and_columns_than_it_may),
 		cmocka_unit_test(an_estimate_is_labelled),
+		cmocka_unit_test(the_prior_is_called_so),
+		cmocka_unit_test(nodes_of_one_name_are_told_apart),
 		cmocka_unit_test(the_summary_says_whether_estimates_include_idle_power),
 		cmocka_unit_test(measured_power_is_stated_with_idle_power_and_interval),
 		cmocka_unit_test(the_course_of_power_is_drawn_from_zero_watts),
