@@ -2,11 +2,10 @@
 #include "trainer/fit/trainer.h"
 
 #include "lib/core/array.h"
-#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/field/feature.h"
-#include "lib/json/json.h"
+#include "trainer/fit/auto_text.h"
 #include "trainer/fit/auto_trials.h"
 #include "trainer/fit/extra_trees.h"
 
@@ -30,55 +29,43 @@
 /* ---- learners and columns ---- */
 
 #define TREES 32
+#define TREES_OF(rows)                                                          \
+	{                                                                       \
+		.trees = TREES, .leaf = (rows), .median = true, .by_size = true \
+	}
+/* Earlier rows explain part of the power, so fewer rows have to average out the rest. */
+static const struct tw_extra_trees of_rows = TREES_OF(4), of_series = TREES_OF(3);
 
 /* The columns decide whether they are trees of features or of ratios to the load. */
-static int grow_trees(const struct tw_samples *s, size_t leaf, uint64_t seed,
-		      struct tw_buf *out, struct tw_err *err)
+static int fit_rising(const struct tw_trainer *t, const struct tw_samples *s,
+		      uint64_t seed, struct tw_buf *out, struct tw_err *err)
 {
-	const struct tw_extra_trees how = {
-		.trees = TREES, .leaf = leaf, .median = true, .by_size = true
-	};
-
-	return tw_isotonic_trees(s, &how, seed, out, err);
-}
-
-static int fit_trees(const struct tw_samples *s, uint64_t seed, struct tw_buf *out,
-		     struct tw_err *err)
-{
-	return grow_trees(s, 4, seed, out, err);
-}
-
-/* Earlier rows explain part of the power, so fewer rows have to average out the rest. */
-static int fit_series_trees(const struct tw_samples *s, uint64_t seed, struct tw_buf *out,
-			    struct tw_err *err)
-{
-	return grow_trees(s, 3, seed, out, err);
+	return tw_isotonic_trees(s, t->how, seed, out, err);
 }
 
 /* Not bound to rise with the load. */
-static int fit_free_trees(const struct tw_samples *s, uint64_t seed, struct tw_buf *out,
-			  struct tw_err *err)
+static int fit_free(const struct tw_trainer *t, const struct tw_samples *s, uint64_t seed,
+		    struct tw_buf *out, struct tw_err *err)
 {
-	static const struct tw_extra_trees how = {
-		.trees = TREES, .leaf = 4, .median = true, .by_size = true
-	};
-
-	return tw_extra_trees(s, &how, seed, out, NULL, err);
+	return tw_extra_trees(s, t->how, seed, out, NULL, err);
 }
 
 static const struct tw_trainer learners[] = {
 	{ .name = "random trees, rising on each ray",
 	  .predictor = "isotonic",
 	  .min_rows = 1,
-	  .fit = fit_trees },
+	  .how = &of_rows,
+	  .fit = fit_rising },
 	{ .name = "random trees, rising on each ray",
 	  .predictor = "isotonic",
 	  .min_rows = 1,
-	  .fit = fit_series_trees },
+	  .how = &of_series,
+	  .fit = fit_rising },
 	{ .name = "random trees",
 	  .predictor = "trees",
 	  .min_rows = 1,
-	  .fit = fit_free_trees },
+	  .how = &of_rows,
+	  .fit = fit_free },
 };
 static const struct tw_trainer *const trees = &learners[0];
 static const struct tw_trainer *const series_trees = &learners[1];
@@ -364,19 +351,11 @@ static int find_series(struct tw_auto_trials *t, const struct tw_auto_trials *al
  */
 #define UNBOUND_BELOW 0.90
 
-struct fit {
-	struct tw_rest rest;
-	struct tw_auto_trials alone, series;
-	struct tw_auto_blend alone_blend, series_blend;
-	bool looks_back; /* the series form is kept */
-	bool unbound;    /* power need not rise from rest */
-};
-
 /*
  * Choose whether power rises from rest. The load and all features that vary are the
  * columns of free trials: *chosen is set to them if they are chosen.
  */
-static int choose_bond(struct fit *f, bool shown, struct tw_auto_columns *chosen,
+static int choose_bond(struct tw_auto_fit *f, bool shown, struct tw_auto_columns *chosen,
 		       struct tw_err *err)
 {
 	struct tw_auto_blend *rising = &f->alone_blend, free;
@@ -399,7 +378,7 @@ static int choose_bond(struct fit *f, bool shown, struct tw_auto_columns *chosen
 	return 0;
 }
 
-static int search_alone(struct fit *f, const struct tw_samples *s, uint64_t seed,
+static int search_alone(struct tw_auto_fit *f, const struct tw_samples *s, uint64_t seed,
 			struct tw_auto_columns *chosen, struct tw_err *err)
 {
 	/* Power of workloads is 0 W at rest by definition. */
@@ -417,7 +396,7 @@ static int search_alone(struct fit *f, const struct tw_samples *s, uint64_t seed
 }
 
 /* Mean absolute error of the form "alone" on the rows of the series, W. */
-static double alone_error(const struct fit *f)
+static double alone_error(const struct tw_auto_fit *f)
 {
 	double mae = 0.0;
 	size_t rows = 0, k = 0;
@@ -436,7 +415,7 @@ static double alone_error(const struct fit *f)
 	return rows > 0 ? mae / (double)rows : INFINITY;
 }
 
-static int search_series(struct fit *f, const struct tw_samples *s, uint64_t seed,
+static int search_series(struct tw_auto_fit *f, const struct tw_samples *s, uint64_t seed,
 			 const struct tw_auto_columns *chosen, struct tw_err *err)
 {
 	double step_ms;
@@ -459,301 +438,22 @@ static int search_series(struct fit *f, const struct tw_samples *s, uint64_t see
 	return 0;
 }
 
-/* ---- text ---- */
-
-/* Limit of rows that members are fitted on; of more rows, an even selection. */
-#define FIT_ROWS_MAX 32768
-
-/* Index of a column in all; the column is added if it is missing. */
-static size_t place_of(struct tw_auto_columns *all, const struct tw_derived *d)
-{
-	size_t i = 0;
-
-	while (i < all->count && memcmp(&all->at[i], d, sizeof(*d)) != 0)
-		i++;
-	if (i == all->count && i < TW_DERIVED_MAX)
-		all->at[all->count++] = *d;
-	return i;
-}
-
-static void add_columns(const struct tw_auto_columns *c, struct tw_buf *text)
-{
-	for (size_t i = 0; i < c->count; i++) {
-		const struct tw_derived *d = &c->at[i];
-
-		tw_buf_addf(text, "%s[%u,%u,%u", i > 0 ? "," : "", d->feature, d->from,
-			    d->to);
-		if (d->per != TW_DERIVED_NONE)
-			tw_buf_addf(text, ",%u", d->per);
-		tw_buf_adds(text, "]");
-	}
-}
-
-static int add_member(const struct tw_auto_trials *t, const struct tw_auto_rows *rows,
-		      const struct tw_auto_trial *trial, double weight,
-		      struct tw_auto_columns *all, struct tw_buf *text,
-		      struct tw_err *err)
-{
-	struct tw_auto_design d = { 0 };
-	int rc = -1;
-
-	tw_buf_adds(text, "{\"weight\":");
-	tw_buf_add_double(text, weight);
-	tw_buf_adds(text, ",\"columns\":[");
-	for (size_t i = 0; i < trial->columns.count; i++)
-		tw_buf_addf(text, i > 0 ? ",%zu" : "%zu",
-			    place_of(all, &trial->columns.at[i]));
-	tw_buf_addf(text, "],\"predictor\":\"%s\",\"model\":", trial->learner->predictor);
-	if (tw_auto_design_init(&d, t->samples, t->rest, rows, &trial->columns, err) < 0)
-		goto out;
-	d.samples.unconstrained = trial->role == TW_AUTO_FREE;
-	if (trial->learner->fit(&d.samples, t->seed, text, err) < 0) {
-		tw_err_wrap(err, "%s", trial->learner->name);
-		goto out;
-	}
-	tw_buf_adds(text, "}");
-
-	rc = 0;
-out:
-	tw_auto_design_release(&d);
-	return rc;
-}
-
-/* Append "load", the column of the load and the power at rest. */
-static void add_load(const struct tw_rest *rest, struct tw_auto_columns *all,
-		     struct tw_buf *text)
-{
-	const struct tw_derived load = { (uint32_t)rest->load, 0, 0, TW_DERIVED_NONE };
-
-	tw_buf_addf(text, ",\"load\":{\"column\":%zu,\"rest\":", place_of(all, &load));
-	tw_buf_add_double(text, rest->watts);
-	tw_buf_adds(text, ",\"ramp\":");
-	tw_buf_add_double(text, fmax(rest->low_load, 0.0));
-	tw_buf_adds(text, "}");
-}
-
-/*
- * Fit the members on all rows and append
- * {"bias":0,"median":true,"members":[..],"load":{..},"columns":[..]}, without the load if
- * the power need not rise from rest.
- */
-static int add_form(const struct tw_auto_trials *t, const struct tw_auto_blend *b,
-		    bool unbound, struct tw_buf *text, struct tw_err *err)
-{
-	struct tw_auto_columns all = { 0 };
-	struct tw_auto_rows rows = { 0 };
-	int rc = -1;
-
-	if (tw_auto_rows_init(&rows, t->samples, t->rows.step_ms, FIT_ROWS_MAX, err) < 0)
-		goto out;
-	tw_buf_addf(text, "{\"bias\":0,\"median\":%s,\"members\":[",
-		    b->median ? "true" : "false");
-	for (size_t i = 0; i < b->count; i++) {
-		tw_buf_adds(text, i > 0 ? "," : "");
-		if (add_member(t, &rows, &t->at[b->trial[i]], b->weight[i], &all, text,
-			       err) < 0)
-			goto out;
-	}
-	tw_buf_adds(text, "]");
-	if (!unbound)
-		add_load(t->rest, &all, text);
-	tw_buf_adds(text, ",\"columns\":[");
-	add_columns(&all, text);
-	tw_buf_adds(text, "]}");
-
-	rc = 0;
-out:
-	free(rows.at);
-	return rc;
-}
-
-/* ---- explanation ---- */
-
-/* Append "a,b,c with a@1,a@1-3 and @1 of the others". */
-static void add_names(const struct tw_auto_trials *t, const struct tw_auto_columns *c,
-		      struct tw_buf *line)
-{
-	const struct tw_derived *first = NULL; /* the first column of earlier rows */
-	const char *separator = "";
-	char name[TW_DERIVED_NAME];
-	bool others = false;
-
-	for (size_t i = 0; i < c->count; i++) {
-		const struct tw_derived *d = &c->at[i];
-
-		if (d->to > 0 && first == NULL) {
-			first = d;
-			separator = " with ";
-		}
-		if (d->to > 0 && d->feature != first->feature) {
-			others = true;
-			continue;
-		}
-		tw_derived_name(d, t->samples->features, name);
-		tw_buf_addf(line, "%s%s", separator, name);
-		separator = ",";
-	}
-	tw_buf_adds(line, others ? " and @1 of the others" : "");
-}
-
-static int add_line(json_t *list, struct tw_buf *line, struct tw_err *err)
-{
-	if (tw_buf_failed(line) ||
-	    json_array_append_new(list, json_stringn(line->data, line->len)) < 0)
-		return tw_fail(err, TW_NOMEM, "explanation of the choice");
-	return 0;
-}
-
-static int explain_trial(const char *form, const struct tw_auto_trials *t,
-			 const struct tw_auto_trial *trial, json_t *list,
-			 struct tw_err *err)
-{
-	struct tw_buf line = { 0 };
-	int rc;
-
-	tw_buf_addf(&line, "%s: %s of ", form, trial->learner->name);
-	add_names(t, &trial->columns, &line);
-	if (trial->err.code == TW_OK)
-		tw_buf_addf(&line, ": %.4f W", trial->mae);
-	else
-		tw_buf_addf(&line, ": %s", trial->err.text);
-	rc = add_line(list, &line, err);
-	tw_buf_clear(&line);
-	return rc;
-}
-
-/* Append a line to list for each trial, and one for the choice. */
-static int explain_form(const char *form, const struct tw_auto_trials *t,
-			const struct tw_auto_blend *b, json_t *list, struct tw_err *err)
-{
-	struct tw_buf line = { 0 };
-	int rc = -1;
-
-	for (size_t i = 0; i < t->count; i++)
-		if (explain_trial(form, t, &t->at[i], list, err) < 0)
-			goto out;
-	tw_buf_addf(&line, "%s: chosen: the %s of ", form,
-		    b->median ? "median" : "weighted mean");
-	for (size_t i = 0; i < b->count; i++) {
-		const struct tw_auto_trial *trial = &t->at[b->trial[i]];
-
-		tw_buf_adds(&line, i > 0 ? "; " : "");
-		if (!b->median)
-			tw_buf_addf(&line, "%.1f ", b->weight[i]);
-		tw_buf_addf(&line, "%s of ", trial->learner->name);
-		add_names(t, &trial->columns, &line);
-	}
-	tw_buf_addf(&line, ": %.4f W on %d inner blocked folds of %zu rows", b->mae,
-		    TW_AUTO_FOLDS, t->rows.count);
-	if (add_line(list, &line, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
-	tw_buf_clear(&line);
-	return rc;
-}
-
-/*
- * Limit predictions: at most half the measured range above the largest power, at least 0
- * W or the least power if that is negative.
- */
-static void add_limits(const struct tw_samples *s, struct tw_buf *text)
-{
-	double low = s->y[0], high = s->y[0];
-
-	for (size_t r = 1; r < s->rows; r++) {
-		low = fmin(low, s->y[r]);
-		high = fmax(high, s->y[r]);
-	}
-	tw_buf_adds(text, "{\"ensemble\":{\"floor\":");
-	tw_buf_add_double(text, fmin(low, 0.0));
-	tw_buf_adds(text, ",\"ceiling\":");
-	tw_buf_add_double(text, high + (high - low) / 2.0);
-}
-
-static int add_choice(const struct fit *f, struct tw_buf *text, struct tw_err *err)
-{
-	json_t *list = json_array();
-	int rc = -1;
-
-	if (list == NULL) {
-		tw_fail(err, TW_NOMEM, "explanation of the choice");
-		goto out;
-	}
-	if (explain_form("alone", &f->alone, &f->alone_blend, list, err) < 0)
-		goto out;
-	if (f->series.count > 0 &&
-	    explain_form("series", &f->series, &f->series_blend, list, err) < 0)
-		goto out;
-	tw_buf_adds(text, ",\"choice\":");
-	tw_buf_add_json(text, list);
-
-	rc = 0;
-out:
-	json_decref(list);
-	return rc;
-}
-
-static int add_text(const struct fit *f, const struct tw_samples *s, struct tw_buf *text,
-		    struct tw_err *err)
-{
-	add_limits(s, text);
-	tw_buf_adds(text, ",\"alone\":");
-	if (add_form(&f->alone, &f->alone_blend, f->unbound, text, err) < 0)
-		return -1;
-	if (f->looks_back) {
-		tw_buf_adds(text, ",\"step_ms\":");
-		tw_buf_add_double(text, f->series.rows.step_ms);
-		tw_buf_adds(text, ",\"series\":");
-		if (add_form(&f->series, &f->series_blend, f->unbound, text, err) < 0)
-			return -1;
-	}
-	if (add_choice(f, text, err) < 0)
-		return -1;
-	tw_buf_adds(text, "}}");
-	if (tw_buf_failed(text))
-		return tw_fail(err, TW_NOMEM, "model of %zu rows", s->rows);
-	return 0;
-}
-
-static int fit_auto(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-		    struct tw_err *err)
+static int fit_auto(const struct tw_trainer *self, const struct tw_samples *s,
+		    uint64_t seed, struct tw_buf *text, struct tw_err *err)
 {
 	struct tw_auto_columns chosen = { 0 };
-	struct fit f = { 0 };
+	struct tw_auto_fit f = { 0 };
 	int rc = -1;
 
+	(void)self;
 	if (tw_samples_check(s, tw_trainer_auto.min_rows, err) == 0 &&
 	    tw_rest_find(s, &f.rest, err) == 0 &&
 	    search_alone(&f, s, seed, &chosen, err) == 0 &&
 	    search_series(&f, s, seed, &chosen, err) == 0 &&
-	    add_text(&f, s, text, err) == 0)
+	    tw_auto_text(&f, s, text, err) == 0)
 		rc = 0;
 	tw_auto_trials_release(&f.alone);
 	tw_auto_trials_release(&f.series);
-	return rc;
-}
-
-static int explain(const char *text, size_t len, json_t **lines, struct tw_err *err)
-{
-	const json_t *ensemble, *choice;
-	json_t *root = NULL;
-	int rc = -1;
-
-	if (tw_json_parse(text, len, "", &root, err) < 0 ||
-	    tw_json_object(root, "", "ensemble", false, &ensemble, err) < 0 ||
-	    tw_json_array(ensemble, "ensemble", "choice", false, &choice, err) < 0)
-		goto out;
-	*lines = json_deep_copy(choice);
-	if (*lines == NULL) {
-		tw_fail(err, TW_NOMEM, "explanation of the choice");
-		goto out;
-	}
-
-	rc = 0;
-out:
-	json_decref(root);
 	return rc;
 }
 
@@ -765,5 +465,5 @@ const struct tw_trainer tw_trainer_auto = {
 	.cost_ns = 1250000,
 	.slow = true,
 	.fit = fit_auto,
-	.explain = explain,
+	.explain = tw_auto_explain,
 };

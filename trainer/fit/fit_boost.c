@@ -259,9 +259,10 @@ static int write_text(BoosterHandle booster, struct tw_buf *text, struct tw_err 
 }
 
 /* Append the model in XGBoost's JSON. For constant power, trees start from that power. */
-static int fit(const struct tw_samples *s, const struct boost *how, uint64_t seed,
+static int fit(const struct tw_trainer *t, const struct tw_samples *s, uint64_t seed,
 	       struct tw_buf *text, struct tw_err *err)
 {
+	const struct boost *how = t->how;
 	DMatrixHandle matrix = NULL;
 	BoosterHandle booster = NULL;
 	const struct power power = measure_power(s);
@@ -305,19 +306,14 @@ static const struct boost shallow = {
 	.from_mean = true,
 };
 
-static int fit_gradient_boosting(const struct tw_samples *s, uint64_t seed,
-				 struct tw_buf *text, struct tw_err *err)
-{
-	return fit(s, &shallow, seed, text, err);
-}
-
 const struct tw_trainer tw_trainer_gradient_boosting = {
 	.name = "GradientBoostingRegressorTrainer",
 	.summary = "boosted trees, 100 of depth 3 (XGBoost)",
 	.predictor = "xgboost",
 	.min_rows = ROWS_MIN,
 	.cost_ns = 22000,
-	.fit = fit_gradient_boosting,
+	.how = &shallow,
+	.fit = fit,
 };
 
 /*
@@ -331,32 +327,21 @@ static const struct boost deep = {
 	.start_w = 0.5,
 };
 
-static int fit_xgboost(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-		       struct tw_err *err)
-{
-	return fit(s, &deep, seed, text, err);
-}
-
 const struct tw_trainer tw_trainer_xgboost = {
 	.name = "XgboostFitTrainer",
 	.summary = "boosted trees, 100 of depth 6 (XGBoost)",
 	.predictor = "xgboost",
 	.min_rows = ROWS_MIN,
 	.cost_ns = 35000,
-	.fit = fit_xgboost,
+	.how = &deep,
+	.fit = fit,
 };
 
-static int fit_auto_boost(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-			  struct tw_err *err)
-{
-	static const struct boost how = { .max_depth = "6",
-					  .lambda = "1",
-					  .from_mean = true };
-
-	return fit(s, &how, seed, text, err);
-}
+static const struct boost from_mean = { .max_depth = "6",
+					.lambda = "1",
+					.from_mean = true };
 
 const struct tw_trainer tw_trainer_auto_boost = {
 	"boosted trees, rising with each feature", .predictor = "xgboost",
-	.min_rows = ROWS_MIN, .fit = fit_auto_boost
+	.min_rows = ROWS_MIN, .how = &from_mean, .fit = fit
 };

@@ -254,15 +254,16 @@ static int write_text(const struct problem *p, const struct solution *s,
  * height becomes 0. Its power at 0 is in the interval of the power at rest
  * (trainer/fit/rest.h), unless the samples are unconstrained.
  */
-static int fit(const struct tw_samples *s, const struct shape *shapes, size_t count,
+static int fit(const struct tw_trainer *t, const struct tw_samples *s, uint64_t seed,
 	       struct tw_buf *text, struct tw_err *err)
 {
-	struct problem p = { .shape = &shapes[0] };
+	struct problem p = { .shape = t->how };
 	struct solution best = { 0 };
 	struct tw_rest rest;
 	size_t column;
 	int rc = -1;
 
+	(void)seed;
 	if (tw_samples_check(s, ROWS_MIN, err) < 0)
 		goto out;
 	column = tw_main_feature(s->features, s->cols, s->component);
@@ -274,8 +275,8 @@ static int fit(const struct tw_samples *s, const struct shape *shapes, size_t co
 		p.rest = &rest;
 	}
 	start_level(&p, &best);
-	for (size_t i = 0; i < count; i++) {
-		p.shape = &shapes[i];
+	for (const struct shape *shape = t->how; shape->curve != NULL; shape++) {
+		p.shape = shape;
 		if (try_starts(&p, &best, err) < 0)
 			goto out;
 	}
@@ -340,14 +341,8 @@ static const struct shape exponentials[] = {
 	  1,
 	  flatter,
 	  weights_flatter },
+	{ .curve = NULL },
 };
-
-static int fit_exponential(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-			   struct tw_err *err)
-{
-	(void)seed;
-	return fit(s, exponentials, TW_COUNT(exponentials), text, err);
-}
 
 const struct tw_trainer tw_trainer_exponential = {
 	.name = "ExponentialRegressionTrainer",
@@ -355,7 +350,8 @@ const struct tw_trainer tw_trainer_exponential = {
 	.predictor = "curvefit",
 	.min_rows = ROWS_MIN,
 	.cost_ns = 6200,
-	.fit = fit_exponential,
+	.how = exponentials,
+	.fit = fit,
 };
 
 /*
@@ -377,20 +373,19 @@ static void logarithmic_weights(const double *param, double height, double base,
 }
 
 /* b from 0.001 to 1e6. */
-static const struct shape logarithmic = {
-	.curve = "logarithmic",
-	.param = { { .low = -6.9, .high = 13.8, .start = { -2, 1, 4, 8 }, .starts = 4 } },
-	.params = 1,
-	.value = logarithmic_value,
-	.weights = logarithmic_weights,
+static const struct shape logarithmics[] = {
+	{
+		.curve = "logarithmic",
+		.param = { { .low = -6.9,
+			     .high = 13.8,
+			     .start = { -2, 1, 4, 8 },
+			     .starts = 4 } },
+		.params = 1,
+		.value = logarithmic_value,
+		.weights = logarithmic_weights,
+	},
+	{ .curve = NULL },
 };
-
-static int fit_logarithmic(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-			   struct tw_err *err)
-{
-	(void)seed;
-	return fit(s, &logarithmic, 1, text, err);
-}
 
 const struct tw_trainer tw_trainer_logarithmic = {
 	.name = "LogarithmicRegressionTrainer",
@@ -398,7 +393,8 @@ const struct tw_trainer tw_trainer_logarithmic = {
 	.predictor = "curvefit",
 	.min_rows = ROWS_MIN,
 	.cost_ns = 3800,
-	.fit = fit_logarithmic,
+	.how = logarithmics,
+	.fit = fit,
 };
 
 /*
@@ -421,21 +417,20 @@ static void logistic_weights(const double *param, double height, double base,
 }
 
 /* x0 from -1 to 1.5, relative to the largest x; k from 0.6 to 150. */
-static const struct shape logistic = {
-	.curve = "logistic",
-	.param = { { .low = -1, .high = 1.5, .start = { 0, 0.25, 0.6 }, .starts = 3 },
-		   { .low = -0.5, .high = 5, .start = { 1, 2.5 }, .starts = 2 } },
-	.params = 2,
-	.value = logistic_value,
-	.weights = logistic_weights,
+static const struct shape logistics[] = {
+	{
+		.curve = "logistic",
+		.param = { { .low = -1,
+			     .high = 1.5,
+			     .start = { 0, 0.25, 0.6 },
+			     .starts = 3 },
+			   { .low = -0.5, .high = 5, .start = { 1, 2.5 }, .starts = 2 } },
+		.params = 2,
+		.value = logistic_value,
+		.weights = logistic_weights,
+	},
+	{ .curve = NULL },
 };
-
-static int fit_logistic(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-			struct tw_err *err)
-{
-	(void)seed;
-	return fit(s, &logistic, 1, text, err);
-}
 
 const struct tw_trainer tw_trainer_logistic = {
 	.name = "LogisticRegressionTrainer",
@@ -443,5 +438,6 @@ const struct tw_trainer tw_trainer_logistic = {
 	.predictor = "curvefit",
 	.min_rows = ROWS_MIN,
 	.cost_ns = 11000,
-	.fit = fit_logistic,
+	.how = logistics,
+	.fit = fit,
 };

@@ -149,9 +149,10 @@ out:
 	return rc;
 }
 
-static int fit_linear(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-		      struct tw_err *err)
+static int fit_linear(const struct tw_trainer *self, const struct tw_samples *s,
+		      uint64_t seed, struct tw_buf *text, struct tw_err *err)
 {
+	(void)self;
 	(void)seed;
 	return fit(s, tw_design_solve_non_negative, true, text, err);
 }
@@ -169,9 +170,10 @@ const struct tw_trainer tw_trainer_linear = {
  * A constant and a weight for each feature by ridge regression. None is negative: Kepler
  * converts the sum to unsigned milliwatts, so a negative power would become 1.8e16 W.
  */
-static int fit_ridge(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-		     struct tw_err *err)
+static int fit_ridge(const struct tw_trainer *self, const struct tw_samples *s,
+		     uint64_t seed, struct tw_buf *text, struct tw_err *err)
 {
+	(void)self;
 	(void)seed;
 	if (s->unconstrained)
 		return fit(s, tw_design_solve_ridge, false, text, err);

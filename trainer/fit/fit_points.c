@@ -91,12 +91,13 @@ static void write_rows(const struct scaled_rows *d, const double *value,
 /* Limit of rows in a model; of more rows, an even selection. */
 #define KNN_ROWS_MAX 8192
 
-static int fit_knn(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-		   struct tw_err *err)
+static int fit_knn(const struct tw_trainer *self, const struct tw_samples *s,
+		   uint64_t seed, struct tw_buf *text, struct tw_err *err)
 {
 	struct scaled_rows d = { 0 };
 	int rc = -1;
 
+	(void)self;
 	(void)seed;
 	if (tw_samples_check(s, tw_trainer_knn.min_rows, err) < 0 ||
 	    scale_rows(&d, s, KNN_ROWS_MAX, err) < 0)
@@ -261,13 +262,14 @@ static int write_text(const struct svr *s, double bias, struct tw_buf *text,
 	return 0;
 }
 
-static int fit_svr(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-		   struct tw_err *err)
+static int fit_svr(const struct tw_trainer *self, const struct tw_samples *s,
+		   uint64_t seed, struct tw_buf *text, struct tw_err *err)
 {
 	struct svr svr = { 0 };
 	double bias;
 	int rc = -1;
 
+	(void)self;
 	(void)seed;
 	if (tw_samples_check(s, tw_trainer_svr.min_rows, err) < 0 ||
 	    scale_rows(&svr.d, s, SVR_ROWS_MAX, err) < 0)

@@ -97,8 +97,8 @@ static int write_text(const struct polynomial *p, double bias, struct tw_buf *te
 	return 0;
 }
 
-static int fit_polynomial(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-			  struct tw_err *err)
+static int fit_polynomial(const struct tw_trainer *self, const struct tw_samples *s,
+			  uint64_t seed, struct tw_buf *text, struct tw_err *err)
 {
 	struct polynomial p = { 0 };
 	struct tw_design design = { 0 };
@@ -106,6 +106,7 @@ static int fit_polynomial(const struct tw_samples *s, uint64_t seed, struct tw_b
 	double bias;
 	int rc = -1;
 
+	(void)self;
 	(void)seed;
 	if (tw_samples_check(s, tw_trainer_polynomial.min_rows, err) < 0 ||
 	    polynomial_init(&p, s, err) < 0)

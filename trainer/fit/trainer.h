@@ -78,9 +78,11 @@ struct tw_trainer {
 	double cost_ns;        /* CPU time of a fit for each row: docs/scale.md */
 	bool slow;             /* "all" trainers excludes it; it must be named */
 
-	/* Append the component's file (JSON) to text. */
-	int (*fit)(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-		   struct tw_err *err);
+	const void *how; /* of the trainers that share a fit */
+
+	/* Append the component's file (JSON) to text. t is the trainer itself. */
+	int (*fit)(const struct tw_trainer *t, const struct tw_samples *s, uint64_t seed,
+		   struct tw_buf *text, struct tw_err *err);
 	/*
 	 * Get the choices that led to the text, a list of lines for the metadata. *lines
 	 * is yours. NULL for a trainer without choices.

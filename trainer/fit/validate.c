@@ -62,7 +62,7 @@ static int fit_outside(const struct tw_trainer *t, const struct tw_samples *s,
 	part.rows = rows;
 	part.x = x;
 	part.y = y;
-	if (t->fit(&part, seed, text, err) < 0)
+	if (t->fit(t, &part, seed, text, err) < 0)
 		goto out;
 
 	rc = 0;
@@ -152,7 +152,8 @@ int tw_validate_fit(const struct tw_trainer *t, const struct tw_samples *s, uint
 	const struct tw_predictor *p;
 	void *state;
 
-	if (t->fit(s, seed, text, err) < 0 || read_back(t, s, text, &p, &state, err) < 0)
+	if (t->fit(t, s, seed, text, err) < 0 ||
+	    read_back(t, s, text, &p, &state, err) < 0)
 		return -1;
 	tw_predictor_free(p, state);
 	return 0;

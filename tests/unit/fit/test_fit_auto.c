@@ -347,7 +347,8 @@ static void spans_are_of_time_not_of_rows(void **state)
 
 		for (size_t r = 0; r < ROWS; r++)
 			m.time_ms[r] = cases[i].step_ms * (int64_t)r;
-		assert_int_equal(tw_trainer_auto.fit(&s, 1, &text, &err), 0);
+		assert_int_equal(
+			tw_trainer_auto.fit(&tw_trainer_auto, &s, 1, &text, &err), 0);
 		tw_buf_adds(&text, "");
 		if (strstr(text.data, cases[i].has) == NULL ||
 		    strstr(text.data, cases[i].lacks) != NULL)
@@ -391,7 +392,7 @@ static void the_choice_is_reported(void **state)
 	size_t chosen = 0;
 
 	(void)state;
-	assert_int_equal(tw_trainer_auto.fit(&s, 1, &text, &err), 0);
+	assert_int_equal(tw_trainer_auto.fit(&tw_trainer_auto, &s, 1, &text, &err), 0);
 	assert_int_equal(tw_trainer_auto.explain(text.data, text.len, &lines, &err), 0);
 	for (size_t i = 0; i < json_array_size(lines); i++)
 		chosen += strstr(json_string_value(json_array_get(lines, i)),
@@ -519,7 +520,7 @@ static void weak_features_are_not_bound_to_rise_from_rest(void **state)
 	/* Bound to rise from rest, it was 0.4 times the spread. */
 	if (!(error < 0.1 * spread))
 		fail_msg("%g W, spread %g W", error, spread);
-	assert_int_equal(tw_trainer_auto.fit(&s, 1, &text, &err), 0);
+	assert_int_equal(tw_trainer_auto.fit(&tw_trainer_auto, &s, 1, &text, &err), 0);
 	root = json_loadb(text.data, text.len, 0, NULL);
 	assert_null(json_object_get(
 		json_object_get(json_object_get(root, "ensemble"), "alone"), "load"));
@@ -552,7 +553,8 @@ static void trees_of_one_feature_are_grown_once(void **state)
 		s.cols = cols;
 		for (size_t r = 0; r < ROWS; r++)
 			m.x[cols * r] = 1e9 * load_at(r);
-		assert_int_equal(tw_trainer_auto.fit(&s, 1, &text, &err), 0);
+		assert_int_equal(
+			tw_trainer_auto.fit(&tw_trainer_auto, &s, 1, &text, &err), 0);
 		assert_int_equal(
 			tw_trainer_auto.explain(text.data, text.len, &lines, &err), 0);
 		assert_int_equal(count_lines(lines, "alone: random trees, rising"), cols);
@@ -569,7 +571,7 @@ static bool is_chosen(const struct tw_samples *s, const char *feature)
 	json_t *lines = NULL;
 	bool found = false;
 
-	if (tw_trainer_auto.fit(s, 1, &text, &err) < 0 ||
+	if (tw_trainer_auto.fit(&tw_trainer_auto, s, 1, &text, &err) < 0 ||
 	    tw_trainer_auto.explain(text.data, text.len, &lines, &err) < 0)
 		fail_msg("%s", err.text);
 	for (size_t i = 0; i < json_array_size(lines); i++) {
@@ -615,7 +617,7 @@ static void a_plain_law_is_recognised(void **state)
 		m.x[2 * r + 1] = 0;
 		m.y[r] = 30 + 0.25 * (double)(r * 7 % ROWS);
 	}
-	assert_int_equal(tw_trainer_auto.fit(&s, 1, &text, &err), 0);
+	assert_int_equal(tw_trainer_auto.fit(&tw_trainer_auto, &s, 1, &text, &err), 0);
 	m.x[0] = 1e7 * ROWS * 1.2;
 	predict("ensemble", &text, &s, false, watts);
 	assert_true(fabs(watts[0] - (30 + 0.25 * ROWS * 1.2)) < 0.5);
@@ -641,7 +643,7 @@ static void power_rises_from_rest(void **state)
 			m.x[2 * r] = m.x[2 * r + 1] = 0;
 		m.y[r] = 20 + m.x[2 * r] / 2e8 + (m.x[2 * r] > 0 ? (double)(r % 5) : 0);
 	}
-	assert_int_equal(tw_trainer_auto.fit(&s, 1, &text, &err), 0);
+	assert_int_equal(tw_trainer_auto.fit(&tw_trainer_auto, &s, 1, &text, &err), 0);
 	for (size_t r = 0; r < ROWS; r++) {
 		least = fmin(least, s.y[r]);
 		most = fmax(most, s.y[r]);
@@ -701,7 +703,7 @@ static void memory_that_runs_out_is_an_error(void **state)
 		int rc;
 
 		fail_alloc_at(n);
-		rc = tw_trainer_auto.fit(&s, 1, &text, &err);
+		rc = tw_trainer_auto.fit(&tw_trainer_auto, &s, 1, &text, &err);
 		tw_buf_clear(&text);
 		if (!fail_alloc_told(rc, &err))
 			break;

@@ -22,7 +22,7 @@ static struct tw_curve fit(const char *trainer, const struct tw_samples *s)
 	struct tw_curve c;
 
 	assert_non_null(t);
-	if (t->fit(s, 1, &text, &err) < 0 ||
+	if (t->fit(t, s, 1, &text, &err) < 0 ||
 	    tw_curve_read(text.data, text.len, "", &c, &err) < 0)
 		fail_msg("%s: %s", trainer, err.text);
 	assert_string_equal(c.kind->trainer, trainer);

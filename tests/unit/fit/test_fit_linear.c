@@ -29,7 +29,7 @@ static struct line fit(const struct tw_trainer *t, const struct tw_samples *s)
 	const json_t *weights, *numeric;
 	json_t *root;
 
-	assert_int_equal(t->fit(s, 1, &text, &err), 0);
+	assert_int_equal(t->fit(t, s, 1, &text, &err), 0);
 	assert_int_equal(tw_json_parse(text.data, text.len, "text", &root, &err), 0);
 	assert_int_equal(tw_json_object(root, "", "All_Weights", false, &weights, &err),
 			 0);
@@ -84,7 +84,7 @@ static void assert_refused(const struct tw_samples *s, const char *text)
 	struct tw_buf out = { 0 };
 	struct tw_err err = { 0 };
 
-	assert_int_equal(tw_trainer_linear.fit(s, 1, &out, &err), -1);
+	assert_int_equal(tw_trainer_linear.fit(&tw_trainer_linear, s, 1, &out, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
 	assert_string_equal(err.text, text);
 	tw_buf_clear(&out);

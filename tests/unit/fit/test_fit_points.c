@@ -28,7 +28,7 @@ static size_t fit_and_predict(const char *trainer, const struct tw_samples *s,
 	p = tw_predictor_find(t->predictor);
 	for (size_t c = 0; c < s->cols; c++)
 		assert_int_equal(tw_strs_adds(&features, names[c], &err), 0);
-	assert_int_equal(t->fit(s, 1, &text, &err), 0);
+	assert_int_equal(t->fit(t, s, 1, &text, &err), 0);
 	assert_int_equal(
 		tw_predictor_load(p, text.data, text.len, &features, &state, &err), 0);
 	p->predict(state, &(struct tw_rows){ .x = x, .rows = rows, .stride = s->cols },

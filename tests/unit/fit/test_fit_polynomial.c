@@ -45,7 +45,7 @@ static void a_polynomial_is_found_again(void **state)
 		x[2 * r + 1] = (double)(r * 7 % 11);
 		y[r] = surface(x[2 * r], x[2 * r + 1]);
 	}
-	assert_int_equal(t->fit(&s, 1, &text, &err), 0);
+	assert_int_equal(t->fit(t, &s, 1, &text, &err), 0);
 	model = load(text.data, &err);
 	assert_non_null(model);
 	tw_predictor_find("polynomial")
@@ -68,7 +68,7 @@ static void too_many_features_are_refused(void **state)
 
 	(void)state;
 	assert_int_equal(
-		tw_trainer_find("PolynomialRegressionTrainer")->fit(&s, 1, &text, &err),
+		tw_trainer_polynomial.fit(&tw_trainer_polynomial, &s, 1, &text, &err),
 		-1);
 	assert_string_equal(err.text, "polynomial of 33 features, limit is 32");
 }

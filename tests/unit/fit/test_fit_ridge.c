@@ -27,7 +27,7 @@ static void fit_and_predict(const struct tw_samples *s, const double *x, size_t 
 	assert_non_null(p);
 	for (size_t c = 0; c < s->cols; c++)
 		assert_int_equal(tw_strs_adds(&features, names[c], &err), 0);
-	assert_int_equal(tw_trainer_ridge.fit(s, 1, &text, &err), 0);
+	assert_int_equal(tw_trainer_ridge.fit(&tw_trainer_ridge, s, 1, &text, &err), 0);
 	assert_int_equal(
 		tw_predictor_load(p, text.data, text.len, &features, &state, &err), 0);
 	p->predict(state, &in, out);
@@ -198,7 +198,7 @@ static void bad_samples_are_refused(void **state)
 	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(tw_trainer_ridge.fit(&s, 1, &text, &err), -1);
+	assert_int_equal(tw_trainer_ridge.fit(&tw_trainer_ridge, &s, 1, &text, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
 	assert_string_equal(err.text,
 			    "row 1, feature 'b': nan is not finite or too large");

@@ -115,7 +115,7 @@ static void a_tree_learns_a_step_and_a_slope(void **state)
 
 	(void)state;
 	make_samples(x, y);
-	assert_int_equal(trainer()->fit(&s, 1, &text, &err), 0);
+	assert_int_equal(trainer()->fit(trainer(), &s, 1, &text, &err), 0);
 	predict_by_ours(&text, x, ROWS, ours);
 	predict_by_library(&text, x, ROWS, theirs);
 	for (size_t r = 0; r < ROWS; r++) {
@@ -158,10 +158,10 @@ static void power_at_rest_is_kept_and_rises_from_there(void **state)
 		at[COLS + c] = 3.0;
 		at[2 * COLS + c] = 300.0;
 	}
-	assert_int_equal(trainer()->fit(&s, 1, &text, &err), 0);
+	assert_int_equal(trainer()->fit(trainer(), &s, 1, &text, &err), 0);
 	predict_by_ours(&text, at, 3, out);
 	s.unconstrained = true;
-	assert_int_equal(trainer()->fit(&s, 1, &unconstrained, &err), 0);
+	assert_int_equal(trainer()->fit(trainer(), &s, 1, &unconstrained, &err), 0);
 	predict_by_ours(&unconstrained, at, 3, raw);
 	assert_true(fabs(out[0] - 10.0) < 1.0);
 	assert_true(out[1] >= out[0] && out[2] > 60.0);
@@ -180,8 +180,8 @@ static void the_same_samples_give_the_same_bytes(void **state)
 
 	(void)state;
 	make_samples(x, y);
-	assert_int_equal(trainer()->fit(&s, 1, &first, &err), 0);
-	assert_int_equal(trainer()->fit(&s, 1, &second, &err), 0);
+	assert_int_equal(trainer()->fit(trainer(), &s, 1, &first, &err), 0);
+	assert_int_equal(trainer()->fit(trainer(), &s, 1, &second, &err), 0);
 	assert_int_equal(first.len, second.len);
 	assert_memory_equal(first.data, second.data, first.len);
 	tw_buf_clear(&first);
@@ -203,7 +203,7 @@ static void constant_power_is_predicted_everywhere(void **state)
 
 		for (size_t r = 0; r < ROWS; r++)
 			y[r] = power[i];
-		assert_int_equal(trainer()->fit(&s, 1, &text, &err), 0);
+		assert_int_equal(trainer()->fit(trainer(), &s, 1, &text, &err), 0);
 		predict_by_ours(&text, x, ROWS, ours);
 		predict_by_library(&text, x, ROWS, theirs);
 		for (size_t r = 0; r < ROWS; r++) {
@@ -235,7 +235,7 @@ static void odd_samples_give_a_sane_model(void **state)
 		struct tw_err err = { 0 };
 		double out[4];
 
-		assert_int_equal(trainer()->fit(&cases[i], 1, &text, &err), 0);
+		assert_int_equal(trainer()->fit(trainer(), &cases[i], 1, &text, &err), 0);
 		predict_by_ours(&text, cases[i].x, cases[i].rows, out);
 		for (size_t r = 0; r < cases[i].rows; r++)
 			/* Two rows never show rest: the anchors may lower power. */
@@ -253,16 +253,16 @@ static void bad_samples_are_refused(void **state)
 	struct tw_err nan = { 0 }, one = { 0 }, huge = { 0 };
 
 	(void)state;
-	assert_int_equal(trainer()->fit(&s, 1, &text, &nan), -1);
+	assert_int_equal(trainer()->fit(trainer(), &s, 1, &text, &nan), -1);
 	assert_int_equal(nan.code, TW_INVALID);
 	assert_string_equal(nan.text,
 			    "row 1, feature 'c': nan is not finite or too large");
 	x[5] = 6;
 	y[1] = 1e300;
-	assert_int_equal(trainer()->fit(&s, 1, &text, &huge), -1);
+	assert_int_equal(trainer()->fit(trainer(), &s, 1, &text, &huge), -1);
 	assert_string_equal(huge.text, "row 1, power: 1e+300 is not finite or too large");
 	s.rows = 1;
-	assert_int_equal(trainer()->fit(&s, 1, &text, &one), -1);
+	assert_int_equal(trainer()->fit(trainer(), &s, 1, &text, &one), -1);
 	assert_string_equal(one.text, "1 rows, need at least 2");
 	assert_null(text.data);
 }
@@ -278,15 +278,15 @@ static void an_error_of_the_library_is_its_first_line_without_the_place(void **s
 	(void)state;
 	library_error =
 		"[14:05:39] ./src/a.cc:8: Check failed: x\nStack trace:\n  [bt] 0";
-	assert_int_equal(trainer()->fit(&s, 1, &text, &other), -1);
+	assert_int_equal(trainer()->fit(trainer(), &s, 1, &text, &other), -1);
 	assert_int_equal(other.code, TW_INVALID);
 	assert_string_equal(other.text, "xgboost: boosting: Check failed: x");
 	library_error = "Check failed: x";
 	tw_err_clear(&other);
-	assert_int_equal(trainer()->fit(&s, 1, &text, &other), -1);
+	assert_int_equal(trainer()->fit(trainer(), &s, 1, &text, &other), -1);
 	assert_string_equal(other.text, "xgboost: boosting: Check failed: x");
 	library_error = "std::bad_alloc";
-	assert_int_equal(trainer()->fit(&s, 1, &text, &memory), -1);
+	assert_int_equal(trainer()->fit(trainer(), &s, 1, &text, &memory), -1);
 	assert_int_equal(memory.code, TW_NOMEM);
 	library_error = NULL;
 	assert_null(text.data);

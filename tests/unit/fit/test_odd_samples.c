@@ -36,7 +36,7 @@ static int fit_and_predict(const struct tw_trainer *t, const struct tw_samples *
 
 	for (size_t c = 0; c < s->cols; c++)
 		assert_int_equal(tw_strs_adds(&features, s->features[c], err), 0);
-	if (t->fit(s, 1, &text, err) < 0)
+	if (t->fit(t, s, 1, &text, err) < 0)
 		goto out;
 	if (tw_predictor_load(p, text.data, text.len, &features, &state, err) < 0)
 		fail_msg("%s: %s", t->name, err->text);
@@ -119,8 +119,10 @@ static void bad_samples_are_refused(void **state)
 			struct tw_buf text = { 0 };
 			struct tw_err err = { 0 };
 
-			assert_int_equal(
-				tw_trainer_at(k)->fit(&cases[i].s, 1, &text, &err), -1);
+			assert_int_equal(tw_trainer_at(k)->fit(tw_trainer_at(k),
+							       &cases[i].s, 1, &text,
+							       &err),
+					 -1);
 			assert_int_equal(err.code, TW_INVALID);
 			assert_string_equal(err.text, cases[i].want);
 			assert_null(text.data);
@@ -136,8 +138,10 @@ static void the_same_samples_give_the_same_bytes(void **state)
 		struct tw_buf a = { 0 }, b = { 0 };
 		struct tw_err err = { 0 };
 
-		assert_int_equal(tw_trainer_at(k)->fit(&s, 1, &a, &err), 0);
-		assert_int_equal(tw_trainer_at(k)->fit(&s, 1, &b, &err), 0);
+		assert_int_equal(tw_trainer_at(k)->fit(tw_trainer_at(k), &s, 1, &a, &err),
+				 0);
+		assert_int_equal(tw_trainer_at(k)->fit(tw_trainer_at(k), &s, 1, &b, &err),
+				 0);
 		assert_int_equal(a.len, b.len);
 		assert_memory_equal(a.data, b.data, a.len);
 		tw_buf_clear(&a);
@@ -164,7 +168,7 @@ static void memory_that_runs_out_is_an_error(void **state)
 			int rc;
 
 			fail_alloc_at(n);
-			rc = t->fit(&s, 1, &text, &err);
+			rc = t->fit(t, &s, 1, &text, &err);
 			tw_buf_clear(&text);
 			if (!fail_alloc_told(rc, &err))
 				break;

@@ -38,9 +38,10 @@ static void blocks_are_contiguous_and_cover_all_rows(void **state)
 static size_t seen_rows;
 static double seen_x[ROWS], seen_y[ROWS];
 
-static int fit_spy(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-		   struct tw_err *err)
+static int fit_spy(const struct tw_trainer *self, const struct tw_samples *s,
+		   uint64_t seed, struct tw_buf *text, struct tw_err *err)
 {
+	(void)self;
 	(void)seed;
 	(void)err;
 	seen_rows = s->rows;
@@ -161,10 +162,11 @@ static void a_failure_names_the_rows(void **state)
 	assert_string_equal(err.text, "without rows 1 to 1: 1 rows, need at least 2");
 }
 
-static int fit_rubbish(const struct tw_samples *s, uint64_t seed, struct tw_buf *text,
-		       struct tw_err *err)
+static int fit_rubbish(const struct tw_trainer *self, const struct tw_samples *s,
+		       uint64_t seed, struct tw_buf *text, struct tw_err *err)
 {
 	(void)s;
+	(void)self;
 	(void)seed;
 	(void)err;
 	tw_buf_adds(text, "{}");
