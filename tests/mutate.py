@@ -34,6 +34,8 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODULES = os.path.join(TOP, "tests/mutants.modules")
 EQUIVALENT = os.path.join(TOP, "tests/mutants.equivalent")
+# Folders of tests/integration whose tests share modules.
+ROOMS = "collector", "server"
 TIMEOUT_MIN_S = 10
 # A test that spins ends sooner: this many CPU seconds, or ten times its usual ones.
 CPU_MIN_S = 2
@@ -253,8 +255,9 @@ class Build:
 class Judge:
     def __init__(self, build):
         self.build, self.seconds = build, {}
+        found = [os.path.join(TOP, "tests/integration", room) for room in ("", *ROOMS)]
         self.env = dict(os.environ, TW_BIN=os.path.abspath(f"{build.folder}/bin"),
-                        PYTHONPATH=os.path.join(TOP, "tests/integration"))
+                        PYTHONPATH=":".join(found))
         # Sanitizers have a malloc() of their own. Else, where glibc has the checks, a write
         # beyond a block and a read of no value show.
         if "-fsanitize=" not in build.compile:
@@ -285,7 +288,7 @@ def mutate(args, module, tests, count):
     if not tests:
         sys.exit(f"mutate: no unit test includes {module[:-2]}.h; name tests with T=")
     folder = f"{args.out}/mutate/{module[:-2].replace('/', '-')}"
-    os.makedirs(f"{TOP}/{folder}/bin", exist_ok=True)
+    os.makedirs(os.path.join(TOP, folder, "bin"), exist_ok=True)
     source = f"{folder}/mutant.c"
     text = read_source(module)
     lines, equivalents = text.split("\n"), equivalent_of(module, text)
