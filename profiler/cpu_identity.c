@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BRAND_MAX 128
+#define TEXT_MAX 256
 #define MHZ_MAX 10000
 
 static bool is_digit(char c)
@@ -33,33 +33,47 @@ static bool starts(const char *text, const char *with)
 
 /* ---- texts ---- */
 
-/* The brand in lower case, without "(R)" and "(TM)", with '_' for each run of others. */
-static void squash(const char *brand, size_t len, char out[BRAND_MAX])
+/* The first bytes of the brand in lower case, with a blank for each NUL. */
+static void make_lower(const char *brand, size_t len, char out[TEXT_MAX])
+{
+	const size_t n = len < TEXT_MAX ? len : TEXT_MAX - 1;
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = lower(brand[i] != '\0' ? brand[i] : ' ');
+	out[n] = '\0';
+}
+
+static size_t mark_length(const char *text)
 {
 	static const char *const marks[] = { "(r)", "(tm)", "(c)" };
-	char text[BRAND_MAX] = "";
+
+	for (size_t i = 0; i < TW_COUNT(marks); i++)
+		if (starts(text, marks[i]))
+			return strlen(marks[i]);
+	return 0;
+}
+
+/* Without "(r)" and "(tm)", and with '_' for each run of other characters. */
+static void squash(const char *text, char out[TEXT_MAX])
+{
 	size_t n = 0;
 
-	for (size_t i = 0; i < len && i < sizeof(text) - 1; i++)
-		text[i] = lower(brand[i] != '\0' ? brand[i] : ' ');
-	for (const char *p = text; *p != '\0' && n < BRAND_MAX - 2;) {
-		size_t mark = 0;
+	while (*text != '\0') {
+		const size_t mark = mark_length(text);
 
-		for (size_t i = 0; i < TW_COUNT(marks) && mark == 0; i++)
-			mark = starts(p, marks[i]) ? strlen(marks[i]) : 0;
 		if (mark > 0) {
-			p += mark;
+			text += mark;
 			continue;
 		}
-		if (is_kept(*p))
-			out[n++] = *p;
+		if (is_kept(*text))
+			out[n++] = *text;
 		else if (n > 0 && out[n - 1] != '_')
 			out[n++] = '_';
-		p++;
+		text++;
 	}
-	while (n > 0 && out[n - 1] == '_')
-		n--;
 	out[n] = '\0';
+	if (n > 0 && out[n - 1] == '_')
+		out[n - 1] = '\0';
 }
 
 /* A number of GHz with up to three decimals that ends before `end`, in MHz; 0 if none. */
@@ -93,13 +107,10 @@ static uint32_t read_ghz(const char *text, const char *end, const char **start)
  * Frequencies in the text: "@ 2.20GHz" is the nominal one, "up to 3.0 GHz" the highest
  * with turbo.
  */
-static void take_frequencies(const char *brand, size_t len, struct tw_cpu_identity *id)
+static void take_frequencies(const char *text, struct tw_cpu_identity *id)
 {
-	char text[2 * BRAND_MAX] = "";
 	const char *ghz = text;
 
-	for (size_t i = 0; i < len && i < sizeof(text) - 1; i++)
-		text[i] = lower(brand[i] != '\0' ? brand[i] : ' ');
 	for (; (ghz = strstr(ghz, "ghz")) != NULL; ghz += 3) {
 		const char *end = ghz, *start;
 		uint32_t mhz;
@@ -376,7 +387,7 @@ void tw_cpu_identify(const char *brand, size_t len, const struct tw_cpu_signatur
 				      .low_power = "" };
 	struct tw_cpu_brand special = { 0 };
 	const struct tw_cpu_product *product;
-	char text[BRAND_MAX];
+	char text[TEXT_MAX], squashed[TEXT_MAX];
 
 	/* As in most requests to the server: do not try the hundreds of patterns. */
 	if (len == 0 && sig == NULL) {
@@ -387,9 +398,10 @@ void tw_cpu_identify(const char *brand, size_t len, const struct tw_cpu_signatur
 		sig = &unknown;
 	tw_processor_name(brand, len, id.processor);
 	make_canonical(id.processor);
-	take_frequencies(brand, len, &id);
-	squash(brand, len, text);
-	(void)tw_cpu_brand_find(text, &special);
+	make_lower(brand, len, text);
+	take_frequencies(text, &id);
+	squash(text, squashed);
+	(void)tw_cpu_brand_find(squashed, &special);
 
 	product = tw_cpu_product_find(id.processor);
 	if (product != NULL)

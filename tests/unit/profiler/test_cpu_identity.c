@@ -21,6 +21,10 @@
 	{                                                                        \
 		.vendor = "authenticamd", .family = f, .model = m, .stepping = s \
 	}
+#define HYGON(f, m, s)                                                           \
+	{                                                                        \
+		.vendor = "hygongenuine", .family = f, .model = m, .stepping = s \
+	}
 #define ARM(i, p)                           \
 	{                                   \
 		.implementer = i, .part = p \
@@ -319,6 +323,194 @@ static void evidence_names_the_source_of_each_field(void **state)
 	assert_int_equal(id.turbo_mhz, 3000);
 }
 
+/* All fields as one text: the name, vendor, architecture, generation, memory, nm, nominal
+ * and highest MHz, cores, threads, W, low power, and a letter for the evidence of each
+ * field. */
+static const struct {
+	const char *brand;
+	struct tw_cpu_signature sig;
+	const char *want;
+} whole[] = {
+	{ "AMD EPYC 7763 64-Core Processor", NO_SIGNATURE,
+	  "amd_epyc_7763 amd zen3 milan ddr4 7 2450 3500 64 128 280  nnnnnnttttt" },
+	{ "Intel Xeon E5-2660 2.20 GHz (Intel Turbo Boost Technology up to 3.00 GHz)",
+	  NO_SIGNATURE,
+	  "intel_xeon_e5_2660 intel sandy_bridge sandy_bridge_ep ddr3 32 2200 3000 8 16 "
+	  "95  nnnnnnnnttt" },
+	{ "to 3.0GHz", NO_SIGNATURE, "to     0 0 3000 0 0 0  uuuuuuunuuu" },
+	{ "Mystery 1.2345GHz", NO_SIGNATURE, "mystery     0 1234 0 0 0 0  uuuuuunuuuu" },
+	{ "Mystery 10GHz", NO_SIGNATURE, "mystery     0 10000 0 0 0 0  uuuuuunuuuu" },
+	{ "Mystery 10.001GHz", NO_SIGNATURE, "mystery     0 0 0 0 0 0  uuuuuuuuuuu" },
+	{ "Mystery GHz 2.5GHZ 3.5GHz", NO_SIGNATURE,
+	  "mystery     0 2500 0 0 0 0  uuuuuunuuuu" },
+	{ "amd_epyc_genoa", NO_SIGNATURE,
+	  "amd_epyc_genoa amd zen4 genoa ddr5 5 0 0 0 0 0  llllluuuuuu" },
+	{ "intel_xeon_ice_lake_sp", NO_SIGNATURE,
+	  "intel_xeon_ice_lake_sp intel ice_lake ice_lake_sp ddr4 10 0 0 0 0 0  "
+	  "llllluuuuuu" },
+	{ "amd_ice_lake_sp", NO_SIGNATURE,
+	  "amd_ice_lake_sp amd    0 0 0 0 0 0  nuuuuuuuuuu" },
+	{ "amd_zen3", NO_SIGNATURE, "amd_zen3 amd    0 0 0 0 0 0  nuuuuuuuuuu" },
+	{ "AMD Opteron 2216 SE", NO_SIGNATURE,
+	  "amd_opteron_2216_se amd k8 santa_rosa ddr2 90 0 0 0 0 0  nnnnnnuuuuu" },
+	{ "AMD Opteron 2216SE", NO_SIGNATURE,
+	  "amd_opteron_2216_se amd k8 santa_rosa ddr2 90 0 0 0 0 0  nnnnnnuuuuu" },
+	{ "AMD Opteron 2216EE", NO_SIGNATURE,
+	  "amd_opteron_2216_ee amd k8 santa_rosa ddr2 90 0 0 0 0 0 ee nnnnnnuuuuu" },
+	{ "AMD Opteron 2216XX", NO_SIGNATURE,
+	  "amd_opteron_2216xx amd k8 santa_rosa ddr2 90 0 0 0 0 0  nnnnnnuuuuu" },
+	{ "AMD Opteron 6276 HE", NO_SIGNATURE,
+	  "amd_opteron_6276_he amd bulldozer interlagos ddr3 32 0 0 0 0 0 he "
+	  "nnnnnnuuuuu" },
+	{ "AMD Opteron 6276_ee", NO_SIGNATURE,
+	  "amd_opteron_6276_ee amd bulldozer interlagos ddr3 32 0 0 0 0 0 ee "
+	  "nnnnnnuuuuu" },
+	{ "AMD Ryzen 7 5700GE with Radeon Graphics", NO_SIGNATURE,
+	  "amd_ryzen_7_5700ge amd zen3 cezanne  7 3200 4600 8 16 35 t nnnnunttttt" },
+	{ "AMD Ryzen 7 5700G with Radeon Graphics", NO_SIGNATURE,
+	  "amd_ryzen_7_5700g amd zen3 cezanne  7 3800 4600 8 16 65  nnnnunttttt" },
+	{ "Intel(R) Core(TM) i7-8700TE CPU @ 2.40GHz", NO_SIGNATURE,
+	  "intel_core_i7_8700te intel coffee_lake coffee_lake ddr4 14 2400 0 0 0 0 t "
+	  "nnnnnnnuuuu" },
+	{ "Intel(R) Core(TM) i5-6500 CPU @ 3.20GHz", NO_SIGNATURE,
+	  "intel_core_i5_6500 intel skylake skylake_client ddr4 14 3200 3600 4 0 65  "
+	  "nnnnnnnttut" },
+	{ "12th Gen Intel(R) Core(TM) i9-12900K", NO_SIGNATURE,
+	  "intel_core_i9_12900k intel alder_lake alder_lake  10 3200 5200 16 24 125  "
+	  "nnnnunttttt" },
+	{ "th Gen Intel(R) Core(TM) i9-12900K", NO_SIGNATURE,
+	  "th_gen_intel_core_i9_12900k     0 0 0 0 0 0  uuuuuuuuuuu" },
+	{ "Intel Xeon E7-8867L", NO_SIGNATURE,
+	  "intel_xeon_e7_8867l intel westmere westmere_ex ddr3 32 2130 2530 10 20 105 l "
+	  "nnnnnnttttt" },
+	{ "Intel Xeon E7-8870", NO_SIGNATURE,
+	  "intel_xeon_e7_8870 intel westmere westmere_ex ddr3 32 2400 2800 10 20 130  "
+	  "nnnnnnttttt" },
+	{ "Intel Xeon LX5518", NO_SIGNATURE,
+	  "intel_xeon_lx5518 intel    0 0 0 0 0 0  nuuuuuuuuuu" },
+	{ "Intel(R) Xeon(TM) CPU 3.00GHz", NO_SIGNATURE,
+	  "intel_xeon intel netburst nocona ddr2 90 3000 0 0 0 0  lllllunuuuu" },
+	{ "Intel(R) Xeon(TM) CPU 3.00GHz  ", NO_SIGNATURE,
+	  "intel_xeon intel netburst nocona ddr2 90 3000 0 0 0 0  lllllunuuuu" },
+	{ "  Intel(R)  Xeon(TM) CPU 3.00GHz", NO_SIGNATURE,
+	  "intel_xeon intel netburst nocona ddr2 90 3000 0 0 0 0  lllllunuuuu" },
+	{ "Intel Xeon Processor (Icelake)", INTEL(6, 106, 0),
+	  "intel_xeon intel ice_lake   10 0 0 0 0 0  lluluuuuuuu" },
+	{ "Intel Xeon Processor (Icelake, IBRS)", NO_SIGNATURE,
+	  "intel_xeon intel ice_lake   10 0 0 0 0 0  lluluuuuuuu" },
+	{ "AMD EPYC-Milan Processor", NO_SIGNATURE,
+	  "amd_epyc_milan amd zen3   7 0 0 0 0 0  lluluuuuuuu" },
+	{ "Zhaoxin KX", HYGON(99, 99, 9),
+	  "zhaoxin_kx hygon    0 0 0 0 0 0  suuuuuuuuuu" },
+	{ "Hygon C86 7285 32-core Processor", NO_SIGNATURE,
+	  "hygon_c86_7285 hygon zen dhyana ddr4 14 0 0 0 0 0  nnnnnnuuuuu" },
+	{ "POWER9, altivec supported", NO_SIGNATURE,
+	  "power9_altivec_supported ibm power9 power9 ddr4 14 0 0 0 0 0  nnnnnnuuuuu" },
+	{ "Ampere(R) Altra(R) Max Processor M128-30", NO_SIGNATURE,
+	  "ampere_altra_max_m128_30 ampere neoverse_n1 altra_max ddr4 7 3000 3000 128 "
+	  "128 250  nnnnnnttttt" },
+	{ "Intel something", NO_SIGNATURE,
+	  "intel_something intel    0 0 0 0 0 0  nuuuuuuuuuu" },
+	{ "Intel Xeon Bronze 3204", NO_SIGNATURE,
+	  "intel_xeon_bronze_3204 intel cascade_lake cascade_lake_sp ddr4 14 1900 1900 6 "
+	  "6 85  nnnnnnttttt" },
+	{ "Intel Xeon 3204", NO_SIGNATURE,
+	  "intel_xeon_bronze_3204 intel cascade_lake cascade_lake_sp ddr4 14 1900 1900 6 "
+	  "6 85  nnnnnnttttt" },
+	{ "Intel Xeon Silver 3204", NO_SIGNATURE,
+	  "intel_xeon_bronze_3204 intel cascade_lake cascade_lake_sp ddr4 14 1900 1900 6 "
+	  "6 85  nnnnnnttttt" },
+	{ "Intel Xeon Platinum Gold 6548Y", NO_SIGNATURE,
+	  "intel_xeon_gold_6548y+ intel emerald_rapids emerald_rapids ddr5 10 2500 4100 "
+	  "32 64 250  nnnnnnttttt" },
+	{ "Intel Xeon 8592", NO_SIGNATURE,
+	  "intel_xeon_platinum_8592+ intel emerald_rapids emerald_rapids ddr5 10 1900 "
+	  "3900 64 128 350  nnnnnnttttt" },
+	{ "Intel Xeon Gold 9999", NO_SIGNATURE,
+	  "intel_xeon_gold_9999 intel    0 0 0 0 0 0  nuuuuuuuuuu" },
+	{ "Intel Xeon Platinum 8380", INTEL(6, 106, 6),
+	  "intel_xeon_platinum_8380 intel ice_lake ice_lake_sp ddr4 10 2300 3400 40 80 "
+	  "270  nnnnnnttttt" },
+	{ "Intel Xeon Platinum 8999", INTEL(6, 143, 8),
+	  "intel_xeon_platinum_8999 intel sapphire_rapids sapphire_rapids ddr5 10 0 0 0 "
+	  "0 0  sslsluuuuuu" },
+	{ "AMD EPYC 7B99", AMD(26, 2, 1),
+	  "amd_epyc_7b99 amd zen5 turin ddr5 4 0 0 0 0 0  sssssuuuuuu" },
+	{ "Intel(R) Xeon(R) E5-2650L v3 @ 1.80GHz", NO_SIGNATURE,
+	  "intel_xeon_e5_2650lv3 intel haswell haswell_ep ddr4 22 1800 2500 12 24 65 l "
+	  "nnnnnnntttt" },
+	{ "Intel Xeon E5-2650v2", NO_SIGNATURE,
+	  "intel_xeon_e5_2650v2 intel ivy_bridge ivy_bridge_ep ddr3 22 2600 3400 8 16 95 "
+	  " nnnnnnttttt" },
+	{ "Mystery 3.9GHz", NO_SIGNATURE, "mystery     0 3900 0 0 0 0  uuuuuunuuuu" },
+	{ "Mystery @2.5  GHz", NO_SIGNATURE, "mystery     0 2500 0 0 0 0  uuuuuunuuuu" },
+	{ "Intel(R)Xeon(TM)CPU 3.00GHz", NO_SIGNATURE,
+	  "intelxeoncpu intel    0 3000 0 0 0 0  nuuuuunuuuu" },
+	{ "Intel(R) Xeon(TM) CPU 3.00GHz (c)", NO_SIGNATURE,
+	  "intel_xeon intel netburst nocona ddr2 90 3000 0 0 0 0  lllllunuuuu" },
+	{ "AMD Z 1.5GHz", NO_SIGNATURE, "amd_z amd    0 1500 0 0 0 0  nuuuuunuuuu" },
+	{ "Intel Xeon E5-2650 @ 2.00GHz", NO_SIGNATURE,
+	  "intel_xeon_e5_2650 intel sandy_bridge sandy_bridge_ep ddr3 32 2000 2800 8 16 "
+	  "95  nnnnnnntttt" },
+	{ "Intel Xeon L5430", NO_SIGNATURE,
+	  "intel_xeon_l5430 intel penryn harpertown fbdimm 45 2666 0 4 4 50 l "
+	  "nnnnnntuttt" },
+	{ "Intel Xeon X5430", NO_SIGNATURE,
+	  "intel_xeon_x5430 intel penryn harpertown fbdimm 45 0 0 0 0 0  nnnnnnuuuuu" },
+};
+
+static void expect_whole(const char *brand, const struct tw_cpu_signature *sig,
+			 const char *want)
+{
+	struct tw_cpu_identity id;
+	char how[TW_CPU_FIELDS + 1] = "", text[512];
+
+	identify(brand, sig, &id);
+	for (size_t i = 0; i < TW_CPU_FIELDS; i++)
+		how[i] = tw_cpu_evidence_name(id.how[i])[0];
+	snprintf(text, sizeof(text), "%s %s %s %s %s %u %u %u %u %u %u %s %s",
+		 id.processor, id.vendor, id.architecture, id.generation, id.memory,
+		 id.process_nm, id.nominal_mhz, id.turbo_mhz, id.cores, id.threads,
+		 id.tdp_w, id.low_power, how);
+	if (strcmp(text, want) != 0)
+		fail_msg("'%s' is '%s', not '%s'", brand, text, want);
+}
+
+static void every_field_has_its_value_and_evidence(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(whole); i++)
+		expect_whole(whole[i].brand, &whole[i].sig, whole[i].want);
+}
+
+static void a_long_brand_is_cut(void **state)
+{
+	char brand[600];
+
+	(void)state;
+	for (size_t len = 250; len < 260; len++) {
+		struct tw_cpu_identity id;
+
+		memset(brand, '_', sizeof(brand));
+		memcpy(brand, "Intel Xeon", 10);
+		memcpy(brand + len - 6, "3.0GHz", 7);
+		identify(brand, NULL, &id);
+		/* 255 bytes are read. */
+		assert_int_equal(id.nominal_mhz, len <= 255 ? 3000 : 0);
+	}
+}
+
+static void evidence_has_names(void **state)
+{
+	(void)state;
+	assert_string_equal(tw_cpu_evidence_name(TW_CPU_BY_NAME), "name");
+	assert_string_equal(tw_cpu_evidence_name(TW_CPU_BY_SIGNATURE), "signature");
+	assert_string_equal(tw_cpu_evidence_name(TW_CPU_LIKELY), "likely");
+	assert_string_equal(
+		tw_cpu_evidence_name((enum tw_cpu_evidence)(TW_CPU_BY_TABLE + 1)),
+		"unknown");
+}
+
 static void tables_are_sorted_and_complete(void **state)
 {
 	const struct tw_cpu_product *p, *last = NULL;
@@ -477,6 +669,9 @@ int main(void)
 		cmocka_unit_test(processors_are_known_by_any_spelling),
 		cmocka_unit_test(a_low_power_suffix_is_told_from_a_large_memory_one),
 		cmocka_unit_test(evidence_names_the_source_of_each_field),
+		cmocka_unit_test(every_field_has_its_value_and_evidence),
+		cmocka_unit_test(a_long_brand_is_cut),
+		cmocka_unit_test(evidence_has_names),
 		cmocka_unit_test(tables_are_sorted_and_complete),
 		cmocka_unit_test(processors_of_published_results_are_known),
 		cmocka_unit_test(processors_of_node_types_are_known),
