@@ -180,7 +180,7 @@ integration := install prior_learning pipeline kepler_client web collector_vm ha
 	faults_disk publishing collector_top collector_names server_setup train_jobs slurm \
 	collector_edges run top rollout commands estimator_faults collector_meters estimator_web \
 	estimator_clients main_job old_groups foreign estimator container unmeasured server_cases \
-	manifests library inlet collector_forged
+	manifests library inlet collector_forged unit
 # Those that need an idle machine.
 alone := closed_loop same_watts
 unlisted := $(filter-out $(patsubst %,test_%.py,$(integration) closed_loop same_watts),\
@@ -194,7 +194,7 @@ integration/%: all $(fakes) $(test-helpers)
 
 # Groups, by what they test.
 integration-of = $(addprefix integration/,$(filter $(1),$(integration)))
-test-pipeline: $(call integration-of,pipeline engage old_groups meters_teach schemas packages mass_balance damage install publish% import% record query%)
+test-pipeline: $(call integration-of,pipeline engage old_groups meters_teach schemas packages mass_balance damage install publish% import% record query% unit)
 test-server: $(call integration-of,model_server server% pull foreign)
 test-estimator: $(call integration-of,estimator% models library kepler_client)
 test-trainer: $(call integration-of,offline_trainer main_job online train_jobs)

@@ -24,6 +24,8 @@
 #include <string.h>
 
 #define NODE_ENERGY "tallywatt_node_energy_joules_total"
+/* Joules by blocks twice as long that are farther than this share are a warning. */
+#define FARTHER 0.05
 #define KG_MAX 1e9
 #define WATTS_MAX 1e9
 #define INTENSITY_MAX 1e6
@@ -291,7 +293,8 @@ static void compare_blocks(struct config *c, struct tw_unit_result *r)
 			const struct tw_unit_value *v = &r->fit.work[k].joules;
 			const double at = f.work[k].joules.at;
 
-			if (at < v->low || at > v->high)
+			if ((at < v->low || at > v->high) &&
+			    fabs(at - v->at) > FARTHER * v->at)
 				warn(r, tw_must_printf(
 						"blocks twice as long give %.4g J for "
 						"%s: its work is counted long after it "

@@ -78,9 +78,13 @@ class ScriptedPrometheus(Server):
         self.down = False
         super().__init__(case, self.answer)
 
-    def answer(self, request):
+    @staticmethod
+    def parse(request):
         url = urllib.parse.urlsplit(request.path)
-        asked = {k: v[0] for k, v in urllib.parse.parse_qs(url.query).items()}
+        return url, {k: v[0] for k, v in urllib.parse.parse_qs(url.query).items()}
+
+    def answer(self, request):
+        url, asked = self.parse(request)
         if self.down:
             reply(request, '{"status":"error","error":"down"}', 503)
         elif url.path.endswith("/label/__name__/values"):
