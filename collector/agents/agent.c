@@ -499,24 +499,36 @@ void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
 
 /* ---- the sum over all agents ---- */
 
-static bool belongs(const char *source, struct tw_agent_part part)
+/* Forget what the host has passed on, unless it counts. Returns the number of the rest.
+ */
+static size_t drop_passed_on(struct tw_sum_part *p, size_t count,
+			     struct tw_agent_part part)
 {
-	return strcmp(source, PASSED_ON) == 0 ? part.passed_on : part.own;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (part.passed_on || strcmp(p[i].source, PASSED_ON) != 0)
+			p[kept++] = p[i];
+	return kept;
 }
 
-void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part part)
+void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part part,
+		     uint64_t now_ns, uint64_t wait_ns)
 {
-	for (size_t i = 0; i < a->pendings; i++) {
-		const struct tw_sum_part *p = &a->pending[i];
-
-		if (belongs(p->source, part))
-			tw_sum_add(s, a->quota, tw_sums_all(s), p);
+	a->pendings = drop_passed_on(a->pending, a->pendings, part);
+	if (part.vm != NULL) {
+		tw_cover_take(&a->cover, part.vm, a->pending, a->pendings);
+		if (tw_cover_waits(&a->cover, a->pending, a->pendings, now_ns, wait_ns))
+			return;
 	}
+	for (size_t i = 0; i < a->pendings; i++)
+		if (a->pending[i].dynamic_uj + a->pending[i].idle_uj > 0 ||
+		    part.vm == NULL)
+			tw_sum_add(s, a->quota, tw_sums_all(s), &a->pending[i]);
 	a->pendings = 0;
 }
 
-void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
-			struct tw_agent_part part)
+void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s)
 {
 	for (const struct tw_agent_counter *c = a->first; c != NULL; c = c->next)
 		for (uint32_t i = 0; i < c->energies; i++) {
@@ -529,18 +541,14 @@ void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
 				continue;
 			tw_sum_power(s, a->quota, c->sum, &p);
 			tw_sum_power(s, a->quota, c->name_space, &p);
-			if (c->level == TW_SUM_NODE && belongs(e->source, part))
-				tw_sum_power(s, a->quota, tw_sums_all(s), &p);
 		}
 }
 
-size_t tw_agent_parts(const struct tw_agent *a, bool up,
-		      struct tw_sum_part out[TW_SUM_PARTS_MAX])
+/* Add the watts of the node's zones to parts. */
+static void add_zones(const struct tw_agent *a, struct tw_sum_part out[TW_SUM_PARTS_MAX],
+		      size_t *count)
 {
-	size_t count = a->owns;
-
-	memcpy(out, a->own, count * sizeof(out[0]));
-	for (const struct tw_agent_counter *c = a->first; up && c != NULL; c = c->next)
+	for (const struct tw_agent_counter *c = a->first; c != NULL; c = c->next)
 		for (uint32_t i = 0; c->level == TW_SUM_NODE && i < c->energies; i++) {
 			const struct energy *e = &c->energy[i];
 			const struct tw_sum_part p = { .kind = e->kind,
@@ -549,8 +557,33 @@ size_t tw_agent_parts(const struct tw_agent *a, bool up,
 						       .powered = true };
 
 			if (e->fresh)
-				add_part(out, &count, &p);
+				add_part(out, count, &p);
 		}
+}
+
+void tw_agent_add_power_to_all(const struct tw_agent *a, struct tw_sums *s,
+			       struct tw_agent_part part)
+{
+	struct tw_sum_part zone[TW_SUM_PARTS_MAX];
+	size_t count = 0;
+
+	add_zones(a, zone, &count);
+	count = drop_passed_on(zone, count, part);
+	if (part.vm != NULL)
+		tw_cover_take_watts(part.vm, zone, count);
+	for (size_t i = 0; i < count; i++)
+		if (zone[i].watts > 0 || part.vm == NULL)
+			tw_sum_power(s, a->quota, tw_sums_all(s), &zone[i]);
+}
+
+size_t tw_agent_parts(const struct tw_agent *a, bool up,
+		      struct tw_sum_part out[TW_SUM_PARTS_MAX])
+{
+	size_t count = a->owns;
+
+	memcpy(out, a->own, count * sizeof(out[0]));
+	if (up)
+		add_zones(a, out, &count);
 	return count;
 }
 

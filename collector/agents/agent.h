@@ -8,6 +8,7 @@
  * base: its earlier energy is not counted.
  */
 
+#include "collector/agents/cover.h"
 #include "collector/agents/sums.h"
 #include "lib/ask/ask.h"
 
@@ -43,6 +44,7 @@ struct tw_agent {
 	/* Growth of its node that is not in the sum over all agents yet. */
 	struct tw_sum_part pending[TW_SUM_PARTS_MAX];
 	size_t pendings;
+	struct tw_cover cover;
 	/* Growth of its node since the sums began, without watts. */
 	struct tw_sum_part own[TW_SUM_PARTS_MAX];
 	size_t owns;
@@ -66,13 +68,15 @@ int tw_agent_check(struct tw_agent *a, const struct tw_answer_rows *rows,
 bool tw_agent_is_barred(const struct tw_agent *a, uint64_t now_ns);
 
 /*
- * The energy of an agent that sums include. own: its node's own energy; passed_on:
- * energy that its host passes on (the source "passthrough"); both in the sum over all
- * agents. name_spaces: the energy of its pods, in the sums of namespaces. nameless: its
- * node's name is another agent's, so that its node is known by its URL.
+ * The energy of an agent that sums include. vm: the machine of its host that it is, which
+ * covers energy of its node (collector/agents/cover.h), NULL: none; passed_on: energy
+ * that its host passes on (the source "passthrough") is in the sum over all agents.
+ * name_spaces: the energy of its pods, in the sums of namespaces. nameless: its node's
+ * name is another agent's, so that its node is known by its URL.
  */
 struct tw_agent_part {
-	bool own, passed_on, name_spaces, nameless;
+	const struct tw_sum *vm;
+	bool passed_on, name_spaces, nameless;
 };
 
 /*
@@ -83,12 +87,19 @@ void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
 		   const struct tw_answer_rows *rows, const struct tw_ask_answer *answer,
 		   struct tw_agent_part part, uint64_t now_ns);
 
-/* Move the pending growth into the sum over all agents, or drop it. */
-void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part part);
+/*
+ * Move the pending growth into the sum over all agents, as far as the host does not cover
+ * it; what the host may cover yet waits for wait_ns.
+ */
+void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part part,
+		     uint64_t now_ns, uint64_t wait_ns);
 
-/* Add the watts of its last answer to the sums. */
-void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s,
-			struct tw_agent_part part);
+/* Add the watts of its last answer to the sums of its workloads and of its node. */
+void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s);
+
+/* Then, once machines have theirs, to the sum over all agents. */
+void tw_agent_add_power_to_all(const struct tw_agent *a, struct tw_sums *s,
+			       struct tw_agent_part part);
 
 /*
  * The energy of its node since the sums began, with the watts of its last answer if it is

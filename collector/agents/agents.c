@@ -28,6 +28,9 @@
 /* How long an address that a name has lost is remembered, with its counters. */
 #define KEEP_GONE_NS (UINT64_C(3600) * 1000 * MS)
 
+/* Answers of its host that a guest's energy waits for. */
+#define COVER_ROUNDS 3
+
 #define URL_MAX_LEN 1024
 #define URLS_MAX_LEN 100000
 
@@ -52,6 +55,7 @@ struct tw_agents {
 	const struct tw_strs *levels;
 	enum tw_guests guests;
 	uint64_t keep_ns, late_ns;
+	uint64_t cover_ns; /* how long a guest's energy waits for its host's */
 	struct slot *slot[AGENTS_MAX * 2];
 	size_t slots;
 	struct slot *place[AGENTS_MAX]; /* by the messages' place */
@@ -155,6 +159,7 @@ int tw_agents_open(const struct tw_agents_options *o, const struct tw_ask_config
 	a->guests = (enum tw_guests)o->guests;
 	a->keep_ns = keep_ms * MS;
 	a->late_ns = (o->refresh_ms + o->interval_ms) * MS;
+	a->cover_ns = COVER_ROUNDS * o->interval_ms * MS;
 	make_query(o, query, sizeof(query));
 	if (tw_sums_open(&a->sums, err) < 0 ||
 	    tw_ask_open(ask, "agents",
@@ -286,7 +291,7 @@ static struct tw_agent_part part_of(const struct tw_agents *a, const char *vm_id
 {
 	const struct tw_sum *vm = vm_of(a, vm_id);
 
-	return (struct tw_agent_part){ .own = vm == NULL,
+	return (struct tw_agent_part){ .vm = vm,
 				       .passed_on = a->guests == TW_GUESTS_ADD,
 				       .name_spaces = vm == NULL || !vm->in_pod };
 }
@@ -294,6 +299,7 @@ static struct tw_agent_part part_of(const struct tw_agents *a, const char *vm_id
 /* Hosts may answer after their guests: wait until all were asked. */
 static void settle(struct tw_agents *a)
 {
+	const uint64_t now_ns = tw_now_ns();
 	bool whole = a->whole || a->slots > 0;
 
 	for (size_t i = 0; !a->whole && i < a->slots; i++)
@@ -303,7 +309,8 @@ static void settle(struct tw_agents *a)
 	a->whole = true;
 	for (size_t i = 0; i < a->slots; i++)
 		tw_agent_settle(&a->slot[i]->agent, a->sums,
-				part_of(a, a->slot[i]->agent.last.vm_id));
+				part_of(a, a->slot[i]->agent.last.vm_id), now_ns,
+				a->cover_ns);
 }
 
 /* ---- messages ---- */
@@ -518,8 +525,12 @@ struct tw_sums *tw_agents_sums(struct tw_agents *a)
 	tw_sums_power_begin(a->sums);
 	for (size_t i = 0; i < a->slots; i++)
 		if (a->slot[i]->up)
-			tw_agent_add_power(&a->slot[i]->agent, a->sums,
-					   part_of(a, a->slot[i]->agent.last.vm_id));
+			tw_agent_add_power(&a->slot[i]->agent, a->sums);
+	for (size_t i = 0; i < a->slots; i++)
+		if (a->slot[i]->up)
+			tw_agent_add_power_to_all(
+				&a->slot[i]->agent, a->sums,
+				part_of(a, a->slot[i]->agent.last.vm_id));
 	return a->sums;
 }
 
@@ -556,6 +567,7 @@ bool tw_agents_next(const struct tw_agents *a, size_t *place, struct tw_agent_st
 			.answers = s->answers,
 			.failures = s->failures,
 			.restarts = g->restarts,
+			.beyond_uj = g->cover.beyond_uj,
 		};
 		if (g->quota != NULL)
 			memcpy(out->left_out, g->quota->left_out, sizeof(out->left_out));

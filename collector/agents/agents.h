@@ -62,7 +62,7 @@ bool tw_agents_shows(const struct tw_agents *a, const char *level);
 /* How an agent counts in the sums over all agents. */
 enum tw_agent_role {
 	TW_AGENT_NODE,
-	TW_AGENT_GUEST /* the energy of its node is its host's */
+	TW_AGENT_GUEST /* the energy of its node is its host's, as far as that has it */
 };
 
 struct tw_agent_state {
@@ -75,6 +75,8 @@ struct tw_agent_state {
 	uint64_t took_ms, bytes;
 	uint32_t rows;
 	uint64_t answers, failures, restarts;
+	const uint64_t
+		*beyond_uj; /* by kind: of a guest, more than its host has counted */
 	uint64_t left_out[TW_LEFTS]; /* of what it sent */
 };
 

@@ -27,7 +27,7 @@ static const struct tw_expo_family sums[] = {
 		    "Power of *, of agents that are up." },
 };
 
-enum { UP, GUEST, LEFT_OUT_OF, LOOKUP, LEFT_OUT, HELPER };
+enum { UP, GUEST, BEYOND, LEFT_OUT_OF, LOOKUP, LEFT_OUT, HELPER };
 
 static const struct tw_expo_family health[] = {
 	[UP] = { "tallywatt_agent_up", TW_EXPO_GAUGE, NULL,
@@ -35,6 +35,11 @@ static const struct tw_expo_family health[] = {
 	[GUEST] = { "tallywatt_agent_guest", TW_EXPO_GAUGE, NULL,
 		    "1 if the agent's energy is its host's, and so is not in the sum "
 		    "over all agents." },
+	[BEYOND] = { "tallywatt_agent_guest_beyond_host_joules_total", TW_EXPO_COUNTER,
+		     "joules",
+		     "Energy of a guest beyond what its host has counted for it, and so "
+		     "in "
+		     "the sum over all agents." },
 	[LEFT_OUT_OF] = { "tallywatt_agent_left_out_total", TW_EXPO_COUNTER, NULL,
 			  "What an agent sent and was left out: rows, sums, parts and "
 			  "sources beyond its quota, answers for impossible energy, "
@@ -210,6 +215,28 @@ static void label_agent(struct tw_labels *l, const struct tw_agent_state *s)
 	tw_labels_add(l, "node", s->node);
 }
 
+/* Only kinds with such energy: most agents have none. */
+static void expose_beyond(struct tw_expo *e, const struct tw_agent_state *s)
+{
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+		struct tw_expo_text text;
+		struct tw_buf b = { 0 };
+		struct tw_labels l;
+
+		if (s->beyond_uj[kind] == 0)
+			continue;
+		label_agent(&l, s);
+		tw_labels_add(&l, "zone", tw_zone_kind_name((enum tw_zone_kind)kind));
+		tw_expo_add_labels(&b, l.at, l.count);
+		text = (struct tw_expo_text){ b.data, b.len };
+		if (tw_buf_failed(&b))
+			e->out->failed = true;
+		else
+			tw_expo_fixed(e, &text, 1, s->beyond_uj[kind], 6);
+		tw_buf_clear(&b);
+	}
+}
+
 /* Only what was left out: most agents have none. */
 static void expose_left_out(struct tw_expo *e, const struct tw_agent_state *s)
 {
@@ -241,6 +268,9 @@ static void expose_health(const struct tw_agents *a, struct tw_expo *e)
 		if (s.age_ms != UINT64_MAX)
 			tw_expo_count(e, l.at, l.count, s.role == TW_AGENT_GUEST);
 	}
+	tw_expo_family(e, &health[BEYOND]);
+	for (size_t at = 0; tw_agents_next(a, &at, &s); at++)
+		expose_beyond(e, &s);
 	tw_expo_family(e, &health[LEFT_OUT_OF]);
 	for (size_t at = 0; tw_agents_next(a, &at, &s); at++)
 		expose_left_out(e, &s);

@@ -12,8 +12,7 @@
 #include <string.h>
 
 #define SECOND UINT64_C(1000000000)
-#define BOTH \
-	((struct tw_agent_part){ .own = true, .passed_on = true, .name_spaces = true })
+#define BOTH ((struct tw_agent_part){ .passed_on = true, .name_spaces = true })
 
 struct fixture {
 	struct tw_sums *sums;
@@ -85,7 +84,7 @@ static void take(struct fixture *f, uint64_t after_s)
 	if (tw_agent_check(&f->agent, &rows, &f->answer, f->now_ns, &err) < 0)
 		fail_msg("%s", err.text);
 	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, BOTH, f->now_ns);
-	tw_agent_settle(&f->agent, f->sums, BOTH);
+	tw_agent_settle(&f->agent, f->sums, BOTH, f->now_ns, 0);
 }
 
 static const struct tw_sum *find(const struct fixture *f, enum tw_sum_level level,
@@ -424,28 +423,129 @@ static void sources_beyond_the_quota_are_other(void **state)
 	assert_int_equal(f->agent.quota->left_out[TW_QUOTA_SOURCES], 40 - named);
 }
 
-static void a_guest_is_in_no_sum_over_all_agents(void **state)
+static void energy_that_a_host_passed_on_is_in_no_sum_over_all_agents(void **state)
 {
 	struct fixture *f = *state;
 	const struct tw_answer_rows rows = { f->row, 2 };
-	const struct tw_agent_part host_is_there = { .own = false, .passed_on = false },
-				   alone = { .own = true, .passed_on = false };
+	const struct tw_agent_part alone = { .passed_on = false };
 
 	node_answers(f, "i1", 1, 1000);
 	add_row(f, "node", "given", "", "passthrough", 30);
 	f->now_ns += 2 * SECOND;
 	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, alone, f->now_ns);
 	assert_false(f->agent.passed_on);
-	tw_agent_settle(&f->agent, f->sums, alone);
+	tw_agent_settle(&f->agent, f->sums, alone, f->now_ns, 0);
 	assert_int_equal(all_energy(f), 1000);
 	assert_int_equal(energy_of(f, TW_SUM_NODE, "n1"), 1030);
-	node_answers(f, "i1", 11, 2000);
-	add_row(f, "node", "given", "", "passthrough", 60);
-	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, host_is_there,
-		      f->now_ns + SECOND);
-	tw_agent_settle(&f->agent, f->sums, host_is_there);
-	assert_int_equal(all_energy(f), 1000);
-	assert_int_equal(energy_of(f, TW_SUM_NODE, "n1"), 2060);
+}
+
+/* The agent of the fixture is the guest of another agent, whose machine "u" used so much.
+ */
+static void host_answers(struct fixture *f, struct tw_agent *host, uint64_t after_s,
+			 uint64_t uj)
+{
+	const struct tw_answer_rows rows = { f->row, 1 };
+
+	f->now_ns += after_s * SECOND;
+	f->rows = 0;
+	add_row(f, "vm", "u", "", "rapl", uj);
+	f->row[0].energy[0].watts = 3;
+	f->answer = (struct tw_ask_answer){ .uptime_ms = 1000 };
+	strcpy(f->answer.node, "host");
+	strcpy(f->answer.instance, "h1");
+	tw_agent_take(host, f->sums, &rows, &f->answer, BOTH, f->now_ns);
+}
+
+#define WAIT (30 * SECOND)
+
+static void guest_answers(struct fixture *f, uint64_t after_s, uint64_t uj)
+{
+	const struct tw_agent_part part = { .vm = tw_sums_vm(f->sums, "u") };
+	const struct tw_answer_rows rows = { f->row, 1 };
+
+	assert_non_null(part.vm);
+	f->now_ns += after_s * SECOND;
+	node_answers(f, "i1", 1, uj);
+	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, part, f->now_ns);
+	tw_agent_settle(&f->agent, f->sums, part, f->now_ns, WAIT);
+}
+
+static void a_guest_is_left_out_as_far_as_its_host_has_its_energy(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_agent host = { .began_ns = f->now_ns, .url = "http://n2:8103" };
+	const uint64_t *beyond = f->agent.cover.beyond_uj;
+
+	host_answers(f, &host, 2, 30);
+	guest_answers(f, 1, 100);
+	/* The host may tell the rest yet. */
+	assert_int_equal(all_energy(f), 0);
+	guest_answers(f, 31, 100);
+	assert_int_equal(all_energy(f), 70);
+	assert_int_equal(beyond[TW_ZONE_PACKAGE], 70);
+	/* A host that answers later than its guest. */
+	guest_answers(f, 10, 150);
+	host_answers(f, &host, 10, 80);
+	guest_answers(f, 30, 150);
+	assert_int_equal(all_energy(f), 70);
+	/* What the host counted before its guest did. */
+	host_answers(f, &host, 10, 200);
+	guest_answers(f, 10, 270);
+	guest_answers(f, 60, 270);
+	assert_int_equal(all_energy(f), 70);
+	guest_answers(f, 10, 271);
+	guest_answers(f, 60, 271);
+	assert_int_equal(all_energy(f), 71);
+	assert_int_equal(beyond[TW_ZONE_PACKAGE], 71);
+	assert_int_equal(energy_of(f, TW_SUM_NODE, "n1"), 271);
+	tw_agent_clear(&host, f->sums, f->now_ns);
+}
+
+/* A zone that the host does not have is in its others, as much as they are. */
+static void a_kind_that_the_host_lacks_is_covered_as_the_others(void **state)
+{
+	struct tw_sum_part vm = { .kind = TW_ZONE_PACKAGE,
+				  .idle_uj = 10,
+				  .dynamic_uj = 20,
+				  .watts = 3,
+				  .powered = true };
+	const struct tw_sum host = { .part = &vm, .parts = 1 };
+	struct tw_sum_part of[] = {
+		{ .kind = TW_ZONE_PACKAGE,
+		  .dynamic_uj = 60,
+		  .watts = 6,
+		  .powered = true },
+		{ .kind = TW_ZONE_PLATFORM,
+		  .idle_uj = 80,
+		  .dynamic_uj = 20,
+		  .watts = 10,
+		  .powered = true },
+	};
+	struct tw_sum_part other = { .kind = TW_ZONE_PLATFORM, .dynamic_uj = 100 };
+	struct tw_cover c = { .since_ns = 0 };
+
+	(void)state;
+	tw_cover_take_watts(&host, of, 2);
+	assert_float_equal(of[0].watts, 3, 1e-9);
+	assert_float_equal(of[1].watts, 5, 1e-9);
+	tw_cover_take(&c, &host, of, 2);
+	assert_int_equal(of[0].dynamic_uj, 30);
+	assert_int_equal(of[1].idle_uj, 30);
+	assert_int_equal(of[1].dynamic_uj, 20);
+	/* All of it is used up. */
+	tw_cover_take(&c, &host, of, 2);
+	assert_int_equal(of[0].dynamic_uj, 30);
+	assert_int_equal(of[1].idle_uj, 30);
+	/* The machine was away, and its sum is new. */
+	vm.dynamic_uj = 5;
+	tw_cover_take(&c, &host, of, 2);
+	assert_int_equal(of[0].dynamic_uj, 15);
+	/* No kind is the same. */
+	c = (struct tw_cover){ .since_ns = 0 };
+	tw_cover_take(&c, &host, &other, 1);
+	assert_int_equal(other.dynamic_uj, 85);
+	tw_cover_take(&c, &host, &other, 1);
+	assert_int_equal(other.dynamic_uj, 85);
 }
 
 /* KubeVirt: the host's pod has the energy of the pods in the virtual machine. */
@@ -516,7 +616,8 @@ static void watts_are_those_of_the_last_answer(void **state)
 	add_row(f, "pod", "u1", "shop", "rapl", 300);
 	take(f, 2);
 	tw_sums_power_begin(f->sums);
-	tw_agent_add_power(&f->agent, f->sums, BOTH);
+	tw_agent_add_power(&f->agent, f->sums);
+	tw_agent_add_power_to_all(&f->agent, f->sums, BOTH);
 	all = find(f, TW_SUM_ALL, "");
 	assert_int_equal(all->parts, 1);
 	assert_true(all->part[0].powered && all->part[0].watts == 5);
@@ -529,7 +630,8 @@ static void watts_are_those_of_the_last_answer(void **state)
 	add_row(f, "pod", "u1", "shop", "rapl", 0);
 	f->row[1].energies = 0;
 	take(f, 10);
-	tw_agent_add_power(&f->agent, f->sums, BOTH);
+	tw_agent_add_power(&f->agent, f->sums);
+	tw_agent_add_power_to_all(&f->agent, f->sums, BOTH);
 	assert_false(all->part[0].powered);
 	assert_false(find(f, TW_SUM_POD, "u1")->part[0].powered);
 	assert_int_equal(all->part[0].dynamic_uj, 1000);
@@ -538,7 +640,8 @@ static void watts_are_those_of_the_last_answer(void **state)
 	f->row[0].energy[0].watts = f->row[0].energy[0].powered = 0;
 	take(f, 10);
 	tw_sums_power_begin(f->sums);
-	tw_agent_add_power(&f->agent, f->sums, BOTH);
+	tw_agent_add_power(&f->agent, f->sums);
+	tw_agent_add_power_to_all(&f->agent, f->sums, BOTH);
 	assert_int_equal(all->part[0].dynamic_uj, 1500);
 	assert_false(all->part[0].powered);
 }
@@ -562,7 +665,9 @@ int main(void)
 		TEST(a_barred_agent_counts_nothing_and_comes_back),
 		TEST(a_row_that_was_cut_is_no_jump),
 		TEST(sources_beyond_the_quota_are_other),
-		TEST(a_guest_is_in_no_sum_over_all_agents),
+		TEST(energy_that_a_host_passed_on_is_in_no_sum_over_all_agents),
+		TEST(a_guest_is_left_out_as_far_as_its_host_has_its_energy),
+		TEST(a_kind_that_the_host_lacks_is_covered_as_the_others),
 		TEST(pods_of_a_guest_in_a_pod_are_in_no_namespace),
 		TEST(a_vm_says_whether_a_pod_runs_it),
 		TEST(a_vm_that_moves_is_one_sum),
