@@ -296,14 +296,14 @@ static void forget_trees(struct tw_powercap *p)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->vms; i++) {
-		if (p->vm[i].seen)
+		if (p->vm[i].keep)
 			p->vm[kept++] = p->vm[i];
 		else
 			end_tree(p, &p->vm[i]);
 	}
 	p->vms = kept;
 	for (size_t i = 0; i < kept; i++)
-		p->vm[i].seen = false;
+		p->vm[i].keep = false;
 }
 
 static int write_vm(struct tw_powercap *pc, const struct common *c,
@@ -314,7 +314,7 @@ static int write_vm(struct tw_powercap *pc, const struct common *c,
 
 	if (tree == NULL)
 		return tw_fail(err, TW_NOMEM, "powercap tree of a VM");
-	tree->seen = true;
+	tree->keep = true;
 	if (w->ended) {
 		/* Its files may be deleted: make no new ones. */
 		for (size_t i = 0; i < TW_POWERCAP_PLACES; i++)

@@ -55,7 +55,7 @@ struct tw_powercap_counter {
 
 struct tw_powercap_tree {
 	uint64_t serial; /* serial of the VM */
-	bool seen;       /* the VM exists in this tick */
+	bool keep;       /* the VM exists in this tick: see forget_trees() */
 	char *dir;       /* NULL: no file was written */
 	struct tw_powercap_counter counter[TW_POWERCAP_PLACES];
 };
