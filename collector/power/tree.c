@@ -242,3 +242,30 @@ bool tw_tree_take_over(struct tw_power_zone *z, size_t count)
 		}
 	return taken;
 }
+
+/* ---- which zones are read ---- */
+
+/* True if a zone without a reading may well use no power. */
+static bool may_be_silent(const struct tw_power_zone *z, const struct tw_reading *r)
+{
+	const bool rests = r->readable && (!z->zone->reports_power || !(r->power_w > 0));
+
+	if (z->seen)
+		return rests && z->zone->kind == TW_ZONE_GPU;
+	/* The processor of a package that cannot be read does use power. */
+	return rests || z->zone->kind != TW_ZONE_PACKAGE;
+}
+
+void tw_tree_note_known(struct tw_power_zone *z, bool known, const struct tw_reading *r)
+{
+	z->fresh = known;
+	z->seen = z->seen || known;
+	if (known)
+		z->tried = 0;
+	else if (z->tried < TW_POWER_WAIT_TICKS)
+		z->tried++;
+	z->silent = z->tried == TW_POWER_WAIT_TICKS && may_be_silent(z, r);
+	/* A power has no energy of the time that its zone was silent. */
+	if (z->silent && z->zone->reports_power)
+		z->track.based = false;
+}

@@ -93,6 +93,12 @@ bool tw_tree_take_over(struct tw_power_zone *z, size_t count);
  */
 unsigned tw_tree_sum(unsigned of, bool doubted);
 
+/*
+ * Note whether a zone was read in this tick. One that was not in its first ticks, and may
+ * well use no power, is silent from then on.
+ */
+void tw_tree_note_known(struct tw_power_zone *z, bool known, const struct tw_reading *r);
+
 /* The zone that contains zone i or that it repeats; SIZE_MAX: the machine. */
 size_t tw_tree_parent(const struct tw_power_zone *z, size_t count, size_t i);
 
