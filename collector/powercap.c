@@ -35,6 +35,10 @@ static const struct place {
 	{ TW_ZONE_PLATFORM, "intel-rapl:1", "psys" },
 };
 
+/* The counter, and its name while no collector writes it. */
+#define COUNTER_FILE "energy_uj"
+#define LAST_FILE "last_uj"
+
 /* What the trees of a tick have in common, by place. */
 struct common {
 	bool readable[TW_POWERCAP_PLACES];
@@ -84,7 +88,7 @@ static int write_zone(const char *dir, const char *name, const struct tw_zone_or
 {
 	char path[PATH_BYTES + 32];
 
-	snprintf(path, sizeof(path), "%s/energy_uj", dir);
+	snprintf(path, sizeof(path), "%s/" COUNTER_FILE, dir);
 	if (access(path, F_OK) != 0) {
 		*origin = 0;
 		if (tw_dir_make(dir, err) < 0 || write_text(dir, "name", name, err) < 0 ||
@@ -94,24 +98,41 @@ static int write_zone(const char *dir, const char *name, const struct tw_zone_or
 	}
 	if (write_origin(dir, o, origin, err) < 0)
 		return -1;
-	return write_number(dir, "energy_uj", uj % (TW_POWERCAP_RANGE_UJ + 1), err);
+	return write_number(dir, COUNTER_FILE, uj % (TW_POWERCAP_RANGE_UJ + 1), err);
 }
 
-/*
- * The value of the previous collector, so that readers see no fall. A file that is not
- * our counter starts at 0.
- */
-static int read_base(const char *dir, uint64_t *out, struct tw_err *err)
+/* Not found: no such file, or it is not our counter. */
+static int read_counter(const char *dir, const char *file, uint64_t *out,
+			struct tw_err *err)
 {
 	struct tw_err why = { 0 };
 	char path[PATH_BYTES + 32];
 
-	snprintf(path, sizeof(path), "%s/energy_uj", dir);
-	if (tw_meter_number(path, out, &why) == 0 && *out <= TW_POWERCAP_RANGE_UJ)
-		return 0;
-	if (why.code != TW_OK && why.code != TW_NOTFOUND && why.code != TW_PARSE &&
-	    why.code != TW_INVALID)
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	if (tw_meter_number(path, out, &why) < 0 && why.code != TW_NOTFOUND &&
+	    why.code != TW_PARSE && why.code != TW_INVALID)
 		return tw_fail(err, why.code, "%s", why.text);
+	return why.code == TW_OK && *out <= TW_POWERCAP_RANGE_UJ
+		       ? 0
+		       : tw_fail(err, TW_NOTFOUND, "no counter in '%s'", path);
+}
+
+/*
+ * The value of the previous collector, so that readers see no fall: of one that was
+ * killed, else of one that ended. Without any a counter starts at 0.
+ */
+static int read_base(const char *dir, uint64_t *out, struct tw_err *err)
+{
+	static const char *const files[] = { COUNTER_FILE, LAST_FILE };
+
+	for (size_t i = 0; i < TW_COUNT(files); i++) {
+		struct tw_err why = { 0 };
+
+		if (read_counter(dir, files[i], out, &why) == 0)
+			return 0;
+		if (why.code != TW_NOTFOUND)
+			return tw_fail(err, why.code, "%s", why.text);
+	}
 	*out = 0;
 	return 0;
 }
@@ -142,8 +163,8 @@ static bool write_quickly(const char *dir, uint64_t uj)
 	int fd;
 	bool ok;
 
-	snprintf(path, sizeof(path), "%s/energy_uj", dir);
-	snprintf(fresh, sizeof(fresh), "%s/.energy_uj", dir);
+	snprintf(path, sizeof(path), "%s/" COUNTER_FILE, dir);
+	snprintf(fresh, sizeof(fresh), "%s/." COUNTER_FILE, dir);
 	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return false;
@@ -397,11 +418,28 @@ int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
 	return failed ? -1 : 0;
 }
 
+/* Write all energy that is known. A counter that stands still would be read as 0 W. */
+static void retire_tree(const struct tw_powercap *pc, struct tw_powercap_tree *tree)
+{
+	char dir[PATH_BYTES], from[PATH_BYTES + 32], to[PATH_BYTES + 32];
+
+	step_tree(pc, tree, pc->tick_ns + pc->span_ns);
+	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++) {
+		if (!tree->counter[i].based || !path_of(tree, i, dir))
+			continue;
+		snprintf(from, sizeof(from), "%s/" COUNTER_FILE, dir);
+		snprintf(to, sizeof(to), "%s/" LAST_FILE, dir);
+		/* A failure leaves the counter, as the end of a killed collector does. */
+		(void)rename(from, to);
+	}
+	free(tree->dir);
+}
+
 void tw_powercap_release(struct tw_powercap *p)
 {
-	end_tree(p, &p->node);
+	retire_tree(p, &p->node);
 	for (size_t i = 0; i < p->vms; i++)
-		end_tree(p, &p->vm[i]);
+		retire_tree(p, &p->vm[i]);
 	free(p->vm);
 	*p = (struct tw_powercap){ .vms = 0 };
 }

@@ -11,8 +11,8 @@
  *
  * package-0 contains core, uncore and dram. psys is a zone of its own; it shows the
  * platform if there is no psys. Counters wrap like those of RAPL, and continue after a
- * restart from the last written value, because readers take a fall for a wrap. Put DIR on
- * a tmpfs.
+ * restart from the last written value, because readers take a fall for a wrap. While no
+ * collector runs, the value is in last_uj, and there is no energy_uj. Put DIR on a tmpfs.
  *
  * The energy of a tick is written in steps until the next tick is due. So a counter is a
  * tick late, never ahead of the energy that was measured, and a reader at any time sees
@@ -84,7 +84,10 @@ int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
 /* Advance the counters. A file that cannot be written waits for the next tick. */
 void tw_powercap_step(struct tw_powercap *pc, uint64_t now_ns);
 
-/* Write all energy that is known, then free. */
+/*
+ * Write all energy that is known, name the counters last_uj, so that no reader takes them
+ * for 0 W, and free.
+ */
 void tw_powercap_release(struct tw_powercap *p);
 
 #endif /* TW_COLLECTOR_POWERCAP_H */
