@@ -35,6 +35,8 @@
 /* Answers are held back for at most this long. */
 #define HOLD_NS 30000
 
+#define USER_PLACES 1024
+
 enum watch_type {
 	WATCH_LISTENER,
 	WATCH_MODELS,
@@ -50,6 +52,7 @@ struct watch {
 	/* Of a client: */
 	struct tw_session *session; /* NULL: closed; freed at the end of the round */
 	size_t place;               /* index in clients */
+	size_t user;                /* its place in of_user */
 	bool watched;
 	uint32_t events; /* registered with epoll */
 	bool is_busy;
@@ -68,6 +71,7 @@ struct tw_estimator {
 	struct tw_scrapes *scrapes; /* NULL: GET /metrics is off */
 	struct watch **client;
 	size_t clients, clients_max;
+	size_t of_user[USER_PLACES]; /* clients, by the user of their process */
 	struct watch *closed;
 	struct watch_queue busy;
 	/* Clients with an answer that is held back. */
@@ -118,6 +122,7 @@ static void close_client(struct tw_estimator *e, struct watch *w)
 	e->waiting -= tw_session_waits_for_model(w->session);
 	tw_session_free(w->session);
 	w->session = NULL;
+	e->of_user[w->user]--;
 	e->clients--;
 	e->client[w->place] = e->client[e->clients];
 	e->client[w->place]->place = w->place;
@@ -222,13 +227,23 @@ static void run_busy(struct tw_estimator *e)
 	}
 }
 
+static bool ends_before(const struct tw_estimator *e, const struct watch *a,
+			const struct watch *b)
+{
+	const size_t of_a = e->of_user[a->user], of_b = e->of_user[b->user];
+
+	return of_a != of_b ? of_a > of_b
+			    : tw_session_active_ms(a->session) <
+				      tw_session_active_ms(b->session);
+}
+
+/* Of the user with most connections: one user does not shut out the others. */
 static void make_room(struct tw_estimator *e)
 {
 	size_t oldest = 0;
 
 	for (size_t i = 1; i < e->clients; i++)
-		if (tw_session_active_ms(e->client[i]->session) <
-		    tw_session_active_ms(e->client[oldest]->session))
+		if (ends_before(e, e->client[i], e->client[oldest]))
 			oldest = i;
 	tw_log_warn_limited(&e->shared.log,
 			    "%zu connections, the limit: closing the one idle longest",
@@ -251,12 +266,16 @@ static int add_client(struct tw_estimator *e, int fd, struct tw_err *err)
 		close(fd);
 		return tw_fail(err, TW_NOMEM, "connection");
 	}
-	*w = (struct watch){ .type = WATCH_CLIENT, .fd = fd, .place = e->clients };
+	*w = (struct watch){ .type = WATCH_CLIENT,
+			     .fd = fd,
+			     .place = e->clients,
+			     .user = tw_users_peer(fd) % USER_PLACES };
 	if (tw_session_new(fd, &e->shared, tw_now_ms(), &w->session, err) < 0) {
 		free(w);
 		return -1;
 	}
 	e->client[e->clients++] = w;
+	e->of_user[w->user]++;
 	e->shared.stats.connections++;
 	return 0;
 }

@@ -110,3 +110,12 @@ int tw_users_check_peer(const struct tw_users *u, int fd, struct tw_err *err)
 	return tw_fail(err, TW_DENIED, "user %u, process %d", (unsigned)peer.uid,
 		       (int)peer.pid);
 }
+
+uid_t tw_users_peer(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? peer.uid
+									 : (uid_t)-1;
+}

@@ -33,4 +33,7 @@ int tw_owner_read(const char *text, uid_t *user, gid_t *group, struct tw_err *er
  */
 int tw_users_check_peer(const struct tw_users *u, int fd, struct tw_err *err);
 
+/* The user of the process that connected; (uid_t)-1: not known. */
+uid_t tw_users_peer(int fd);
+
 #endif /* TW_ESTIMATOR_USERS_H */

@@ -20,6 +20,22 @@
 #include <string.h>
 #include <strings.h>
 
+/* What routes and files add to a name, or have beside it. */
+static int check_ending(const char *name, size_t len, struct tw_err *err)
+{
+	static const char *const endings[] = { ".zip", ".rollout.json", "index.json" };
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		const size_t of = strlen(endings[i]);
+
+		if (len >= of && strncasecmp(name + len - of, endings[i], of) == 0)
+			return tw_fail(err, TW_INVALID,
+				       "pipeline name '%.*s': no name ends in '%s'",
+				       (int)len, name, endings[i]);
+	}
+	return 0;
+}
+
 int tw_pipeline_name_check(const char *name, size_t len, struct tw_err *err)
 {
 	if (tw_name_check("pipeline name", name, len, err) < 0)
@@ -28,7 +44,7 @@ int tw_pipeline_name_check(const char *name, size_t len, struct tw_err *err)
 		return tw_fail(err, TW_INVALID,
 			       "pipeline name '" TW_PIPELINE_PRIOR
 			       "': a database has its prior there; take another name");
-	return 0;
+	return check_ending(name, len, err);
 }
 
 /* ---- reading ---- */

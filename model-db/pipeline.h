@@ -32,7 +32,8 @@ struct tw_profile;
 /* The directory of a database's prior of machines (prior/prior_file.h). */
 #define TW_PIPELINE_PRIOR "machines"
 
-/* Check the name of a pipeline to publish: tw_name_check(), and not TW_PIPELINE_PRIOR. */
+/* Check the name of a pipeline to publish: tw_name_check(), not
+ * TW_PIPELINE_PRIOR, and no ending of a file or route (".zip"). */
 int tw_pipeline_name_check(const char *name, size_t len, struct tw_err *err);
 
 /*

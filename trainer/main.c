@@ -222,6 +222,18 @@ static int read_trainers(const char *names, struct tw_online_rules *r, struct tw
 		       : tw_fail(err, TW_INVALID, "--online-trainers has no name");
 }
 
+/* A damaged store is no reason to refuse clients' trainings. */
+static int go_without_online(struct tw_train_service *service, struct tw_err *err)
+{
+	static char why[TW_ERR_TEXT];
+
+	snprintf(why, sizeof(why), "%s", err->text);
+	tw_log_error("no online training: %s; move the file away, and start again", why);
+	tw_train_service_add_health(service, tw_online_write_damage, why);
+	tw_err_clear(err);
+	return 0;
+}
+
 static int open_online(const struct config *c, struct tw_online_config *online,
 		       struct tw_train_service *service, struct tw_online **out,
 		       struct tw_err *err)
@@ -231,9 +243,10 @@ static int open_online(const struct config *c, struct tw_online_config *online,
 	if (!k->on)
 		return 0;
 	online->rules.trainings = tw_train_service_trainings(service);
-	if (read_trainers(k->trainers, &online->rules, err) < 0 ||
-	    tw_http_init(err) < 0 || tw_online_open(online, out, err) < 0)
+	if (read_trainers(k->trainers, &online->rules, err) < 0 || tw_http_init(err) < 0)
 		return -1;
+	if (tw_online_open(online, out, err) < 0)
+		return err->code == TW_PARSE ? go_without_online(service, err) : -1;
 	tw_train_service_add_metrics(service, tw_online_write_metrics, *out);
 	tw_train_service_add_health(service, tw_online_write_health, *out);
 	if (c->web.insecure)

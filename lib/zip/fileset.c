@@ -33,14 +33,14 @@ static int check_name(const char *name, struct tw_err *err)
 	}
 }
 
-int tw_fileset_take(struct tw_fileset *s, const char *name, char *data, size_t len,
-		    struct tw_err *err)
+static int take(struct tw_fileset *s, const char *name, char *data, size_t len,
+		bool repeated, struct tw_err *err)
 {
 	char *copy = NULL;
 
 	if (check_name(name, err) < 0)
 		goto fail;
-	if (tw_fileset_find(s, name) != NULL) {
+	if (repeated) {
 		tw_fail(err, TW_INVALID, "file '%s' is given twice", name);
 		goto fail;
 	}
@@ -61,6 +61,20 @@ fail:
 	free(copy);
 	free(data);
 	return -1;
+}
+
+int tw_fileset_take(struct tw_fileset *s, const char *name, char *data, size_t len,
+		    struct tw_err *err)
+{
+	return take(s, name, data, len, tw_fileset_find(s, name) != NULL, err);
+}
+
+int tw_fileset_take_next(struct tw_fileset *s, const char *name, char *data, size_t len,
+			 struct tw_err *err)
+{
+	const bool next = s->count == 0 || strcmp(s->at[s->count - 1].name, name) < 0;
+
+	return take(s, name, data, len, !next, err);
 }
 
 int tw_fileset_take_buf(struct tw_fileset *s, const char *name, struct tw_buf *text,

@@ -40,6 +40,10 @@ struct tw_fileset_limits {
 int tw_fileset_take(struct tw_fileset *s, const char *name, char *data, size_t len,
 		    struct tw_err *err);
 
+/* The same in order of names, without a search among the others. */
+int tw_fileset_take_next(struct tw_fileset *s, const char *name, char *data, size_t len,
+			 struct tw_err *err);
+
 /* Add a file with the text of the buffer, which is empty afterwards, even on failure. */
 int tw_fileset_take_buf(struct tw_fileset *s, const char *name, struct tw_buf *text,
 			struct tw_err *err);

@@ -28,7 +28,7 @@ const struct tw_fileset_limits tw_zip_model_limits = {
 };
 
 const struct tw_fileset_limits tw_zip_pipeline_limits = {
-	.files = 60000,
+	.files = 20000,
 	.file_bytes = 64 * MIB,
 	.total_bytes = 1024 * MIB,
 	.ratio = 200,
@@ -439,7 +439,8 @@ static int unpack_members(const struct tw_zip_list *d, struct tw_fileset *set,
 			continue;
 		if (tw_zip_unpack(m, &data, err) < 0)
 			return -1;
-		if (tw_fileset_take(set, m->name, data, m->len, err) < 0)
+		/* The list is sorted, without repeated names. */
+		if (tw_fileset_take_next(set, m->name, data, m->len, err) < 0)
 			return tw_err_wrap(err, "archive");
 	}
 	return 0;

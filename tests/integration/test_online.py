@@ -227,6 +227,16 @@ class Online(Case):
         trainer.stop()
         self.assert_whole(server)
 
+    def test_a_damaged_store_stops_online_training_only(self):
+        os.mkdir(self.path("state"))
+        self.write("state/online.sqlite", "no database " * 100)
+        trainer = self.teach(ScriptedPrometheus(self, Machine()))
+        trainer.wait_logged("no online training: .*online.sqlite': file is not a database")
+        self.assertIn("not a database", self.health(trainer)["online"]["problem"])
+        answer = call(trainer, "POST", "/train", "{}")
+        self.assertEqual(answer.status, 400)
+        self.assertIn("name", answer.json()["detail"])
+
     def year_ahead(self, request):
         answer = [{"metric": {"__name__": METRICS[2], "instance": "teacher"},
                    "values": [[time.time() + YEAR_S, "1"]]}]

@@ -173,9 +173,15 @@ class Jobs(Case):
     def train_as(self, trainer, user, name):
         """Status and detail of a training that is waited for."""
         answer = call(trainer, "POST", "/train", train_request(self.response, name),
-                      {"Authorization": "Basic " +
-                       base64.b64encode(f"{user}:secret".encode()).decode()})
+                      self.user(user))
         return answer.status, answer.json()["detail"] if answer.status != 200 else ""
+
+    @staticmethod
+    def user(name):
+        return {"Authorization": "Basic " + base64.b64encode(f"{name}:secret".encode()).decode()}
+
+    def jobs_of(self, trainer, user):
+        return call(trainer, "GET", "/api/v1/jobs", headers=self.user(user)).json()["jobs"]
 
     def owner(self, name):
         return read_json(os.path.join(self.db, name, "metadata.json")).get("trained_by")
@@ -207,7 +213,24 @@ class Jobs(Case):
             status, detail = self.train_as(trainer, user, name)
             self.assertEqual(status, 403)
             self.assertIn(f"user '{user}' may not train into pipeline '{name}'", detail)
+        # The right goes for the jobs, too.
+        jobs = self.jobs_of(trainer, "bob")
+        self.assertTrue(jobs)
+        self.assertEqual({j["pipeline"] for j in jobs}, {"web"})
+        self.assertEqual(self.jobs_of(trainer, "alice"), [])
+        path = f"/api/v1/jobs/{jobs[0]['id']}"
+        for method, of in (("GET", ""), ("DELETE", ""), ("GET", "/pipeline"), ("GET", "/report")):
+            answer = call(trainer, method, path + of, headers=self.user("alice"))
+            self.assertEqual(answer.status, 403, of)
+            self.assertIn("may not train into pipeline 'web'", answer.json()["detail"])
+        self.assertEqual(call(trainer, "GET", path, headers=self.user("bob")).status, 200)
+        self.assertEqual(call(trainer, "DELETE", path, headers=self.user("bob")).status, 409)
         trainer.stop()
+        done = subprocess.run([os.path.join(BIN, "tw-trainer"), "--web-config", web, "--may-train",
+                               "alice=a-*,bob=b-*"], check=False, stderr=subprocess.PIPE,
+                              timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"one user a rule", done.stderr)
         done = subprocess.run([os.path.join(BIN, "tw-trainer"), "--may-train", "bob=w*"], check=False,
                               stderr=subprocess.PIPE, timeout=TIMEOUT_S)
         self.assertEqual(done.returncode, 2)

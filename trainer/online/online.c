@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
+#include "lib/json/writer.h"
 #include "lib/program/log.h"
 #include "trainer/online/node.h"
 #include "trainer/online/online_metrics.h"
@@ -478,6 +479,13 @@ void tw_online_close(struct tw_online *o)
 	tw_store_close(o->config.rules.store);
 	tw_online_metrics_release(&o->metrics);
 	free(o);
+}
+
+void tw_online_write_damage(void *why, struct tw_buf *out)
+{
+	tw_json_add_object(out, "online");
+	tw_json_add_text(out, "problem", why);
+	tw_json_end_object(out);
 }
 
 void tw_online_write_health(void *online, struct tw_buf *out)

@@ -41,6 +41,7 @@ void tw_online_stop(struct tw_online *o);
 void tw_online_close(struct tw_online *o);
 
 /* Append the member `online` of /healthz. online is a struct tw_online. */
+void tw_online_write_damage(void *why, struct tw_buf *out); /* of a store that is lost */
 void tw_online_write_health(void *online, struct tw_buf *out);
 
 /* Add the families of /metrics. online is a struct tw_online. */

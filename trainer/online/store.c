@@ -65,8 +65,11 @@ static int fail(const struct tw_store *s, struct tw_err *err)
 	const char *why =
 		code == SQLITE_BUSY ? "another process uses it" : sqlite3_errmsg(s->db);
 
-	return tw_fail(err, code == SQLITE_NOMEM ? TW_NOMEM : TW_IO, "'%s': %s", s->path,
-		       why);
+	return tw_fail(err,
+		       code == SQLITE_NOMEM                              ? TW_NOMEM
+		       : code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? TW_PARSE
+									 : TW_IO,
+		       "'%s': %s", s->path, why);
 }
 
 static int execute(struct tw_store *s, const char *sql, struct tw_err *err)

@@ -438,15 +438,31 @@ bool tw_jobs_show(struct tw_jobs *t, const char *id, struct tw_buf *out)
 	return job != NULL;
 }
 
-void tw_jobs_list(struct tw_jobs *t, struct tw_buf *out)
+bool tw_jobs_pipeline(struct tw_jobs *t, const char *id, char out[TW_JOB_PIPELINE])
 {
+	const struct tw_job *job;
+
+	pthread_mutex_lock(&t->lock);
+	job = find(t, id);
+	if (job != NULL)
+		snprintf(out, TW_JOB_PIPELINE, "%s", job->record.pipeline);
+	pthread_mutex_unlock(&t->lock);
+	return job != NULL;
+}
+
+void tw_jobs_list(struct tw_jobs *t, tw_jobs_may_fn *may, void *arg, struct tw_buf *out)
+{
+	const char *comma = "";
+
 	tw_buf_adds(out, "{\"jobs\":[");
 	pthread_mutex_lock(&t->lock);
 	trim(t);
 	for (const struct tw_job *job = t->newest; job != NULL; job = job->older) {
+		if (!may(arg, job->record.pipeline))
+			continue;
+		tw_buf_adds(out, comma);
 		show(job, out);
-		if (job->older != NULL)
-			tw_buf_adds(out, ",");
+		comma = ",";
 	}
 	pthread_mutex_unlock(&t->lock);
 	tw_buf_adds(out, "]}");

@@ -70,8 +70,14 @@ int tw_jobs_end(struct tw_jobs *t, struct tw_job *job, const struct tw_job_end *
 /* Append the job as JSON. False: there is no such job. */
 bool tw_jobs_show(struct tw_jobs *t, const char *id, struct tw_buf *out);
 
-/* Append {"jobs":[...]}, the newest first. */
-void tw_jobs_list(struct tw_jobs *t, struct tw_buf *out);
+/* Whether somebody may see the jobs of a pipeline. */
+typedef bool tw_jobs_may_fn(void *arg, const char *pipeline);
+
+/* Append {"jobs":[...]}, the newest first, of the pipelines that may be seen. */
+void tw_jobs_list(struct tw_jobs *t, tw_jobs_may_fn *may, void *arg, struct tw_buf *out);
+
+/* The pipeline of a job. False: there is no such job. */
+bool tw_jobs_pipeline(struct tw_jobs *t, const char *id, char out[TW_JOB_PIPELINE]);
 
 /* Cancel a job. TW_NOTFOUND: there is no such job. TW_INVALID: it has ended. */
 int tw_jobs_cancel(struct tw_jobs *t, const char *id, struct tw_err *err);

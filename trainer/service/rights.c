@@ -17,6 +17,12 @@ int tw_rights_check_rules(const struct tw_strs *rules, struct tw_err *err)
 			return tw_fail(err, TW_INVALID,
 				       "--may-train '%.60s': want USER=PATTERN,..",
 				       rules->at[i]);
+		/* No name has a '=': it is the next user, who would get nothing. */
+		if (strchr(patterns + 1, '=') != NULL)
+			return tw_fail(err, TW_INVALID,
+				       "--may-train '%.60s': one user a rule: give the "
+				       "option again for the next",
+				       rules->at[i]);
 	}
 	return 0;
 }

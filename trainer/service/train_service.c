@@ -162,12 +162,57 @@ static void handle_train(void *app, const struct tw_http_request *request,
 
 /* ---- jobs ---- */
 
+/* Who may train into a pipeline may see and cancel its jobs. */
+static int check_reader(const struct tw_train_service *s, const char *user,
+			const char *pipeline, struct tw_err *err)
+{
+	/* Without users everybody may. */
+	return user != NULL ? tw_trainings_may(s->trainings, user, pipeline, err) : 0;
+}
+
+struct reader {
+	const struct tw_train_service *service;
+	const char *user;
+	char pipeline[TW_JOB_PIPELINE]; /* the last one; jobs of it are neighbours */
+	bool may;
+};
+
+static bool may_see(void *reader, const char *pipeline)
+{
+	struct reader *r = reader;
+	struct tw_err ignored = { 0 };
+
+	if (strcmp(r->pipeline, pipeline) != 0) {
+		snprintf(r->pipeline, sizeof(r->pipeline), "%s", pipeline);
+		r->may = check_reader(r->service, r->user, pipeline, &ignored) == 0;
+	}
+	return r->may;
+}
+
 static void answer_unknown(struct tw_http_reply *r, const char *id)
 {
 	struct tw_err err = { 0 };
 
 	tw_fail(&err, TW_NOTFOUND, "no job '%.64s'", id);
 	tw_http_reply_error(r, &err);
+}
+
+/* The id of a job that the request may read or cancel. NULL: r has the reason. */
+static const char *find_job(struct tw_train_service *s, const struct tw_http_request *q,
+			    struct tw_http_reply *r)
+{
+	const char *id = tw_http_param(q, "job");
+	char pipeline[TW_JOB_PIPELINE];
+	struct tw_err err = { 0 };
+
+	if (!tw_jobs_pipeline(jobs_of(s), id, pipeline)) {
+		answer_unknown(r, id);
+		return NULL;
+	}
+	if (check_reader(s, q->user, pipeline, &err) == 0)
+		return id;
+	tw_http_reply_error(r, &err);
+	return NULL;
 }
 
 static void answer_job(struct tw_train_service *s, const char *id, unsigned status,
@@ -205,16 +250,19 @@ static void post_job(void *app, const struct tw_http_request *request,
 
 static void get_jobs(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
+	struct reader reader = { .service = app, .user = q->user };
 	struct tw_buf b = { 0 };
 
-	(void)q;
-	tw_jobs_list(jobs_of(app), &b);
+	tw_jobs_list(jobs_of(app), may_see, &reader, &b);
 	tw_http_reply_buf(r, &b);
 }
 
 static void get_job(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
-	answer_job(app, tw_http_param(q, "job"), 200, r);
+	const char *id = find_job(app, q, r);
+
+	if (id != NULL)
+		answer_job(app, id, 200, r);
 }
 
 /* The job exists, but its state does not let it. */
@@ -229,9 +277,11 @@ static void answer_job_error(struct tw_http_reply *r, const struct tw_err *err)
 static void delete_job(void *app, const struct tw_http_request *q,
 		       struct tw_http_reply *r)
 {
-	const char *id = tw_http_param(q, "job");
+	const char *id = find_job(app, q, r);
 	struct tw_err err = { 0 };
 
+	if (id == NULL)
+		return;
 	if (tw_jobs_cancel(jobs_of(app), id, &err) < 0) {
 		answer_job_error(r, &err);
 		return;
@@ -243,12 +293,14 @@ static void delete_job(void *app, const struct tw_http_request *q,
 static void get_pipeline(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
 {
-	const char *id = tw_http_param(q, "job");
+	const char *id = find_job(app, q, r);
 	struct tw_jobs_zip *zip;
 	struct tw_err err = { 0 };
 	const char *data;
 	size_t len;
 
+	if (id == NULL)
+		return;
 	if (tw_jobs_zip(jobs_of(app), id, &zip, &err) < 0) {
 		answer_job_error(r, &err);
 		return;
@@ -262,13 +314,16 @@ static void get_pipeline(void *app, const struct tw_http_request *q,
 static void get_report(void *app, const struct tw_http_request *q,
 		       struct tw_http_reply *r)
 {
+	const char *id = find_job(app, q, r);
 	struct tw_jobs_zip *zip = NULL;
 	struct tw_err err = { 0 };
 	struct tw_buf b = { 0 };
 	const char *data;
 	size_t len;
 
-	if (tw_jobs_zip(jobs_of(app), tw_http_param(q, "job"), &zip, &err) < 0) {
+	if (id == NULL)
+		return;
+	if (tw_jobs_zip(jobs_of(app), id, &zip, &err) < 0) {
 		answer_job_error(r, &err);
 		return;
 	}

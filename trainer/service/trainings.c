@@ -194,31 +194,37 @@ static int train(struct tw_training *g, const struct tw_node_types *known,
 
 static const struct tw_strs no_rules = { 0 };
 
-static int check_owner(const struct tw_trainings *t, const struct tw_train_request *q,
-		       const char *owner, struct tw_err *err)
+static int check_owner(const struct tw_trainings *t, const char *user,
+		       const char *pipeline, const char *owner, struct tw_err *err)
 {
 	return tw_rights_check_owner(t->config.rights != NULL ? t->config.rights
 							      : &no_rules,
-				     q->user, q->name, owner, err);
+				     user, pipeline, owner, err);
 }
 
-int tw_trainings_allow(const struct tw_trainings *t, const struct tw_train_request *q,
-		       struct tw_err *err)
+int tw_trainings_may(const struct tw_trainings *t, const char *user, const char *pipeline,
+		     struct tw_err *err)
 {
 	char *owner = NULL;
 	bool exists = false;
 	int rc = -1;
 
 	if (t->config.rights != NULL &&
-	    tw_rights_check_name(t->config.rights, q->user, q->name, err) < 0)
+	    tw_rights_check_name(t->config.rights, user, pipeline, err) < 0)
 		return -1;
 	if (t->config.model_db == NULL ||
-	    (tw_pipeline_published_owner(t->config.model_db, q->name, &exists, &owner,
+	    (tw_pipeline_published_owner(t->config.model_db, pipeline, &exists, &owner,
 					 err) == 0 &&
-	     (!exists || check_owner(t, q, owner, err) == 0)))
+	     (!exists || check_owner(t, user, pipeline, owner, err) == 0)))
 		rc = 0;
 	free(owner);
 	return rc;
+}
+
+int tw_trainings_allow(const struct tw_trainings *t, const struct tw_train_request *q,
+		       struct tw_err *err)
+{
+	return tw_trainings_may(t, q->user, q->name, err);
 }
 
 /* A tw_pipeline_check_fn: another training may have published it meanwhile. */
@@ -232,7 +238,7 @@ static int check_published(void *arg, const char *name, struct tw_fileset *files
 	(void)name;
 	if (tw_pipeline_owner(files, &owner, err) < 0)
 		return -1;
-	rc = check_owner(g->all, &g->request, owner, err);
+	rc = check_owner(g->all, g->request.user, g->request.name, owner, err);
 	free(owner);
 	return rc;
 }

@@ -54,7 +54,11 @@ unsigned tw_trainings_max(const struct tw_trainings *t);
 void tw_trainings_stop(struct tw_trainings *t);
 void tw_trainings_close(struct tw_trainings *t); /* NULL is fine; call _stop() first */
 
-/* Whether the request's user may train into its pipeline now. */
+/* Whether a user may train into a pipeline now. */
+int tw_trainings_may(const struct tw_trainings *t, const char *user, const char *pipeline,
+		     struct tw_err *err);
+
+/* The same for the user of a request. */
 int tw_trainings_allow(const struct tw_trainings *t, const struct tw_train_request *q,
 		       struct tw_err *err);
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define ANSWER_MAX ((size_t)64 << 20)
 /* Of an error's body that is kept when a sink takes the others. */
@@ -55,16 +56,19 @@ static int check_stopped(void *arg, curl_off_t a, curl_off_t b, curl_off_t c,
 			e = curl_easy_setopt(h, option, value); \
 	} while (0)
 
-static CURLcode allow_web_only(CURL *h)
+/* What began by TLS is not continued without. */
+static CURLcode allow_web_only(CURL *h, const char *url)
 {
+	const bool tls = strncasecmp(url, "https:", 6) == 0;
 	CURLcode e = CURLE_OK;
 
 #if LIBCURL_VERSION_NUM >= 0x075500
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
-	SET(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+	SET(CURLOPT_REDIR_PROTOCOLS_STR, tls ? "https" : "http,https");
 #else
 	SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-	SET(CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+	SET(CURLOPT_REDIR_PROTOCOLS,
+	    (long)(tls ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 	return e;
 }
@@ -112,7 +116,7 @@ static CURLcode set_common(CURL *h, const struct tw_http_call *c)
 	/* Connecting counts as a stall, too. */
 	long connect_ms =
 		stall_s > 0 && stall_s * 1000 < timeout_ms ? stall_s * 1000 : timeout_ms;
-	CURLcode e = allow_web_only(h);
+	CURLcode e = allow_web_only(h, c->url);
 
 	SET(CURLOPT_URL, c->url);
 	SET(CURLOPT_NOSIGNAL, 1L);

@@ -251,11 +251,56 @@ static void the_blocking_client_gets_watts_or_an_error(void **state)
 	tw_strs_clear(&metrics);
 }
 
+/* A socket of that user, who is in no group. */
+static int dial_as(const struct fixture *f, uid_t user)
+{
+	int fd;
+
+	assert_int_equal(seteuid(user), 0);
+	fd = dial(f);
+	assert_int_equal(seteuid(0), 0);
+	return fd;
+}
+
+static void a_user_with_most_connections_makes_room_for_others(void **state)
+{
+	struct fixture f;
+	int one, many[6];
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("SKIPPED: only root can be two users\n");
+		skip();
+	}
+	set_up(&f);
+	f.config.connections = 4;
+	f.config.rights.mode = 0666;
+	start(&f);
+	assert_int_equal(chmod(f.top, 0755), 0);
+	one = dial_as(&f, 65533);
+	send_text(one, simple, sizeof(simple) - 1);
+	expect(one, simple_answer);
+	for (size_t i = 0; i < 6; i++) {
+		many[i] = dial_as(&f, 65532);
+		send_text(many[i], simple, sizeof(simple) - 1);
+		expect(many[i], simple_answer);
+	}
+	for (size_t i = 0; i < 3; i++)
+		expect_closed(many[i]);
+	send_text(one, simple, sizeof(simple) - 1);
+	expect(one, simple_answer);
+	close(one);
+	for (size_t i = 3; i < 6; i++)
+		close(many[i]);
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_silent_connection_is_closed_at_its_deadline),
 		cmocka_unit_test(over_the_limit_the_connection_idle_longest_is_closed),
+		cmocka_unit_test(a_user_with_most_connections_makes_room_for_others),
 		cmocka_unit_test(a_published_model_is_loaded_and_a_broken_one_is_not),
 		cmocka_unit_test(a_model_that_appears_later_is_found),
 		cmocka_unit_test(

@@ -3,6 +3,7 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "lib/http/client/http.h"
 #include "lib/http/server/httpd.h"
 #include "tests/unit/http_calls.h"
@@ -154,6 +155,55 @@ static void redirects_are_limited_and_stay_with_http(void **state)
 	MHD_stop_daemon(d);
 }
 
+static char *read_text(const char *path)
+{
+	struct tw_err err = { 0 };
+	char *text = NULL;
+	size_t len;
+
+	if (tw_file_read(path, 65536, &text, &len, &err) < 0)
+		fail_msg("%s", err.text);
+	return text;
+}
+
+static void what_began_by_tls_is_not_continued_without(void **state)
+{
+	struct redirects r = { .left = 1 };
+	char *const key = read_text("tests/data/tls/a.key");
+	char *const cert = read_text("tests/data/tls/a.crt");
+	struct MHD_Daemon *plain =
+		MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, redirect,
+				 &r, MHD_OPTION_END);
+	struct MHD_Daemon *tls =
+		MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL,
+				 NULL, redirect, &r, MHD_OPTION_HTTPS_MEM_KEY, key,
+				 MHD_OPTION_HTTPS_MEM_CERT, cert, MHD_OPTION_END);
+	const struct tw_http_access access = { .ca_file = "tests/data/tls/a.crt" };
+	char url[128];
+	const struct tw_http_call c = { .url = url, .access = &access };
+	struct tw_http_answer a = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_non_null(plain);
+	assert_non_null(tls);
+	snprintf(url, sizeof(url), "https://localhost:%u/",
+		 (unsigned)MHD_get_daemon_info(tls, MHD_DAEMON_INFO_BIND_PORT)->port);
+	snprintf(r.to, sizeof(r.to), "/again");
+	if (tw_http_call(&c, &a, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(a.status, 200);
+	tw_http_answer_release(&a);
+	r.left = 1;
+	snprintf(r.to, sizeof(r.to), "http://127.0.0.1:%u/",
+		 (unsigned)MHD_get_daemon_info(plain, MHD_DAEMON_INFO_BIND_PORT)->port);
+	http_fails(&c, TW_INVALID, "GET https://localhost:", "");
+	MHD_stop_daemon(tls);
+	MHD_stop_daemon(plain);
+	free(key);
+	free(cert);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +211,7 @@ int main(void)
 		cmocka_unit_test(other_schemes_are_refused),
 		cmocka_unit_test(no_server_and_no_answer_are_errors_without_the_password),
 		cmocka_unit_test(redirects_are_limited_and_stay_with_http),
+		cmocka_unit_test(what_began_by_tls_is_not_continued_without),
 	};
 
 	return cmocka_run_group_tests_name("http unreachable", tests, http_begin, NULL);

@@ -134,8 +134,8 @@ static void a_number_of_members_is_allowed(void **state)
 		const char *text;
 	} cases[] = {
 		{ &tw_zip_model_limits, 64, "archive: 65 members, limit is 64" },
-		{ &tw_zip_pipeline_limits, 60000,
-		  "archive: 60001 members, limit is 60000" },
+		{ &tw_zip_pipeline_limits, 20000,
+		  "archive: 20001 members, limit is 20000" },
 	};
 
 	(void)state;

@@ -239,6 +239,24 @@ static void a_repeated_model_is_refused_by_name(void **state)
 	tw_fileset_clear(&p);
 }
 
+static void names_that_routes_and_files_add_to_are_refused(void **state)
+{
+	static const char *const refused[] = { "web.zip",          "a.ZIP",
+					       "web.rollout.json", "index.json",
+					       "web-index.json",   ".zip" };
+	static const char *const allowed[] = { "web", "zip", "web.zip.1", "web.json",
+					       "index" };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(refused); i++)
+		assert_int_equal(
+			tw_pipeline_name_check(refused[i], strlen(refused[i]), &err), -1);
+	for (size_t i = 0; i < TW_COUNT(allowed); i++)
+		assert_int_equal(
+			tw_pipeline_name_check(allowed[i], strlen(allowed[i]), &err), 0);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	struct tw_model models[TW_COUNT(samples)];
@@ -270,6 +288,7 @@ int main(void)
 		cmocka_unit_test(node_types_have_attributes_and_members),
 		cmocka_unit_test(the_same_models_give_the_same_bytes),
 		cmocka_unit_test(a_repeated_model_is_refused_by_name),
+		cmocka_unit_test(names_that_routes_and_files_add_to_are_refused),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 
