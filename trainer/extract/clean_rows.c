@@ -335,6 +335,22 @@ static int find_scrapes(const struct cleaning *c, struct tw_scrape_times *out,
 	return 0;
 }
 
+static bool is_unscraped(const struct cleaning *c, const struct tw_scrape_times *s,
+			 size_t i)
+{
+	const size_t k = c->row[i];
+
+	return tw_scrapes_within(s, c->power->from_ms[k], c->power->time_ms[k]) == 0;
+}
+
+static bool has_unscraped(const struct cleaning *c, const struct tw_scrape_times *s)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (is_unscraped(c, s, i))
+			return true;
+	return false;
+}
+
 /* Join the rows without a scrape, in which a gauge went on, with the row after them. */
 static void join_unscraped(struct cleaning *c, const struct tw_scrape_times *s)
 {
@@ -343,7 +359,7 @@ static void join_unscraped(struct cleaning *c, const struct tw_scrape_times *s)
 	for (size_t i = 0; i < c->count; i++) {
 		const size_t k = c->row[i], next = c->row[i + 1 < c->count ? i + 1 : i];
 
-		if (tw_scrapes_within(s, p->from_ms[k], p->time_ms[k]) > 0)
+		if (!is_unscraped(c, s, i))
 			continue;
 		if (p->from_ms[next] == p->time_ms[k])
 			p->from_ms[next] = p->from_ms[k];
@@ -373,15 +389,39 @@ static int find_rows(struct cleaning *c, const struct tw_rates *r, struct tw_err
 	return 0;
 }
 
-static void mark_wrong(struct cleaning *c)
+static void mark_still(struct cleaning *c)
 {
 	static const struct standing features = { is_still, 1, 1, 1 };
 	static const struct standing gauge = { is_repeated, EQUAL_MIN, EQUAL_MIN, 0 };
 
-	mark_glitches(c);
 	mark_standing(c, &features);
 	if (c->power->grown_j == 0)
 		mark_standing(c, &gauge);
+}
+
+static bool has_few_outliers(const struct cleaning *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		n += c->fate[i] == OUTLIER;
+	return (double)n <= OUTLIERS_MAX * (double)c->count;
+}
+
+/*
+ * Find the scrapes, and mark glitches. A few glitches bend the line of few rows, so the
+ * scrapes must show without them. But rows with the work of those without a scrape look
+ * like glitches.
+ */
+static int find_wrong_times(struct cleaning *c, const struct tw_rates *r,
+			    struct tw_scrape_times *s, struct tw_err *err)
+{
+	if (r->clock->count == 0 && find_scrapes(c, s, err) < 0)
+		return -1;
+	mark_glitches(c);
+	if (s->interval_ms == 0 || has_unscraped(c, s) || !has_few_outliers(c))
+		return 0;
+	return find_scrapes(c, s, err);
 }
 
 /* Rows that have the times of no scrapes are all wrong: none is an outlier of them. */
@@ -396,10 +436,10 @@ static int judge(struct cleaning *c, const struct tw_rates *r, struct tw_clean_c
 	if (find_line(c, err) < 0)
 		return -1;
 	mark_impossible(c);
-	if (r->clock->count == 0 && find_scrapes(c, &s, err) < 0)
+	if (find_wrong_times(c, r, &s, err) < 0)
 		return -1;
 	if (s.interval_ms == 0) {
-		mark_wrong(c);
+		mark_still(c);
 		return 0;
 	}
 	for (size_t i = 0; i < c->count; i++)

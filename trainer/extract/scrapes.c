@@ -12,8 +12,10 @@
 #define ROWS_MOST 256
 /* Fewer rows show no scrapes. */
 #define ROWS_MIN 20
-/* Rows this close to their line, as a share of mean power, need no other times. */
+/* Rows that are this close to their line, as a share of mean power, need no other times;
+ * nor do less than a tenth of them, which may be glitches. */
 #define DISTANCE_MIN 0.01
+#define SHARE_MIN 0.1
 /* Other times explain the rows if these are so many times closer to their line. */
 #define BETTER 2
 
@@ -134,6 +136,17 @@ static double distance_by(const struct tw_scrape_times *s,
 	return p.count < ROWS_MIN ? INFINITY : fit_most(&p).distance;
 }
 
+/* Whether so many rows are off their line that their times may be wrong. */
+static bool are_off(const struct points *p, const struct line *l)
+{
+	size_t off = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		off += distance(l, p->x[i], p->y[i]) > DISTANCE_MIN * l->y;
+	return l->distance > DISTANCE_MIN * l->y &&
+	       (double)off > SHARE_MIN * (double)p->count;
+}
+
 struct tw_scrape_times tw_scrapes_find(const struct tw_scraped_row *row, size_t count,
 				       bool by_gauge)
 {
@@ -148,7 +161,7 @@ struct tw_scrape_times tw_scrapes_find(const struct tw_scraped_row *row, size_t 
 	for (size_t i = 0; i < count; i++)
 		add_point(&p, row[i].load, row[i].watts);
 	line = fit_most(&p);
-	if (!(line.distance > DISTANCE_MIN * line.y))
+	if (!are_off(&p, &line))
 		return best;
 	least = line.distance / BETTER;
 	for (int64_t ms = UNIT_MS; ms <= INTERVAL_MAX_MS; ms += UNIT_MS) {

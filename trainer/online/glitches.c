@@ -17,11 +17,13 @@
 #define POINTS_MAX 256
 /* A segment is off the line by more deviations, and by this share of the median. */
 #define DEVIATIONS 6
-#define SHARE 0.1
+#define SHARE 0.02
 /* A glitch has at most so many segments; the last ones are none. */
 #define GLITCH_SEGMENTS 2
+/* One beside it, in which it may begin or end, is off by this share of that distance. */
+#define BESIDE 0.5
 /* If a larger share is off, the line is wrong. */
-#define GLITCHES_MAX 0.1
+#define GLITCHES_MAX 0.2
 
 struct points {
 	size_t count;
@@ -104,6 +106,11 @@ static int find_distances(struct points *p, struct tw_err *err)
 	return 0;
 }
 
+static bool is_off(const struct points *p, size_t i, double share)
+{
+	return fabs(p->off[i]) > share * p->limit;
+}
+
 /* Mark the points [from, end), which are off, if they are a glitch. Returns their number.
  */
 static size_t mark(struct tw_segments *w, const struct points *p, size_t from, size_t end)
@@ -114,6 +121,8 @@ static size_t mark(struct tw_segments *w, const struct points *p, size_t from, s
 		still &= p->load[i] == 0 && p->off[i] > 0;
 	if (!still && end - from > GLITCH_SEGMENTS)
 		return 0;
+	from -= from > 0 && is_off(p, from - 1, BESIDE);
+	end += end + GLITCH_SEGMENTS < p->count && is_off(p, end, BESIDE);
 	for (size_t i = from; i < end; i++)
 		w->at[p->at[i]].glitch = true;
 	return end - from;
@@ -126,8 +135,8 @@ static void mark_all(struct tw_segments *w, const struct points *p)
 	for (size_t i = 0; i < p->count; i = end) {
 		const bool still = p->load[i] == 0;
 
-		for (end = i; end < p->count && fabs(p->off[end]) > p->limit &&
-			      (p->load[end] == 0) == still;
+		for (end = i;
+		     end < p->count && is_off(p, end, 1) && (p->load[end] == 0) == still;
 		     end++)
 			;
 		if (end > i && end + GLITCH_SEGMENTS <= p->count)
