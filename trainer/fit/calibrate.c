@@ -7,6 +7,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
+#include "trainer/fit/calibrate_rows.h"
 #include "trainer/fit/extra_trees.h"
 #include "trainer/fit/score.h"
 #include "trainer/fit/trainer.h"
@@ -49,193 +50,8 @@ static const struct tw_extra_trees how = { .trees = 8, .leaf = 5, .by_size = tru
 
 enum scheme { CONSTANT, BINNED, NORMALISED, SCHEMES };
 
-/* The calibrated rows, in order of time. */
-struct work {
-	const struct tw_samples *samples;
-	uint64_t seed;
-	size_t rows, cols;
-	size_t *at; /* index in the samples */
-	double *x;  /* rows * cols */
-	double *measured, *watts, *error;
-	size_t *group;
-	struct tw_derived column[TW_DERIVED_MAX];
-	char (*name)[TW_DERIVED_NAME];
-	const char **names;
-	size_t groups;
-	struct tw_fold block[TW_CALIBRATE_GROUPS]; /* rows of the samples */
-	struct tw_fold own[TW_CALIBRATE_GROUPS];   /* calibrated rows of the group */
-	/* Calibrated rows that are of the block or share a measurement with it. */
-	struct tw_fold wide[TW_CALIBRATE_GROUPS];
-	/*
-	 * Expected errors: sigma[k * rows + r] is by trees that saw neither the group of
-	 * row r nor group k. NULL: there are too few rows.
-	 */
-	double *sigma;
-	double *scratch;  /* rows numbers */
-	size_t *by_watts; /* the calibrated rows in order of predicted power */
-};
-
-/* ---- rows ---- */
-
-static void add_column(struct work *w, size_t feature, uint32_t back)
-{
-	w->column[w->cols++] = (struct tw_derived){
-		.feature = (uint32_t)feature,
-		.from = back,
-		.to = back,
-		.per = TW_DERIVED_NONE,
-	};
-}
-
-static void choose_columns(struct work *w, bool series)
-{
-	const size_t cols = w->samples->cols;
-
-	for (uint32_t back = 0; back <= (series && 2 * cols <= TW_DERIVED_MAX); back++)
-		for (size_t c = 0; c < cols; c++)
-			add_column(w, c, back);
-}
-
-static void set_groups(struct work *w, size_t folds)
-{
-	const size_t rows = w->samples->rows;
-
-	w->groups = folds < TW_CALIBRATE_GROUPS ? folds : TW_CALIBRATE_GROUPS;
-	for (size_t g = 0; g < w->groups; g++) {
-		const size_t first = (g * folds + w->groups - 1) / w->groups;
-		const size_t next = ((g + 1) * folds + w->groups - 1) / w->groups;
-
-		w->block[g].from = tw_fold_at(rows, folds, first).from;
-		w->block[g].to = tw_fold_at(rows, folds, next - 1).to;
-	}
-}
-
-static int allocate(struct work *w, struct tw_err *err)
-{
-	const size_t rows = w->samples->rows;
-
-	w->at = calloc(rows + 1, sizeof(*w->at));
-	w->x = calloc(rows + 1, w->cols * sizeof(*w->x));
-	w->measured = calloc(rows + 1, sizeof(*w->measured));
-	w->watts = calloc(rows + 1, sizeof(*w->watts));
-	w->error = calloc(rows + 1, sizeof(*w->error));
-	w->group = calloc(rows + 1, sizeof(*w->group));
-	w->scratch = calloc(rows + 1, sizeof(*w->scratch));
-	w->by_watts = calloc(rows + 1, sizeof(*w->by_watts));
-	w->name = calloc(w->cols + 1, sizeof(*w->name));
-	w->names = calloc(w->cols + 1, sizeof(*w->names));
-	if (w->at == NULL || w->x == NULL || w->measured == NULL || w->watts == NULL ||
-	    w->error == NULL || w->group == NULL || w->scratch == NULL ||
-	    w->by_watts == NULL || w->name == NULL || w->names == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows to calibrate", rows);
-	for (size_t c = 0; c < w->cols; c++) {
-		tw_derived_name(&w->column[c], w->samples->features, w->name[c]);
-		w->names[c] = w->name[c];
-	}
-	return 0;
-}
-
-/* Validation predicts the first row of a fold by itself. */
-static bool begins_fold(const struct tw_residuals *r, size_t row)
-{
-	for (size_t f = 0; f < r->folds; f++)
-		if (tw_fold_at(r->samples->rows, r->folds, f).from == row)
-			return true;
-	return false;
-}
-
-static void add_row(struct work *w, const struct tw_residuals *r,
-		    const struct tw_rows *in, size_t row, size_t history)
-{
-	const size_t i = w->rows++;
-
-	for (size_t c = 0; c < w->cols; c++)
-		w->x[i * w->cols + c] = tw_derived_value(&w->column[c], in, row, history);
-	w->at[i] = row;
-	w->measured[i] = r->measured[row];
-	w->watts[i] = r->predicted[row];
-	w->error[i] = fabs(r->predicted[row] - r->measured[row]);
-	while (row >= w->block[w->group[i]].to)
-		w->group[i]++;
-	if (w->own[w->group[i]].to == 0)
-		w->own[w->group[i]].from = i;
-	w->own[w->group[i]].to = i + 1;
-}
-
-static void widen_groups(struct work *w)
-{
-	const struct tw_samples *s = w->samples;
-
-	for (size_t g = 0; g < w->groups; g++) {
-		const struct tw_fold block =
-			tw_fold_widen(w->block[g], s->overlap, s->rows);
-		size_t from = 0, to;
-
-		while (from < w->rows && w->at[from] < block.from)
-			from++;
-		for (to = from; to < w->rows && w->at[to] < block.to;)
-			to++;
-		w->wide[g] = (struct tw_fold){ from, to };
-	}
-}
-
-static int compare_watts(const void *a, const void *b, void *arg)
-{
-	const double *watts = arg, x = watts[*(const size_t *)a];
-	const double y = watts[*(const size_t *)b];
-
-	return x < y ? -1 : x > y;
-}
-
-static void sort_by_watts(struct work *w)
-{
-	for (size_t r = 0; r < w->rows; r++)
-		w->by_watts[r] = r;
-	qsort_r(w->by_watts, w->rows, sizeof(*w->by_watts), compare_watts, w->watts);
-}
-
-static int take_rows(struct work *w, const struct tw_residuals *r, struct tw_err *err)
-{
-	const struct tw_samples *s = r->samples;
-	const bool series = r->step_ms > 0.0;
-	const struct tw_rows in = { .x = s->x,
-				    .rows = s->rows,
-				    .stride = s->cols,
-				    .time_ms = series ? s->time_ms : NULL };
-
-	choose_columns(w, series);
-	set_groups(w, r->folds);
-	if (allocate(w, err) < 0)
-		return -1;
-	for (size_t row = 0; row < s->rows; row++) {
-		const size_t history =
-			series ? tw_derived_history(&in, row, r->step_ms, 1) : 0;
-
-		if (!series || (history > 0 && !begins_fold(r, row)))
-			add_row(w, r, &in, row, history);
-	}
-	widen_groups(w);
-	sort_by_watts(w);
-	return 0;
-}
-
-static void release(struct work *w)
-{
-	free(w->at);
-	free(w->x);
-	free(w->measured);
-	free(w->watts);
-	free(w->error);
-	free(w->group);
-	free(w->name);
-	free(w->names);
-	free(w->sigma);
-	free(w->scratch);
-	free(w->by_watts);
-}
-
 /* Whether the row, or a measurement that it shares, is of the group. */
-static bool is_of(const struct work *w, size_t row, size_t group)
+static bool is_of(const struct tw_calibrate_rows *w, size_t row, size_t group)
 {
 	return group != NO_GROUP && row >= w->wide[group].from && row < w->wide[group].to;
 }
@@ -246,8 +62,9 @@ static bool is_of(const struct work *w, size_t row, size_t group)
  * Grow trees on |error| without two groups, as text or as *trees. *mean_w is the mean of
  * these rows.
  */
-static int grow(const struct work *w, size_t without, size_t nor, struct tw_buf *text,
-		struct tw_trees *trees, double *mean_w, struct tw_err *err)
+static int grow(const struct tw_calibrate_rows *w, size_t without, size_t nor,
+		struct tw_buf *text, struct tw_trees *trees, double *mean_w,
+		struct tw_err *err)
 {
 	const size_t step = (w->rows - 1) / FIT_ROWS_MAX + 1;
 	double *x = calloc(w->rows / step + 1, w->cols * sizeof(*x));
@@ -279,7 +96,7 @@ out:
 }
 
 /* Predict the rows of a group; sigma[r] is that of row r. */
-static void predict_group(const struct work *w, const struct tw_trees *trees,
+static void predict_group(const struct tw_calibrate_rows *w, const struct tw_trees *trees,
 			  double mean_w, size_t group, double *sigma)
 {
 	const struct tw_fold own = w->own[group];
@@ -293,7 +110,7 @@ static void predict_group(const struct work *w, const struct tw_trees *trees,
 }
 
 /* Predict the rows of the groups a and b by trees that saw neither. */
-static int cross_fit(struct work *w, size_t a, size_t b, struct tw_err *err)
+static int cross_fit(struct tw_calibrate_rows *w, size_t a, size_t b, struct tw_err *err)
 {
 	struct tw_trees trees = { 0 };
 	double mean_w;
@@ -310,7 +127,7 @@ out:
 	return rc;
 }
 
-static int expect_errors(struct work *w, struct tw_err *err)
+static int expect_errors(struct tw_calibrate_rows *w, struct tw_err *err)
 {
 	w->sigma = calloc(w->groups * w->rows + 1, sizeof(*w->sigma));
 	if (w->sigma == NULL)
@@ -323,7 +140,7 @@ static int expect_errors(struct work *w, struct tw_err *err)
 }
 
 /* The expected error of a row, without its group and without group `without`. */
-static double expected_of(const struct work *w, size_t row, size_t without)
+static double expected_of(const struct tw_calibrate_rows *w, size_t row, size_t without)
 {
 	const size_t k = without == NO_GROUP ? w->group[row] : without;
 
@@ -341,7 +158,7 @@ struct part {
 
 /* Gather |error| in w->scratch, group by group. of[g] is the number of rows of group g.
  */
-static size_t gather(const struct work *w, const struct part *p,
+static size_t gather(const struct tw_calibrate_rows *w, const struct part *p,
 		     size_t of[TW_CALIBRATE_GROUPS])
 {
 	size_t n = 0;
@@ -374,7 +191,7 @@ static double group_level(size_t rows)
  * The half-width that covers TW_INTERVAL_LEVEL of all rows of the part and, because the
  * next block of time may be like the worst, group_level() of those of each group.
  */
-static double half_of(const struct work *w, const struct part *p)
+static double half_of(const struct tw_calibrate_rows *w, const struct part *p)
 {
 	size_t of[TW_CALIBRATE_GROUPS];
 	const size_t n = gather(w, p, of);
@@ -388,7 +205,7 @@ static double half_of(const struct work *w, const struct part *p)
 }
 
 /* Edges of bins with about equal numbers of rows. */
-static void cut_bins(const struct work *w, size_t without, size_t nor,
+static void cut_bins(const struct tw_calibrate_rows *w, size_t without, size_t nor,
 		     struct tw_answer_interval *i)
 {
 	size_t n = 0, bins;
@@ -412,8 +229,8 @@ static void cut_bins(const struct work *w, size_t without, size_t nor,
 }
 
 /* Calibrate on the rows without two groups. */
-static struct tw_answer_interval calibrate(const struct work *w, enum scheme scheme,
-					   size_t without, size_t nor)
+static struct tw_answer_interval calibrate(const struct tw_calibrate_rows *w,
+					   enum scheme scheme, size_t without, size_t nor)
 {
 	struct tw_answer_interval i = { .bins = 1 };
 	struct part p = { .without = without,
@@ -435,7 +252,8 @@ static struct tw_answer_interval calibrate(const struct work *w, enum scheme sch
 }
 
 /* For comparison: a constant that covers TW_INTERVAL_LEVEL of all rows but a group's. */
-static struct tw_answer_interval plain_constant(const struct work *w, size_t without)
+static struct tw_answer_interval plain_constant(const struct tw_calibrate_rows *w,
+						size_t without)
 {
 	const struct part p = {
 		.without = without, .nor = NO_GROUP, .low = -INFINITY, .high = INFINITY
@@ -450,8 +268,9 @@ static struct tw_answer_interval plain_constant(const struct work *w, size_t wit
 }
 
 /* The sum of the scores of the rows of a group. */
-static double score_group(const struct work *w, const struct tw_answer_interval *i,
-			  size_t group, size_t without)
+static double score_group(const struct tw_calibrate_rows *w,
+			  const struct tw_answer_interval *i, size_t group,
+			  size_t without)
 {
 	double sum = 0.0;
 
@@ -463,7 +282,7 @@ static double score_group(const struct work *w, const struct tw_answer_interval 
 }
 
 /* The kind of interval with the best score on groups that did not calibrate it. */
-static enum scheme choose(const struct work *w, size_t without)
+static enum scheme choose(const struct tw_calibrate_rows *w, size_t without)
 {
 	double score[SCHEMES] = { 0 };
 	enum scheme best = CONSTANT;
@@ -487,7 +306,7 @@ static enum scheme choose(const struct work *w, size_t without)
 
 /* ---- figures ---- */
 
-static void judge_group(const struct work *w, size_t g, bool constant,
+static void judge_group(const struct tw_calibrate_rows *w, size_t g, bool constant,
 			struct tw_calibrated *c)
 {
 	const struct tw_answer_interval plain = plain_constant(w, g);
@@ -508,7 +327,8 @@ static void judge_group(const struct work *w, size_t g, bool constant,
 	c->constant += score_group(w, &plain, g, g) / (double)w->rows;
 }
 
-static void judge_groups(const struct work *w, bool constant, struct tw_calibrated *c)
+static void judge_groups(const struct tw_calibrate_rows *w, bool constant,
+			 struct tw_calibrated *c)
 {
 	c->groups = w->groups;
 	c->coverage = c->score = c->constant = 0.0;
@@ -516,7 +336,8 @@ static void judge_groups(const struct work *w, bool constant, struct tw_calibrat
 		judge_group(w, g, constant, c);
 }
 
-static int judge(const struct work *w, struct tw_calibrated *c, struct tw_err *err)
+static int judge(const struct tw_calibrate_rows *w, struct tw_calibrated *c,
+		 struct tw_err *err)
 {
 	c->interval = calibrate(w, choose(w, NO_GROUP), NO_GROUP, NO_GROUP);
 	judge_groups(w, false, c);
@@ -555,7 +376,8 @@ out:
 	return rc;
 }
 
-static int add_form(const struct work *w, struct tw_buf *out, struct tw_err *err)
+static int add_form(const struct tw_calibrate_rows *w, struct tw_buf *out,
+		    struct tw_err *err)
 {
 	struct tw_buf trees = { 0 };
 	double mean_w;
@@ -612,7 +434,7 @@ void tw_calibrated_write(const struct tw_calibrated *alone,
 
 /* ---- calibration ---- */
 
-static bool enough(const struct work *w, const struct tw_calibrated *c)
+static bool enough(const struct tw_calibrate_rows *w, const struct tw_calibrated *c)
 {
 	return w->rows >= ROWS_MIN && w->groups >= GROUPS_MIN && c->largest > 0.0;
 }
@@ -620,11 +442,11 @@ static bool enough(const struct work *w, const struct tw_calibrated *c)
 int tw_calibrate(const struct tw_residuals *r, uint64_t seed, struct tw_calibrated *out,
 		 struct tw_err *err)
 {
-	struct work w = { .samples = r->samples, .seed = seed };
+	struct tw_calibrate_rows w = { .samples = r->samples, .seed = seed };
 	struct tw_calibrated c = { .auc = NAN };
 	int rc = -1;
 
-	if (take_rows(&w, r, err) < 0)
+	if (tw_calibrate_rows_take(&w, r, err) < 0)
 		goto out;
 	for (size_t i = 0; i < w.rows; i++)
 		c.largest = fmax(c.largest, w.error[i]);
@@ -640,7 +462,7 @@ int tw_calibrate(const struct tw_residuals *r, uint64_t seed, struct tw_calibrat
 	rc = 0;
 out:
 	tw_calibrated_release(&c);
-	release(&w);
+	tw_calibrate_rows_release(&w);
 	return rc;
 }
 

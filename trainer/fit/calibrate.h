@@ -17,22 +17,12 @@
 
 #include "estimator/predict/answer_error.h"
 #include "lib/core/buf.h"
+#include "trainer/fit/calibrate_rows.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;
-struct tw_samples;
-
-#define TW_CALIBRATE_GROUPS 5
-
-struct tw_residuals {
-	const struct tw_samples *samples; /* features and times; y is not used */
-	const double *measured, *predicted;
-	size_t folds; /* blocks of time, tw_fold_at() */
-	/* Calibrate rows that continue a series of this step; 0: all rows, each alone. */
-	double step_ms;
-};
 
 struct tw_calibrated {
 	struct tw_answer_interval interval;
