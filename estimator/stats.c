@@ -54,7 +54,7 @@ struct counts {
 
 static const struct tw_expo_row of_requests[] = {
 	COUNT(COUNTER, "connections_total", "Accepted connections.", s.connections),
-	COUNT(GAUGE, "connections", "Open connections.", open),
+	COUNT(GAUGE, "open_connections", "Open connections.", open),
 	COUNT(COUNTER, "denied_total",
 	      "Connections refused because --allow-users does not list the user.",
 	      s.denied),

@@ -184,6 +184,11 @@ def check_metrics(program):
     page = f"docs/{program}.md"
     told = {name for name in metrics_in(read(page)) if has_fleet() or not FLEET_METRIC.match(name)}
     known = {line.split("\t")[0] for line in run(program, "--list-metrics").stdout.decode().splitlines()}
+    # OpenMetrics names a family without these ends.
+    for name in sorted(known):
+        family = re.sub(r"_(total|info)$", "", name)
+        if family != name and family in known:
+            yield f"{page}: {name} and {family} are one family of OpenMetrics"
     for name in sorted(known - told):
         yield f"{page}: no row of the metric {name}"
     for name in sorted(told - known):

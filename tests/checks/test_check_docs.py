@@ -91,6 +91,13 @@ class CheckDocs(unittest.TestCase):
                           *(f"docs/tw-x.md: tw-x has no metric tw_{level}_rows" for level in
                             ("cgroup", "container", "job", "pod", "process", "step", "vm"))])
 
+    def test_a_family_of_two_types_is_reported(self):
+        self.write("bin/tw-x", "#!/bin/sh\n[ $1 = --help ] && echo ' --list-metrics' && exit\n"
+                               "printf 'tw_open\\tgauge\\t-\\tx\\ntw_open_total\\tcounter\\t-\\tx\\n'\n")
+        self.write("docs/tw-x.md", "| `tw_open`, `tw_open_total` | x |")
+        self.assertEqual(list(check_docs.check_metrics("tw-x")),
+                         ["docs/tw-x.md: tw_open_total and tw_open are one family of OpenMetrics"])
+
     def test_a_program_without_metrics_has_no_table(self):
         self.write("docs/tw-x.md", "| `tw_models` | models |")
         self.assertEqual(list(check_docs.check_metrics("tw-x")), [])
