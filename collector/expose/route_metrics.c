@@ -170,6 +170,7 @@ void tw_answer_metrics(void *app, const struct tw_http_request *q,
 	/* A HEAD request is no scrape. */
 	const bool scrape = strcmp(q->method, "HEAD") != 0;
 
+	tw_http_reply_header(r, "Vary", "Accept");
 	if (tw_answer_again(c, q, r, &a))
 		return;
 	if (c->workloads != NULL &&

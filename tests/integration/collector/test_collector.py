@@ -304,6 +304,8 @@ class Collector(Case):
         answer = call(daemon, "GET", "/metrics",
                       headers={"Accept": "application/openmetrics-text"})
         self.assertTrue(answer.body.endswith(b"# EOF\n"))
+        # A cache must not give it to those who ask for the other one.
+        self.assertIn("Accept", answer.headers.get_all("Vary"))
 
     def test_the_collector_stops_cleanly_under_load(self):
         daemon = self.collect()
