@@ -13,6 +13,7 @@
 #include "lib/program/suggest.h"
 #include "trainer/response/prom_store.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,13 @@ void tw_command_print(struct tw_buf *text)
 	tw_buf_clear(text);
 }
 
+bool tw_command_is_heard(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&out, 1, 0) < 0 || (out.revents & POLLERR) == 0;
+}
+
 int tw_command_write(const struct tw_buf *text, const char *dir, const char *name,
 		     struct tw_err *err)
 {
@@ -133,7 +141,7 @@ static int work(const struct tw_command *c, void *config, struct tw_err *err)
 {
 	if (c->work(config, err) < 0)
 		return -1;
-	if (fflush(stdout) != 0 || ferror(stdout))
+	if ((fflush(stdout) != 0 || ferror(stdout)) && tw_command_is_heard())
 		return tw_fail(err, TW_IO, "cannot write to stdout");
 	return 0;
 }

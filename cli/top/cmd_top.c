@@ -478,7 +478,8 @@ static int run_batch(struct top *t, struct tw_err *err)
 		tw_command_print(&b);
 		/* Flush for readers of a pipe. A failure ends the program. */
 		if (fflush(stdout) != 0)
-			return tw_fail(err, TW_IO, "cannot write");
+			return tw_command_is_heard() ? tw_fail(err, TW_IO, "cannot write")
+						     : 0;
 	}
 	return 0;
 }

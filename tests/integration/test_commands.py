@@ -5,17 +5,26 @@ import csv
 import io
 import json
 import os
+import subprocess
 import unittest
 import xml.etree.ElementTree
 import zipfile
 
-from harness import GENERATED, HERE, Case, read_json, run_tallywatt, train_generated
+from harness import BIN, GENERATED, HERE, Case, read_json, run_tallywatt, train_generated
 
 RESPONSE = GENERATED["0.7"]
 MODEL = "rapl-sysfs/AbsPower/BPFOnly/LinearRegressionTrainer_0"
 
 
 class Commands(Case):
+    def test_a_reader_that_leaves_is_no_error(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "wb") as out:
+            done = subprocess.run([os.path.join(BIN, "tallywatt"), "trainers"], check=False,
+                                  stdout=out, stderr=subprocess.PIPE)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
     def test_a_check_counts_series_that_are_not_all_zero(self):
         path = self.write("r.json", json.dumps({
             "a_total": [{"metric": {"x": "1"}, "values": [[1, "0"], [4, "0.0"]]},
