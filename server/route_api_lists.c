@@ -9,6 +9,7 @@
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
 #include "server/routes.h"
+#include "server/send.h"
 #include "server/service.h"
 
 #include <math.h>
@@ -340,7 +341,7 @@ static void answer(void *app, const struct tw_http_request *q, struct tw_http_re
 		write(x, &s, &b);
 		end_list(&s.page, &b);
 		tw_json_end_object(&b);
-		tw_http_reply_buf(r, &b);
+		tw_send_text(q, r, &b, "application/json");
 	}
 	release_query(&s.q);
 	tw_index_unref(x);
@@ -386,7 +387,7 @@ void tw_get_pipeline(void *app, const struct tw_http_request *q, struct tw_http_
 		else
 			tw_buf_adds(&b, "null");
 		tw_json_end_object(&b);
-		tw_http_reply_buf(r, &b);
+		tw_send_text(q, r, &b, "application/json");
 	}
 	tw_index_unref(x);
 }
@@ -455,7 +456,8 @@ static void add_groups(struct tw_catalog *c, struct tw_index *x, const struct qu
 }
 
 static int answer_best(struct tw_catalog *c, struct tw_index *x, const struct query *s,
-		       struct tw_http_reply *r, struct tw_err *err)
+		       const struct tw_http_request *q, struct tw_http_reply *r,
+		       struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
 
@@ -470,7 +472,7 @@ static int answer_best(struct tw_catalog *c, struct tw_index *x, const struct qu
 		tw_json_end_object(&b);
 	}
 	tw_json_end_object(&b);
-	tw_http_reply_buf(r, &b);
+	tw_send_text(q, r, &b, "application/json");
 	return 0;
 }
 
@@ -490,7 +492,7 @@ void tw_get_best_models(void *app, const struct tw_http_request *q,
 	if (s.source == NULL)
 		s.source = tw_energy_source_wanted(NULL);
 	if ((x = tw_catalog_ref(&service->catalog, r)) != NULL) {
-		if (answer_best(&service->catalog, x, &s, r, &err) < 0)
+		if (answer_best(&service->catalog, x, &s, q, r, &err) < 0)
 			tw_http_reply_error(r, &err);
 	}
 out:

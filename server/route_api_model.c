@@ -3,8 +3,6 @@
 #include "estimator/predict/power_model.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/hash.h"
-#include "lib/http/client/http_range.h"
 #include "lib/http/server/accept.h"
 #include "lib/json/writer.h"
 #include "model-db/index/index.h"
@@ -17,7 +15,6 @@
 #include "server/send.h"
 #include "server/service.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -455,8 +452,6 @@ void tw_get_curve(void *app, const struct tw_http_request *q, struct tw_http_rep
  * A model whose rows are missing or broken is served nevertheless.
  */
 
-#define ETAG_TEXT 24
-
 static int list_plots(struct tw_index *x, const struct tw_index_entry *e,
 		      const struct tw_http_request *q, struct tw_http_reply *r,
 		      struct tw_err *err)
@@ -529,25 +524,6 @@ out:
 	return rc;
 }
 
-/* A weak tag: gzip may send other bytes of the same picture. */
-static void send_plot(const struct tw_http_request *q, struct tw_buf *b,
-		      struct tw_http_reply *r)
-{
-	const char *known = tw_http_header(q, "If-None-Match");
-	char etag[ETAG_TEXT] = "W/";
-
-	snprintf(etag + 2, sizeof(etag) - 2, "\"%016" PRIx64 "\"",
-		 tw_hash(b->data, b->len));
-	if (known != NULL && tw_http_etag_listed(known, etag + 2)) {
-		tw_buf_clear(b);
-		r->status = 304;
-	} else {
-		tw_http_reply_buf(r, b);
-		r->content_type = "image/svg+xml";
-	}
-	tw_http_reply_header(r, "ETag", etag);
-}
-
 static int show_plot(struct tw_index *x, const struct tw_index_entry *e,
 		     const struct tw_http_request *q, struct tw_http_reply *r,
 		     struct tw_err *err)
@@ -558,7 +534,7 @@ static int show_plot(struct tw_index *x, const struct tw_index_entry *e,
 	(void)x;
 	(void)err;
 	if (draw(e, q, &b, &why) == 0) {
-		send_plot(q, &b, r);
+		tw_send_text(q, r, &b, "image/svg+xml");
 	} else if (why.code == TW_NOTFOUND || why.code == TW_NOMEM) {
 		tw_http_reply_error(r, &why);
 	} else {

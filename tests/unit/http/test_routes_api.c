@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/client/http.h"
@@ -162,6 +163,34 @@ static void a_plot_that_the_client_has_is_not_sent_again(void **state)
 	tw_http_answer_release(&a);
 }
 
+static void a_list_that_the_client_has_is_not_sent_again(void **state)
+{
+	static const char *const paths[] = { "/api/v1/models", "/api/v1/pipelines",
+					     "/best-models" };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(paths); i++) {
+		struct tw_http_answer a = { 0 };
+		struct tw_err err = { 0 };
+		char url[256], etag[TW_HTTP_ETAG_MAX];
+		struct tw_http_call c = { .url = url };
+
+		snprintf(url, sizeof(url), "http://%s%s", tw_httpd_address(running.httpd),
+			 paths[i]);
+		assert_int_equal(tw_http_call(&c, &a, &err), 0);
+		snprintf(etag, sizeof(etag), "%s", a.etag);
+		tw_http_answer_release(&a);
+		c.etag = etag;
+		assert_int_equal(tw_http_call(&c, &a, &err), 0);
+		assert_int_equal(a.status, 304);
+		tw_http_answer_release(&a);
+		c.etag = "W/\"0\"";
+		assert_int_equal(tw_http_call(&c, &a, &err), 0);
+		assert_int_equal(a.status, 200);
+		tw_http_answer_release(&a);
+	}
+}
+
 static void rows_that_are_broken_are_no_fault_of_the_model(void **state)
 {
 	(void)state;
@@ -203,6 +232,7 @@ int main(void)
 		cmocka_unit_test(a_curve_is_of_the_training_range),
 		cmocka_unit_test(plots_are_drawn_from_the_rows_of_the_validation),
 		cmocka_unit_test(a_plot_that_the_client_has_is_not_sent_again),
+		cmocka_unit_test(a_list_that_the_client_has_is_not_sent_again),
 		cmocka_unit_test(rows_that_are_broken_are_no_fault_of_the_model),
 		cmocka_unit_test(a_model_that_is_broken_is_no_more_shown),
 	};
