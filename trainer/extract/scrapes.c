@@ -71,12 +71,14 @@ static struct line fit(const struct points *p, const struct line *near, double l
 	return l;
 }
 
-/* The line of most points: rows in which the load changed may lie apart. */
+/* The line of all points, or of most if that is closer to all: rows in which the load
+ * changed may lie apart, but so may the few rows with load. */
 static struct line fit_most(const struct points *p)
 {
 	const struct line all = fit(p, &(struct line){ 0 }, INFINITY);
+	const struct line most = fit(p, &all, 2 * all.distance);
 
-	return fit(p, &all, 2 * all.distance);
+	return most.distance < all.distance ? most : all;
 }
 
 /* ---- scrapes ---- */
