@@ -164,9 +164,14 @@ static int drop_rights(const struct tw_collector *c,
 					.filter = s->filter,
 					.may_write = c->powercap.node_dir != NULL ||
 						     c->powercap.vm_dir != NULL };
+	struct tw_hypervisor_users users;
 
 	if (tw_give_directory(c->powercap.node_dir, s->user, err) < 0 ||
 	    tw_give_directory(c->powercap.vm_dir, s->user, err) < 0)
+		return -1;
+	if (c->powercap.vm_dir != NULL &&
+	    (tw_hypervisor_users_read(&s->vm_users, &users, err) < 0 ||
+	     tw_hypervisor_users_share(&users, c->powercap.vm_dir, err) < 0))
 		return -1;
 	return tw_privilege_drop(&p, err);
 }
@@ -432,6 +437,8 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 	/* Only now: the first tick ran as root, and its files would be owned by root. */
 	c.powercap.node_dir = config->powercap_out;
 	c.powercap.vm_dir = config->vm_power_dir;
+	c.powercap.trees_max = TW_POWERCAP_TREES_MAX;
+	c.powercap.keep_ns = config->keep_ended_ms * MS;
 	if (drop_rights(&c, config, err) < 0)
 		goto out;
 	if (c.workloads != NULL)

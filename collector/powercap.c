@@ -9,15 +9,25 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/hash.h"
+#include "lib/core/strs.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATH_BYTES 1024
+
+/*
+ * Of one tick, which answers no scrape meanwhile: trees that are made, with 30 files
+ * each, and trees whose counters are synced. The others are written by steps alone, in
+ * turn.
+ */
+#define NEW_TREES 8
+#define SYNCED_TREES 64
 
 /*
  * The place of each kind in the tree. If two kinds share a place, the first with a meter
@@ -242,6 +252,14 @@ static void take_energy(struct tw_powercap_counter *c, enum tw_zone_kind kind,
 		c->to_uj = uj;
 }
 
+/* Take the energy of all places that were written from e. */
+static void take_energies(struct tw_powercap_tree *tree, const struct tw_charge *e)
+{
+	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++)
+		if (tree->counter[i].based)
+			take_energy(&tree->counter[i], places[i].kind, e);
+}
+
 /* Write the places whose zones have a reading, and take their energy from e. */
 static int write_tree(const char *dir, const struct common *common,
 		      const struct tw_charge *e, struct tw_powercap_tree *tree,
@@ -288,68 +306,130 @@ static struct tw_charge charge_of_node(const struct tw_power *p)
 	return sum;
 }
 
-/* The tree of a VM; creates it. NULL if out of memory. */
-static struct tw_powercap_tree *tree_of(struct tw_powercap *p,
-					const struct tw_workload *w)
+/* ---- trees of VMs ---- */
+
+/* A tree, of no VM yet. NULL without memory. */
+static struct tw_powercap_tree *add_tree(struct tw_powercap *p, const char *dir)
 {
-	for (size_t i = 0; i < p->vms; i++)
-		if (p->vm[i].serial == w->serial)
-			return &p->vm[i];
-	if (!tw_resize(&p->vm, p->vms + 1, sizeof(*p->vm)))
+	char *copy = strdup(dir);
+
+	if (copy == NULL || !tw_resize(&p->vm, p->vms + 1, sizeof(*p->vm))) {
+		free(copy);
 		return NULL;
-	p->vm[p->vms] = (struct tw_powercap_tree){ .serial = w->serial };
+	}
+	p->vm[p->vms] = (struct tw_powercap_tree){ .dir = copy };
 	return &p->vm[p->vms++];
 }
 
-/* Write all energy that is known, and free. */
-static void end_tree(const struct tw_powercap *pc, struct tw_powercap_tree *tree)
+/* Whether a directory is a tree, and not that of the machine itself. */
+static bool is_old_tree(const struct tw_powercap *p, const char *dir)
 {
-	step_tree(pc, tree, pc->tick_ns + pc->span_ns);
-	free(tree->dir);
+	char inside[PATH_BYTES + 32];
+	struct stat node, st;
+
+	snprintf(inside, sizeof(inside), "%s/class/powercap", dir);
+	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || access(inside, F_OK) != 0)
+		return false;
+	return p->node_dir == NULL || stat(p->node_dir, &node) < 0 ||
+	       node.st_ino != st.st_ino || node.st_dev != st.st_dev;
+}
+
+/* Trees of the previous collector, whose VMs may be there yet. */
+static void find_old_trees(struct tw_powercap *p)
+{
+	struct tw_strs names = { 0 };
+	struct tw_err ignored = { 0 };
+	char dir[PATH_BYTES];
+
+	if (tw_dir_list(p->vm_dir, &names, &ignored) == 0)
+		for (size_t i = 0; i < names.count && p->vms < p->trees_max; i++) {
+			if (snprintf(dir, sizeof(dir), "%s/%s", p->vm_dir, names.at[i]) <
+				    (int)sizeof(dir) &&
+			    is_old_tree(p, dir))
+				add_tree(p, dir);
+		}
+	tw_strs_clear(&names);
 }
 
 /*
- * Forget VMs that no longer exist. Their files stay: a VM that restarts with the same id
- * continues from there.
+ * The tree of a VM: its own, or that of an earlier VM with its id. NULL if there is none
+ * and may be no new one in this tick, or out of memory.
+ */
+static struct tw_powercap_tree *tree_of(struct tw_powercap *p,
+					const struct tw_workload *w, const char *dir)
+{
+	struct tw_powercap_tree *tree = NULL;
+
+	for (size_t i = 0; i < p->vms && tree == NULL; i++)
+		if (p->vm[i].serial == w->serial ||
+		    (!p->vm[i].keep && strcmp(p->vm[i].dir, dir) == 0))
+			tree = &p->vm[i];
+	if (tree == NULL && !w->ended && p->vms < p->trees_max && p->made < NEW_TREES) {
+		tree = add_tree(p, dir);
+		p->made++;
+	}
+	if (tree != NULL)
+		tree->serial = w->serial;
+	return tree;
+}
+
+/*
+ * Remove the trees of VMs that no longer exist: the collector has kept those for a while.
+ * A tree of the previous collector waits as long for its VM.
  */
 static void forget_trees(struct tw_powercap *p)
 {
+	const bool old_stay = p->tick_ns - p->began_ns < p->keep_ns;
+	struct tw_err ignored = { 0 };
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->vms; i++) {
-		if (p->vm[i].keep)
+		if (p->vm[i].keep || (p->vm[i].serial == 0 && old_stay)) {
 			p->vm[kept++] = p->vm[i];
-		else
-			end_tree(p, &p->vm[i]);
+			continue;
+		}
+		tw_tree_remove(p->vm[i].dir, &ignored);
+		free(p->vm[i].dir);
 	}
 	p->vms = kept;
 	for (size_t i = 0; i < kept; i++)
 		p->vm[i].keep = false;
 }
 
+/* Whether it is the turn of a tree to be synced. */
+static bool is_synced(const struct tw_powercap *p, const struct tw_powercap_tree *tree)
+{
+	const size_t at = (size_t)(tree - p->vm);
+
+	return (at + p->vms - p->turn % p->vms) % p->vms < SYNCED_TREES;
+}
+
 static int write_vm(struct tw_powercap *pc, const struct common *c,
 		    const struct tw_workload *w, struct tw_err *err)
 {
-	struct tw_powercap_tree *tree = tree_of(pc, w);
+	struct tw_err unfit = { 0 };
+	struct tw_powercap_tree *tree = NULL;
 	char dir[PATH_BYTES];
 
-	if (tree == NULL)
-		return tw_fail(err, TW_NOMEM, "powercap tree of a VM");
-	tree->keep = true;
-	if (w->ended) {
-		/* Its files may be deleted: make no new ones. */
-		for (size_t i = 0; i < TW_POWERCAP_PLACES; i++)
-			if (tree->counter[i].based)
-				take_energy(&tree->counter[i], places[i].kind,
-					    &w->charged);
+	if (tw_name_check("VM id", w->who->id, strlen(w->who->id), &unfit) == 0 &&
+	    (size_t)snprintf(dir, sizeof(dir), "%s/%s", pc->vm_dir, w->who->id) <
+		    sizeof(dir))
+		tree = tree_of(pc, w, dir);
+	if (tree == NULL) {
+		pc->left_out += !w->ended;
 		return 0;
 	}
-	if (tw_name_check("VM id", w->who->id, strlen(w->who->id), err) < 0)
-		return -1;
-	if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", pc->vm_dir, w->who->id) >=
-	    sizeof(dir))
-		return tw_fail(err, TW_INVALID, "'%s' is too long", pc->vm_dir);
-	return write_tree(dir, c, &w->charged, tree, err);
+	if (strcmp(tree->dir, dir) != 0) {
+		/* Another VM has the id. This one has lost it. */
+		pc->left_out++;
+		return 0;
+	}
+	tree->keep = true;
+	take_energies(tree, &w->charged);
+	/* The files of an ended VM may be deleted: make no new ones. */
+	return w->ended || !is_synced(pc, tree)
+		       ? 0
+		       : write_tree(dir, c, &w->charged, tree, err);
 }
 
 static bool is_readable(const struct tw_power *p, size_t i)
@@ -411,9 +491,16 @@ int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
 	}
 	if (pc->vm_dir == NULL)
 		return failed ? -1 : 0;
+	if (pc->began_ns == 0) {
+		pc->began_ns = now_ns;
+		find_old_trees(pc);
+	}
+	pc->made = 0;
+	pc->left_out = 0;
 	while ((w = tw_workloads_next(workloads, TW_LEVEL_VM, w)) != NULL)
 		if (write_vm(pc, &common, w, err) < 0)
 			failed = true;
+	pc->turn += SYNCED_TREES;
 	forget_trees(pc);
 	return failed ? -1 : 0;
 }

@@ -40,6 +40,9 @@ struct tw_workloads;
 
 #define TW_POWERCAP_PLACES 6
 
+/* Trees of VMs that a collector writes: 120 KiB of a tmpfs each. */
+#define TW_POWERCAP_TREES_MAX 1024
+
 /* A step, which is longer for more than 100 counters: 1000 files a second at most. */
 #define TW_POWERCAP_STEP_NS UINT64_C(100000000)
 
@@ -54,9 +57,9 @@ struct tw_powercap_counter {
 };
 
 struct tw_powercap_tree {
-	uint64_t serial; /* serial of the VM */
-	bool keep;       /* the VM exists in this tick: see forget_trees() */
-	char *dir;       /* NULL: no file was written */
+	uint64_t serial; /* serial of the VM; 0: of an earlier collector's */
+	bool keep;       /* the VM exists in this tick */
+	char *dir;       /* NULL: no file was written, of the machine's only */
 	struct tw_powercap_counter counter[TW_POWERCAP_PLACES];
 };
 
@@ -65,8 +68,14 @@ struct tw_powercap {
 	const char *node_dir; /* the machine's tree; NULL: none */
 	const char *vm_dir;   /* a tree for each VM, VM_DIR/ID; NULL: none */
 	const struct tw_estimates *estimates; /* those of the power; NULL: none */
+	size_t trees_max;                     /* of VMs */
+	uint64_t keep_ns; /* how long a tree of an earlier collector waits for its VM */
 	struct tw_powercap_tree node, *vm;
 	size_t vms;
+	size_t made,
+		turn; /* trees made in this tick; the first that the next one syncs */
+	uint64_t left_out; /* VMs without a tree: too many, or no file can have the id */
+	uint64_t began_ns; /* the first tick; 0: none yet */
 	uint64_t tick_ns, span_ns; /* of the last tick, and from it to the next */
 	uint64_t step_ns;          /* of the last step */
 	size_t stepped;            /* files that the last step wrote */

@@ -38,6 +38,10 @@ static const struct tw_expo_row own[] = {
 	    stats.missed, 1),
 	ROW("ticks_failed_total", TW_EXPO_COUNTER, NULL,
 	    "Ticks that could not read the tasks.", struct tw_collector, stats.failed, 1),
+	ROW("vm_trees_left_out", TW_EXPO_GAUGE, NULL,
+	    "Virtual machines without a tree in --vm-power-dir: too many, or an id that "
+	    "is no name of a file.",
+	    struct tw_collector, powercap.left_out, 1),
 };
 
 /* Of a collector with a local machine. */

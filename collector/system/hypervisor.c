@@ -8,6 +8,7 @@
 #include "lib/core/strs.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
@@ -223,4 +224,22 @@ bool tw_hypervisor_users_have(const struct tw_hypervisor_users *u, uint32_t user
 		if (u->at[i] == user)
 			return true;
 	return false;
+}
+
+int tw_hypervisor_users_share(const struct tw_hypervisor_users *u, const char *dir,
+			      struct tw_err *err)
+{
+	const struct passwd *p;
+	size_t i = 0;
+
+	while (i < u->count && u->at[i] == 0)
+		i++;
+	if (i == u->count || geteuid() != 0)
+		return 0;
+	p = getpwuid(u->at[i]);
+	if (chown(dir, (uid_t)-1, p != NULL ? p->pw_gid : (gid_t)u->at[i]) < 0 ||
+	    chmod(dir, S_ISGID | S_IRWXU | S_IRGRP | S_IXGRP) < 0)
+		return tw_fail_errno(err, errno, "cannot share '%s' with user %u", dir,
+				     u->at[i]);
+	return 0;
 }

@@ -56,4 +56,12 @@ int tw_hypervisor_users_read(const struct tw_strs *names, struct tw_hypervisor_u
 
 bool tw_hypervisor_users_have(const struct tw_hypervisor_users *u, uint32_t user);
 
+/*
+ * As root, let only the owner of a directory and the group of the first of these users
+ * but root read what will be in it: how much power a machine uses tells what it does.
+ * Unchanged if there is no such user.
+ */
+int tw_hypervisor_users_share(const struct tw_hypervisor_users *u, const char *dir,
+			      struct tw_err *err);
+
 #endif /* TW_COLLECTOR_HYPERVISOR_H */

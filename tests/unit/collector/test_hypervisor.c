@@ -3,12 +3,14 @@
 #include "collector/system/hypervisor.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kvm.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void a_machine_of_kvm_is_a_proof_once_it_has_a_processor(void **state)
@@ -74,12 +76,35 @@ static void users_have_names_or_numbers(void **state)
 	tw_strs_clear(&names);
 }
 
+static void trees_are_for_the_group_of_the_hypervisor(void **state)
+{
+	const struct tw_hypervisor_users root = { .at = { 0 }, .count = 1 },
+					 two = { .at = { 0, 54321 }, .count = 2 };
+	struct tw_err err = { 0 };
+	char *dir = scratch_new();
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(tw_hypervisor_users_share(&root, dir, &err), 0);
+	assert_int_equal(stat(dir, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	assert_int_equal(tw_hypervisor_users_share(&two, dir, &err), 0);
+	assert_int_equal(stat(dir, &st), 0);
+	assert_int_equal(st.st_mode & 07777, geteuid() == 0 ? 02750 : 0755);
+	assert_int_equal(st.st_gid, geteuid() == 0 ? 54321 : getegid());
+	scratch_free(dir);
+	if (geteuid() == 0)
+		assert_int_equal(tw_hypervisor_users_share(&two, "/no/such", &err), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_machine_of_kvm_is_a_proof_once_it_has_a_processor),
 		cmocka_unit_test(a_user_is_the_real_one),
 		cmocka_unit_test(users_have_names_or_numbers),
+		cmocka_unit_test(trees_are_for_the_group_of_the_hypervisor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
