@@ -31,7 +31,8 @@
 #define INTENSITY_MAX 1e6
 
 struct config {
-	char *input, *block, *idle, *svg, *rules, *sci, *intensity, *embodied, *reserved;
+	char *input, *block, *idle, *svg, *rules, *batch, *sci, *intensity, *embodied,
+		*reserved;
 	struct tw_strs energy, work;
 	uint32_t lifespan;
 	bool json;
@@ -62,6 +63,8 @@ static const struct tw_opt options[] = {
 	  .fallback = "24h" },
 	{ TW_ROW(TEXT, "block", block, "TIME",
 		 "length of a block (default: 4 or more samples)") },
+	{ TW_ROW(TEXT, "batch", batch, "SELECTOR",
+		 "gauge of the size of batches: joules by that size, too") },
 	{ TW_ROW(TEXT, "svg", svg, "FILE", "draw power against work to this file") },
 	{ TW_ROW(TEXT, "rules", rules, "FILE",
 		 "write recording rules of Prometheus with the result") },
@@ -157,6 +160,9 @@ static int check_selectors(struct config *c, struct tw_err *err)
 	for (size_t i = 0; i < c->work.count; i++)
 		if (tw_unit_data_add_work(&c->data, c->work.at[i], err) < 0)
 			return tw_err_wrap(err, "--work");
+	if (c->batch != NULL &&
+	    tw_unit_data_add(&c->data, TW_UNIT_BATCH, c->batch, err) < 0)
+		return tw_err_wrap(err, "--batch");
 	c->data.with_idle = c->idle != NULL;
 	if (c->idle != NULL && parse_either(c, "--idle", c->idle, TW_UNIT_IDLE, WATTS_MAX,
 					    &c->idle_w, err) < 0)
@@ -317,6 +323,9 @@ static int find(struct config *c, struct tw_unit_result *r, struct tw_err *err)
 	r->sci_in = c->sci_in;
 	if (r->has_sci && tw_sci_compute(&r->blocks, &r->sci_in, &r->sci, err) < 0)
 		return -1;
+	r->has_batches = c->batch != NULL;
+	if (r->has_batches && tw_unit_batches(&r->blocks, &r->fit, r->batch, err) < 0)
+		return tw_err_wrap(err, "--batch");
 	warn_of_hidden(r);
 	warn_of_fit(r);
 	compare_blocks(c, r);

@@ -116,6 +116,7 @@ static void fill_input(struct tw_unit_data *d)
 	d->in.idle = tw_selection_source(&d->selection[TW_UNIT_IDLE], "idle");
 	d->in.intensity =
 		tw_selection_source(&d->selection[TW_UNIT_INTENSITY], "intensity");
+	d->in.batch = tw_selection_source(&d->selection[TW_UNIT_BATCH], "batch");
 	for (size_t i = 0; i < d->in.works; i++)
 		d->in.work[i] = tw_selection_source(&d->selection[TW_UNIT_WORK + i],
 						    d->in.work[i].name);

@@ -22,6 +22,7 @@ enum tw_unit_role {
 	TW_UNIT_ENERGY,
 	TW_UNIT_IDLE,
 	TW_UNIT_INTENSITY,
+	TW_UNIT_BATCH,
 	TW_UNIT_WORK, /* and those after it, one for each counter */
 	TW_UNIT_ROLES = TW_UNIT_WORK + TW_UNIT_WORKS_MAX
 };
@@ -45,7 +46,7 @@ struct tw_unit_data {
 	struct tw_unit_input in; /* borrows from here */
 };
 
-/* Add a selector of energy, idle energy or intensity. */
+/* Add a selector of energy, idle energy, intensity or batch size. */
 int tw_unit_data_add(struct tw_unit_data *d, enum tw_unit_role role, const char *selector,
 		     struct tw_err *err);
 

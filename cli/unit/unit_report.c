@@ -91,6 +91,20 @@ static void add_units(const struct tw_unit_result *r, struct tw_buf *out)
 		    100 * r->fit.standing_w.at * r->fit.seconds / r->fit.energy_j);
 }
 
+/* A row for each part of the blocks, a column for each counter. */
+static void add_batches(const struct tw_unit_result *r, struct tw_buf *out)
+{
+	tw_buf_addf(out, "\n%-10s %7s", "BATCH SIZE", "BLOCKS");
+	for (size_t k = 0; k < r->fit.works; k++)
+		tw_buf_addf(out, "  %12.40s J", r->blocks.name[k]);
+	for (size_t p = 0; p < TW_UNIT_BATCH_PARTS; p++) {
+		tw_buf_addf(out, "\n%-10.3g %7zu", r->batch[p].size, r->batch[p].blocks);
+		for (size_t k = 0; k < r->fit.works; k++)
+			tw_buf_addf(out, "  %14.4g", r->batch[p].joules[k]);
+	}
+	tw_buf_adds(out, "\n");
+}
+
 void tw_unit_report_table(const struct tw_unit_result *r, struct tw_buf *out)
 {
 	const struct tw_unit_fit *f = &r->fit;
@@ -112,6 +126,8 @@ void tw_unit_report_table(const struct tw_unit_result *r, struct tw_buf *out)
 		tw_format_date_ms(b->bound_ms[worst[i]], from);
 		tw_buf_addf(out, "  %s %+.3g W\n", from, residual_w(r, worst[i]));
 	}
+	if (r->has_batches)
+		add_batches(r, out);
 	if (r->has_sci)
 		add_sci(r, out);
 }
@@ -174,6 +190,22 @@ static void add_json_units(const struct tw_unit_result *r, struct tw_buf *out)
 	tw_json_end_array(out);
 }
 
+static void add_json_batches(const struct tw_unit_result *r, struct tw_buf *out)
+{
+	tw_json_add_array(out, "batches");
+	for (size_t p = 0; p < TW_UNIT_BATCH_PARTS; p++) {
+		tw_json_add_object(out, NULL);
+		tw_json_add_number(out, "size", r->batch[p].size);
+		tw_json_add_uint(out, "blocks", r->batch[p].blocks);
+		tw_json_add_object(out, "joules");
+		for (size_t k = 0; k < r->fit.works; k++)
+			tw_json_add_number(out, r->blocks.name[k], r->batch[p].joules[k]);
+		tw_json_end_object(out);
+		tw_json_end_object(out);
+	}
+	tw_json_end_array(out);
+}
+
 static void add_json_sci(const struct tw_unit_result *r, struct tw_buf *out)
 {
 	const char *series = tw_unit_data_text(r->data, TW_UNIT_INTENSITY);
@@ -222,6 +254,8 @@ void tw_unit_report_json(const struct tw_unit_result *r, struct tw_buf *out)
 		tw_json_end_object(out);
 	}
 	tw_json_end_array(out);
+	if (r->has_batches)
+		add_json_batches(r, out);
 	if (r->has_sci)
 		add_json_sci(r, out);
 	tw_json_add_texts(out, "warnings", &r->warnings);

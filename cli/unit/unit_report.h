@@ -6,6 +6,7 @@
 
 #include "lib/core/strs.h"
 #include "trainer/unit/sci.h"
+#include "trainer/unit/unit_batch.h"
 #include "trainer/unit/unit_blocks.h"
 #include "trainer/unit/unit_fit.h"
 
@@ -18,6 +19,8 @@ struct tw_unit_result {
 	struct tw_unit_fit fit;
 	struct tw_strs warnings;
 	double idle_w; /* mean, not attributed */
+	bool has_batches;
+	struct tw_unit_batch batch[TW_UNIT_BATCH_PARTS];
 	bool has_sci;
 	struct tw_sci_input sci_in;
 	struct tw_sci sci;

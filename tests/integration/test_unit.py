@@ -16,6 +16,7 @@ SECONDS = 4 * 3600
 STANDING_W, IDLE_W, JOULES = 6.0, 20.0, {"prefill": 0.002, "decode": 0.05}
 ENERGY = "tallywatt_pod_energy_joules_total"
 WORK = {"prefill": "vllm:prompt_tokens_total", "decode": "vllm:generation_tokens_total"}
+RUNNING = "vllm:num_requests_running"
 SELECTOR = re.compile(r'^\{__name__="([\w:]+)"(?:,([^}]*))?\}\[(\d+)ms\]$')
 MATCHER = re.compile(r'(\w+)="([^"]*)"')
 
@@ -59,6 +60,7 @@ def make_series(together=False):
                 add(ENERGY, t, IDLE_W * t, mode="idle", **labels)
                 add(ENERGY, t, joules[pod] / 2, mode="dynamic", **{**labels, "zone": "core"})
         if t % SCRAPE_S == 7:
+            add(RUNNING, t, rates["decode"] / 10)
             for (pod, kind), value in done.items():
                 if pod in up:
                     add(WORK[kind], t, math.floor(value), pod=pod)
@@ -116,17 +118,26 @@ class Unit(Case):
         series = make_series()
         server = LabelledPrometheus(self, series)
         path = self.recording(series)
-        found = json.loads(self.tallywatt("unit", "--server", server.url, "--json", *self.ASK))
+        found = json.loads(self.tallywatt("unit", "--server", server.url, "--json",
+                                            "--batch", RUNNING, *self.ASK))
         self.assert_law(found)
+        sizes = [part["size"] for part in found["batches"]]
+        self.assertEqual(sizes, sorted(sizes))
+        for part in found["batches"]:  # a law without batches
+            self.assertLess(abs(part["joules"]["decode"] / JOULES["decode"] - 1), 0.1, part)
         self.assertIn((ENERGY, 'namespace="chat"'), server.queries)
         self.assertEqual(found["warnings"], [])
-        again = json.loads(self.tallywatt("unit", "--input", path, "--json", *self.ASK))
+        again = json.loads(self.tallywatt("unit", "--input", path, "--json",
+                                            "--batch", RUNNING, *self.ASK))
         self.assertEqual(again, found)
 
         text = self.tallywatt("unit", "--input", path, "--svg", self.path("unit.svg"), "--rules",
                               self.path("rules.yml"), "--sci", "decode", "--intensity", "360",
-                              "--embodied", "1000", "--reserved", "50", *self.ASK)
-        for line in (r"^idle \S+ W, not attributed$", r"^prefill +\S+ +\S+ \.\. \S+ ",
+                              "--embodied", "1000", "--reserved", "50", "--batch", RUNNING,
+                              *self.ASK)
+        for line in (r"^BATCH SIZE  BLOCKS +prefill J +decode J$",
+                     r"^idle \S+ W, not attributed$",
+                     r"^prefill +\S+ +\S+ \.\. \S+ ",
                      r"^standing power, W +\S+ ", r"^SCI = \(E x I \+ M\) / R: \S+ gCO2e",
                      r"^I  360 gCO2e/kWh, a constant$", r"^M  \S+ gCO2e: 1000 kg in 4 years, 50 %"):
             self.assertRegex(text, re.compile(line, re.M))
@@ -136,6 +147,14 @@ class Unit(Case):
         if shutil.which("promtool"):
             subprocess.run(["promtool", "check", "rules", self.path("rules.yml")], check=True,
                            stdout=subprocess.DEVNULL)
+
+    def test_work_that_is_counted_late_is_told(self):
+        series = [(metric, labels, [(t + (90 if metric in WORK.values() else 0), v)
+                                    for t, v in samples]) for metric, labels, samples in make_series()]
+        path = self.recording(series)
+        found = json.loads(self.tallywatt("unit", "--input", path, "--json", *self.ASK))
+        self.assertRegex(" ".join(found["warnings"]),
+                         "blocks twice as long give .* pass a longer --block")
 
     def test_what_gives_no_number_is_refused(self):
         path = self.recording(make_series(together=True))

@@ -382,16 +382,22 @@ static int make_cells(struct reading *r, struct tw_err *err)
 	r->b.energy_j = calloc(n, sizeof(double));
 	r->b.idle_j = calloc(n, sizeof(double));
 	r->b.intensity = calloc(n, sizeof(double));
+	r->b.batch = calloc(n, sizeof(double));
 	r->b.work = calloc(n * works, sizeof(double));
 	r->b.inner_work = calloc(n * works, sizeof(double));
 	if (r->cell_ms == NULL || r->cell == NULL || r->b.energy_j == NULL ||
-	    r->b.idle_j == NULL || r->b.intensity == NULL || r->b.work == NULL ||
-	    r->b.inner_work == NULL)
+	    r->b.idle_j == NULL || r->b.intensity == NULL || r->b.batch == NULL ||
+	    r->b.work == NULL || r->b.inner_work == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu blocks", n);
 	for (size_t i = 0; i < n; i++) {
-		r->cell_ms[3 * i] = r->b.bound_ms[i];
-		r->cell_ms[3 * i + 1] = r->b.bound_ms[i] + r->b.scrape_ms;
-		r->cell_ms[3 * i + 2] = r->b.bound_ms[i + 1] - r->b.scrape_ms;
+		const int64_t from_ms = r->b.bound_ms[i], to_ms = r->b.bound_ms[i + 1];
+		const int64_t part_ms = (to_ms - from_ms) / BLOCK_SCRAPES;
+		const int64_t end_ms =
+			part_ms > r->b.scrape_ms ? part_ms : r->b.scrape_ms;
+
+		r->cell_ms[3 * i] = from_ms;
+		r->cell_ms[3 * i + 1] = from_ms + end_ms;
+		r->cell_ms[3 * i + 2] = to_ms - end_ms;
 	}
 	r->cell_ms[3 * n] = r->b.bound_ms[n];
 	return 0;
@@ -478,21 +484,21 @@ static void spread_gauge(struct reading *r, const struct tw_series *s, bool ones
 	}
 }
 
-static int average_intensity(struct reading *r, struct tw_err *err)
+static int average_gauge(struct reading *r, const struct tw_unit_source *s, double *out,
+			 struct tw_err *err)
 {
-	const struct tw_unit_source *s = &r->in->intensity;
 	double *time = calloc(r->b.count, sizeof(*time));
 
 	if (time == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu blocks", r->b.count);
 	for (size_t i = 0; i < s->count; i++)
 		spread_gauge(r, s->series[i], false);
-	take_cells(r, r->b.intensity, NULL, 1);
+	take_cells(r, out, NULL, 1);
 	for (size_t i = 0; i < s->count; i++)
 		spread_gauge(r, s->series[i], true);
 	take_cells(r, time, NULL, 1);
 	for (size_t i = 0; i < r->b.count; i++)
-		r->b.intensity[i] = time[i] > 0 ? r->b.intensity[i] / time[i] : NAN;
+		out[i] = time[i] > 0 ? out[i] / time[i] : NAN;
 	free(time);
 	return 0;
 }
@@ -518,7 +524,8 @@ int tw_unit_blocks_make(const struct tw_unit_input *in, struct tw_unit_blocks *o
 	if (open_columns(&r, err) < 0 || measure_columns(&r, err) < 0 ||
 	    find_range(&r, err) < 0 || make_bounds(&r, err) < 0 ||
 	    make_cells(&r, err) < 0 || sum_columns(&r, err) < 0 ||
-	    average_intensity(&r, err) < 0)
+	    average_gauge(&r, &in->intensity, r.b.intensity, err) < 0 ||
+	    average_gauge(&r, &in->batch, r.b.batch, err) < 0)
 		goto out;
 	*out = r.b;
 	r.b = (struct tw_unit_blocks){ 0 };
@@ -537,5 +544,6 @@ void tw_unit_blocks_release(struct tw_unit_blocks *b)
 	free(b->work);
 	free(b->inner_work);
 	free(b->intensity);
+	free(b->batch);
 	*b = (struct tw_unit_blocks){ 0 };
 }

@@ -35,8 +35,9 @@ struct tw_unit_input {
 	struct tw_unit_source idle;   /* J that are not attributed; may be empty */
 	struct tw_unit_source work[TW_UNIT_WORKS_MAX]; /* units */
 	size_t works;
-	struct tw_unit_source intensity; /* gauge, gCO2e/kWh; may be empty */
-	uint64_t block_ms;               /* 0: chosen by the intervals of the samples */
+	/* Gauges, which may be empty: gCO2e/kWh, and the size of batches. */
+	struct tw_unit_source intensity, batch;
+	uint64_t block_ms; /* 0: chosen by the intervals of the samples */
 };
 
 /* All zero bytes is empty. Arrays have `count` entries, those of work count * works,
@@ -46,11 +47,11 @@ struct tw_unit_blocks {
 	const char *name[TW_UNIT_WORKS_MAX]; /* of the work; borrowed from the input */
 	int64_t *bound_ms;                   /* count + 1, ascending */
 	double *energy_j, *idle_j, *work;
-	/* The work of a block without scrape_ms at each end, where increases may be
-	 * given to the wrong block. */
+	/* The work of a block without its ends, where increases may be given to the wrong
+	 * block: an eighth of its length each, scrape_ms at least. */
 	double *inner_work;
-	double *intensity; /* mean, gCO2e/kWh; NaN: no sample */
-	int64_t block_ms;  /* of a block that no gap has made longer */
+	double *intensity, *batch; /* means of the gauges; NaN: no sample */
+	int64_t block_ms;          /* of a block that no gap has made longer */
 	int64_t scrape_ms; /* the longest usual time between two samples of a series */
 	size_t merged;     /* bounds that a gap has removed */
 	struct tw_increment_counts energy_counts, work_counts[TW_UNIT_WORKS_MAX];

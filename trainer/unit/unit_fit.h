@@ -8,14 +8,14 @@
  *	E = P T + sum over k of c[k] W[k] + error
  *
  * E: energy, J; T: length, s; W[k]: units of work; P: standing power, W; c[k]: J of a
- *unit; none negative. The variance of the error grows with T, so a row is divided by
- *sqrt(T).
+ * unit; none negative. The variance of the error grows with T, so a row is divided by
+ * sqrt(T).
  *
  * Instruments: samples of energy and of work have different times, and work may be
- *counted a little later than its energy is used. So an increase near a bound may be in
- *the wrong block, and least squares would find too few joules. The instruments of W,
- *those units that are at least one scrape interval from each bound, do not depend on that
- *error:
+ * counted a little later than its energy is used. So an increase near a bound may be in
+ * the wrong block, and least squares would find too few joules. The instruments of W,
+ * those units that are an eighth of the block from each bound (one scrape interval at
+ * least), do not depend on that error:
  *
  *	beta = (Z'X)^-1 Z'y
  *

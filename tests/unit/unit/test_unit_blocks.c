@@ -5,9 +5,12 @@
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "trainer/response/prom_store.h"
+#include "trainer/unit/sci.h"
 #include "trainer/unit/selection.h"
 #include "trainer/unit/selector.h"
+#include "trainer/unit/unit_batch.h"
 #include "trainer/unit/unit_blocks.h"
+#include "trainer/unit/unit_fit.h"
 
 #include <math.h>
 #include <string.h>
@@ -225,6 +228,112 @@ static void a_counter_that_was_there_before_is_known_from_its_first_sample(void 
 	       .end_s = LAST_S);
 }
 
+/* ---- gauges, and the Software Carbon Intensity ---- */
+
+/* A gauge each 15 s: one value until 1500 s, then another. */
+static void add_gauge(struct fixture *f, struct tw_selection *s, const char *metric,
+		      double first, double then)
+{
+	double time_ms[SAMPLES], value[SAMPLES];
+	struct tw_selector by = { 0 };
+	struct tw_err err = { 0 };
+	size_t at;
+
+	for (size_t i = 0; i < SAMPLES; i++) {
+		time_ms[i] = START_MS + 1e3 * STEP_S * (double)i;
+		value[i] = STEP_S * i < 1500 ? first : then;
+	}
+	if (tw_prom_add_metric(f->prom, metric, 1, &at, &err) < 0 ||
+	    tw_prom_add_series(f->prom, at, NULL, 0, time_ms, value, SAMPLES, &err) < 0 ||
+	    tw_selector_parse(metric, &by, &err) < 0 ||
+	    tw_selection_add(s, f->prom, &by, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_selector_release(&by);
+}
+
+static void carbon_follows_the_energy_and_the_time(void **state)
+{
+	const struct counter c[] = {
+		{ "j", "a", EACH, .rate = 5 },
+		{ "w", "a", EACH, .rate = 20 },
+	};
+	const struct tw_sci_input in = { .idle_w = 3,
+					 .intensity = NAN,
+					 .embodied_kg = 1000,
+					 .lifespan_years = 4,
+					 .reserved = 0.5 };
+	const double kg_s = 1000 * 0.5 / (4 * 365.25 * 86400);
+	struct tw_selection gauge = { 0 };
+	struct tw_unit_blocks b = { 0 };
+	struct tw_sci sci = { 0 };
+	struct tw_err err = { 0 };
+	struct fixture f;
+
+	(void)state;
+	open_fixture(&f, c, TW_COUNT(c));
+	if (tw_unit_blocks_make(&f.in, &b, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(tw_sci_compute(&b, &in, &sci, &err), -1);
+	assert_string_equal(err.text, "no carbon intensity in the block from "
+				      "2023-11-14T22:13:20.000Z");
+	tw_unit_blocks_release(&b);
+	add_gauge(&f, &gauge, "i", 300, 500);
+	f.in.intensity = tw_selection_source(&gauge, "intensity");
+	tw_err_clear(&err);
+	if (tw_unit_blocks_make(&f.in, &b, &err) < 0 ||
+	    tw_sci_compute(&b, &in, &sci, &err) < 0)
+		fail_msg("%s", err.text);
+	expect_near("kWh", 1e6 * sci.energy_kwh, 1e6 * 8 * LAST_S / 3.6e6);
+	expect_near("g", sci.operational_g,
+		    8 * (1500 * 300 + (LAST_S - 1500) * 500) / 3.6e6);
+	expect_near("M", sci.embodied_g, 1e3 * kg_s * LAST_S);
+	expect_near("R", sci.units, 20 * LAST_S);
+	expect_near("SCI", 1e6 * sci.g_per_unit,
+		    1e6 * (sci.operational_g + sci.embodied_g) / (20 * LAST_S));
+	tw_unit_blocks_release(&b);
+	tw_selection_release(&gauge);
+	close_fixture(&f);
+}
+
+static void joules_are_told_by_the_size_of_batches(void **state)
+{
+	const struct counter c[] = {
+		{ "j", "a", EACH, .rate = 5 },
+		{ "w", "a", EACH, .rate = 20 },
+	};
+	struct tw_unit_batch out[TW_UNIT_BATCH_PARTS];
+	struct tw_selection gauge = { 0 };
+	struct tw_unit_blocks b = { 0 };
+	struct tw_unit_fit fit = { .works = 1 };
+	struct tw_err err = { 0 };
+	double predicted[SAMPLES];
+	struct fixture f;
+
+	(void)state;
+	open_fixture(&f, c, TW_COUNT(c));
+	add_gauge(&f, &gauge, "i", 16, 4);
+	f.in.batch = tw_selection_source(&gauge, "batch");
+	if (tw_unit_blocks_make(&f.in, &b, &err) < 0)
+		fail_msg("%s", err.text);
+	/* A unit takes 0.05 J more than the fit's 0.2 J, in large batches 0.2 J less. */
+	fit.work[0].joules.at = 0.2;
+	fit.predicted_j = predicted;
+	for (size_t i = 0; i < b.count; i++)
+		predicted[i] =
+			b.energy_j[i] - (b.batch[i] > 10 ? -0.2 : 0.05) * b.work[i];
+	if (tw_unit_batches(&b, &fit, out, &err) < 0)
+		fail_msg("%s", err.text);
+	expect_near("small batches", out[0].size, 4);
+	expect_near("large batches", out[3].size, 16);
+	expect_near("J of small batches", out[0].joules[0], 0.25);
+	expect_near("J of large batches", out[3].joules[0], 0);
+	assert_int_equal(out[0].blocks + out[1].blocks + out[2].blocks + out[3].blocks,
+			 b.count);
+	tw_unit_blocks_release(&b);
+	tw_selection_release(&gauge);
+	close_fixture(&f);
+}
+
 /* ---- refusals ---- */
 
 static void refuse(const struct counter *c, size_t count, uint64_t block_ms,
@@ -431,6 +540,8 @@ int main(void)
 		cmocka_unit_test(blocks_on_both_sides_of_a_gap_are_one),
 		cmocka_unit_test(
 			a_counter_that_was_there_before_is_known_from_its_first_sample),
+		cmocka_unit_test(carbon_follows_the_energy_and_the_time),
+		cmocka_unit_test(joules_are_told_by_the_size_of_batches),
 		cmocka_unit_test(what_makes_no_blocks_is_refused),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 		cmocka_unit_test(energy_counts_no_watt_twice_and_idle_apart),
