@@ -3,6 +3,9 @@
  * Counts hardware events per process. The program reads the counters when a CPU switches
  * from one process to another, not between threads of one process, and when the collector
  * asks.
+ *
+ * Some hundred times a second it samples what each CPU runs: at the first switch after a
+ * time by chance. No switch lies between, so that this is what ran at that time.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -37,6 +40,29 @@ struct {
 	__type(key, __u32);
 	__type(value, struct tw_counts_of);
 } spilled SEC(".maps");
+
+/* CPUs of a sample; 0: no samples. Bytes of it, a multiple of 8. Set before load. */
+const volatile __u32 tw_sample_cpus = 0;
+const volatile __u32 tw_sample_bytes = sizeof(struct tw_sample);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* bytes, set before load */
+} samples SEC(".maps");
+
+/* The process that each CPU runs. A cache line each, so that CPUs do not wait. */
+struct {
+	__u32 tgid;
+	__u32 reserved[15];
+} running[TW_SAMPLE_CPUS] __attribute__((aligned(64)));
+
+/* Times of the last sample and of the next one; the jiffy of the last look at the clock.
+ */
+__u64 tw_sampled_ns, tw_sample_ns, tw_looked;
+
+/* Nanoseconds from one sample to the next: at least, and a mask for more by chance. */
+#define SAMPLE_MIN_NS 4000000
+#define SAMPLE_MORE_NS 0x7fffff
 
 /* Rows that found no room in `spilled`, and failed reads. */
 __u64 tw_counts_lost, tw_reads_failed;
@@ -138,6 +164,42 @@ static __always_inline void count(struct tw_count_cpu *c, _Bool look)
 	}
 }
 
+/*
+ * A sample that finds no room is not made up for: the next one stands for the time since
+ * then. Two CPUs may sample at a time; the later one then stands for no time.
+ */
+static __always_inline void sample(__u64 now)
+{
+	__u64 since = tw_sampled_ns;
+	struct tw_sample *s;
+
+	tw_sampled_ns = now;
+	tw_sample_ns = now + SAMPLE_MIN_NS + (bpf_get_prandom_u32() & SAMPLE_MORE_NS);
+	s = bpf_ringbuf_reserve(&samples, tw_sample_bytes, 0);
+	if (!s)
+		return;
+	s->ns = since && now > since ? now - since : 0;
+	for (__u32 cpu = 0; cpu < TW_SAMPLE_CPUS; cpu++) {
+		if (cpu >= tw_sample_cpus)
+			break;
+		s->tgid[cpu] = running[cpu].tgid;
+	}
+	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+}
+
+/* Call it before the CPU's entry in `running` changes. The clock is read once a jiffy. */
+static __always_inline void may_sample(void)
+{
+	__u64 jiffies = bpf_jiffies64(), now;
+
+	if (jiffies == tw_looked)
+		return;
+	tw_looked = jiffies;
+	now = bpf_ktime_get_ns();
+	if (now >= tw_sample_ns)
+		sample(now);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -146,6 +208,13 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_str
 
 	if (prev->tgid == next->tgid)
 		return 0;
+	if (tw_sample_cpus) {
+		__u32 cpu = bpf_get_smp_processor_id();
+
+		may_sample();
+		if (cpu < TW_SAMPLE_CPUS)
+			running[cpu].tgid = next->tgid;
+	}
 	c = bpf_map_lookup_elem(&cpus, &zero);
 	if (!c)
 		return 0;

@@ -165,6 +165,17 @@ struct tw_count_cpu {
 
 _Static_assert(sizeof(struct tw_count_cpu) <= 32768, "the most of a per-CPU value");
 
+/* CPUs of a sample: larger machines are not sampled. */
+#define TW_SAMPLE_CPUS 512
+
+/* What each CPU ran at an instant. Only as many CPUs as the machine has. */
+struct tw_sample {
+	__u64 ns;                   /* since the sample before */
+	__u32 tgid[TW_SAMPLE_CPUS]; /* 0: idle, or unknown */
+};
+
+_Static_assert(sizeof(struct tw_sample) == 8 + 4 * TW_SAMPLE_CPUS, "shared with BPF");
+
 /* Indexes of the counts of bpf/traces.bpf.c. */
 enum tw_traced {
 	TW_TRACED_PAGE_CACHE_HITS,

@@ -23,6 +23,9 @@ struct tw_counters {
 	struct tw_count_cpu *cpu; /* per-CPU values of the map, as read */
 	struct tw_counts counts;
 	struct cpu_state *state;
+	struct ring_buffer *samples; /* NULL: more CPUs than a sample has */
+	tw_sampled *sampled;         /* set while samples are reported */
+	void *sampled_arg;
 	bool lost; /* a CPU lost its events: counting has stopped */
 };
 
@@ -51,6 +54,10 @@ static const struct {
 
 /* Files of this process besides the events. */
 #define FILES_MORE 1024
+
+/* Samples between two reads, of which a second has some hundred; header of each. */
+#define SAMPLES_MAX 1024
+#define RING_HEADER 8
 
 /* Events whose enabled time stands still for so long are lost. */
 #define STILL_NS UINT64_C(1000000000)
@@ -139,18 +146,68 @@ static int fill_map(const struct tw_counters *c, struct tw_err *err)
 	return 0;
 }
 
-static int attach(struct tw_counters *c, struct tw_err *err)
+static int on_sample(void *ctx, void *data, size_t size)
+{
+	struct tw_counters *c = ctx;
+	const struct tw_sample *s = data;
+
+	if (size >= sizeof(s->ns) + (size_t)c->cpus * sizeof(s->tgid[0]))
+		c->sampled(c->sampled_arg, s->tgid, (size_t)c->cpus, s->ns);
+	return 0;
+}
+
+/* A ring buffer's size is a power of two and whole pages. */
+static void want_samples(const struct tw_counters *c)
+{
+	const uint32_t bytes =
+		(uint32_t)(sizeof(uint64_t) + (size_t)c->cpus * 4 + 7) / 8 * 8;
+	uint32_t ring = (uint32_t)sysconf(_SC_PAGESIZE);
+
+	while (ring < SAMPLES_MAX * (bytes + RING_HEADER))
+		ring *= 2;
+	c->skel->rodata->tw_sample_cpus = (uint32_t)c->cpus;
+	c->skel->rodata->tw_sample_bytes = bytes;
+	bpf_map__set_max_entries(c->skel->maps.samples, ring);
+}
+
+/* Load the programs; samples: with samples of what CPUs run. */
+static int load(struct tw_counters *c, bool samples, struct tw_err *err)
 {
 	c->skel = counters_bpf__open();
 	if (c->skel == NULL)
 		return tw_fail_errno(err, errno, "cannot open the BPF counters");
 	c->skel->rodata->tw_counters = c->kinds.count;
+	if (samples)
+		want_samples(c);
 	bpf_program__set_autoattach(c->skel->progs.count_now, false);
 	bpf_map__set_max_entries(c->skel->maps.counters,
 				 (uint32_t)c->cpus * c->kinds.count);
 	if (tw_bpf_check(counters_bpf__load(c->skel), "cannot load the BPF counters",
-			 err) < 0 ||
-	    fill_map(c, err) < 0)
+			 err) < 0)
+		return -1;
+	if (!samples)
+		return 0;
+	c->samples =
+		ring_buffer__new(bpf_map__fd(c->skel->maps.samples), on_sample, c, NULL);
+	return c->samples != NULL
+		       ? 0
+		       : tw_fail_errno(err, errno, "cannot map the samples of CPUs");
+}
+
+/* A kernel that cannot sample may count all the same. */
+static int load_any(struct tw_counters *c, struct tw_err *err)
+{
+	struct tw_err ignored = { 0 };
+
+	if (c->cpus <= TW_SAMPLE_CPUS && load(c, true, &ignored) == 0)
+		return 0;
+	counters_bpf__destroy(c->skel);
+	return load(c, false, err);
+}
+
+static int attach(struct tw_counters *c, struct tw_err *err)
+{
+	if (load_any(c, err) < 0 || fill_map(c, err) < 0)
 		return -1;
 	return tw_bpf_check(counters_bpf__attach(c->skel),
 			    "cannot attach the BPF counters", err);
@@ -190,6 +247,7 @@ void tw_counters_close(struct tw_counters *c)
 {
 	if (c == NULL)
 		return;
+	ring_buffer__free(c->samples);
 	counters_bpf__destroy(c->skel);
 	for (int i = 0; c->event != NULL && c->cpus > 0 && i < c->cpus * (int)KINDS; i++)
 		if (c->event[i] > 0)
@@ -207,6 +265,19 @@ bool tw_counters_have(const struct tw_counters *c, enum tw_counter counter)
 		if (c->kinds.kind[i] == counter)
 			return !c->lost;
 	return false;
+}
+
+size_t tw_counters_sampled_cpus(const struct tw_counters *c)
+{
+	return c->samples != NULL ? (size_t)c->cpus : 0;
+}
+
+void tw_counters_samples(struct tw_counters *c, tw_sampled *sampled, void *arg)
+{
+	c->sampled = sampled;
+	c->sampled_arg = arg;
+	if (c->samples != NULL)
+		ring_buffer__consume(c->samples);
 }
 
 void tw_counters_stats(const struct tw_counters *c, uint64_t *failed, uint64_t *lost)

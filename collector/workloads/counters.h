@@ -13,6 +13,7 @@
 #include "collector/workloads/counts.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct tw_counters; /* opaque */
@@ -36,6 +37,18 @@ bool tw_counters_have(const struct tw_counters *c, enum tw_counter counter);
  */
 int tw_counters_read(struct tw_counters *c, tw_counted *counted, void *arg,
 		     struct tw_err *err);
+
+/*
+ * Receives what each CPU ran at an instant, by tgid (0: idle, or unknown); the sample
+ * stands for ns.
+ */
+typedef void tw_sampled(void *arg, const uint32_t *tgid, size_t cpus, uint64_t ns);
+
+/* CPUs of a sample; 0: nothing is sampled. */
+size_t tw_counters_sampled_cpus(const struct tw_counters *c);
+
+/* Report the samples since the last call, in order of time. */
+void tw_counters_samples(struct tw_counters *c, tw_sampled *sampled, void *arg);
 
 /*
  * Failed reads of counters, and context switches whose counts were lost because the map

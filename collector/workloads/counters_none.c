@@ -33,6 +33,19 @@ int tw_counters_read(struct tw_counters *c, tw_counted *counted, void *arg,
 	return tw_fail(err, TW_UNSUPPORTED, "counters: built without BPF");
 }
 
+size_t tw_counters_sampled_cpus(const struct tw_counters *c)
+{
+	(void)c;
+	return 0;
+}
+
+void tw_counters_samples(struct tw_counters *c, tw_sampled *sampled, void *arg)
+{
+	(void)c;
+	(void)sampled;
+	(void)arg;
+}
+
 void tw_counters_stats(const struct tw_counters *c, uint64_t *failed, uint64_t *lost)
 {
 	(void)c;

@@ -40,6 +40,7 @@ struct tw_counters;
 struct tw_err;
 struct tw_pods;
 struct tw_roots;
+struct tw_schedule;
 struct tw_traces;
 struct tw_workloads; /* opaque */
 
@@ -164,6 +165,12 @@ void tw_workloads_drain(struct tw_workloads *t);
 
 /* Slices of the last tick; valid until the next one. */
 const struct tw_slice *tw_workloads_slices(const struct tw_workloads *t, size_t *count);
+
+/*
+ * Where the slices of the last tick ran: of each, schedule.h has its use of each package.
+ * NULL: it is not known.
+ */
+const struct tw_schedule *tw_workloads_schedule(const struct tw_workloads *t);
 
 /*
  * Add energy to the process, cgroup, owner and pod of a slice. May be called several

@@ -8,6 +8,7 @@
  */
 
 #include "collector/workloads/counts.h"
+#include "collector/workloads/schedule.h"
 #include "collector/workloads/workload.h"
 
 /* The workloads of one level, in order of creation; processes and cgroups are hashed. */
@@ -100,6 +101,8 @@ struct tw_workloads {
 	size_t most;   /* processes and cgroups at a time, since memory was returned */
 
 	struct tw_slices shown, next; /* of the last tick; of the current tick */
+	struct tw_schedule schedule;  /* of the last tick */
+	uint32_t *runs;               /* one sample, for it; NULL: nothing is sampled */
 	uint64_t tick;                /* the last completed tick */
 	uint64_t scraped;             /* the last tick that was scraped */
 	uint64_t serial;

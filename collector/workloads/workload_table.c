@@ -237,6 +237,24 @@ static int probe_sources(struct tw_workloads *t, struct tw_err *err)
 	return -1;
 }
 
+/* Without it energy is divided all the same. */
+static void open_schedule(struct tw_workloads *t)
+{
+	const struct tw_workloads_config *c = &t->config;
+	const size_t cpus =
+		c->counters != NULL ? tw_counters_sampled_cpus(c->counters) : 0;
+	struct tw_err why = { 0 };
+
+	if (cpus == 0 || tw_schedule_open(&t->schedule, c->roots, cpus, &why) < 0)
+		goto out;
+	t->runs = calloc(cpus, sizeof(*t->runs));
+	if (t->runs == NULL)
+		tw_fail(&why, TW_NOMEM, "%zu CPUs", cpus);
+out:
+	if (why.code != TW_OK && c->passed != NULL)
+		c->passed(c->passed_arg, "schedule", &why);
+}
+
 static int open_all(struct tw_workloads *t, struct tw_err *err)
 {
 	const struct tw_workloads_config *c = &t->config;
@@ -246,6 +264,7 @@ static int open_all(struct tw_workloads *t, struct tw_err *err)
 	t->proc = open(c->roots->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	t->misc = tw_hypervisor_devices(c->roots->sys);
 	t->opened_ns = tw_boot_ns();
+	open_schedule(t);
 	return c->source != NULL ? open_source(t, c->source, err) : probe_sources(t, err);
 }
 
@@ -295,6 +314,8 @@ void tw_workloads_close(struct tw_workloads *t)
 		close(t->proc);
 	if (t->misc >= 0)
 		close(t->misc);
+	tw_schedule_close(&t->schedule);
+	free(t->runs);
 	free(t->shown.at);
 	free(t->next.at);
 	free(t->paths);

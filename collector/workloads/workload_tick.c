@@ -196,6 +196,33 @@ enum tw_process_status tw_workloads_counted(void *arg, uint32_t tgid,
 	return status;
 }
 
+/* ---- where it ran ---- */
+
+/* A tw_sampled. What has no slice used nothing that is known, and counts as idle. */
+static void on_sampled(void *arg, const uint32_t *tgid, size_t cpus, uint64_t ns)
+{
+	struct tw_workloads *t = arg;
+
+	for (size_t c = 0; c < cpus; c++) {
+		const struct tw_process *p =
+			tgid[c] != 0 ? tw_process_recent(t, tgid[c], t->tick + 1) : NULL;
+
+		t->runs[c] = p != NULL && p->slice_at == t->tick + 1 ? (uint32_t)p->slice
+								     : TW_SCHEDULE_IDLE;
+	}
+	tw_schedule_take(&t->schedule, t->next.at, t->runs, ns);
+}
+
+/* Samples of a tick that cannot be used are dropped, so that the next has its own. */
+static void sample(struct tw_workloads *t)
+{
+	if (t->runs == NULL)
+		return;
+	tw_schedule_begin(&t->schedule, t->next.count);
+	tw_counters_samples(t->config.counters, on_sampled, t);
+	tw_schedule_end(&t->schedule, t->next.at);
+}
+
 /* ---- processes ---- */
 
 /* Processes take the owner of their cgroup, except a process that is a VM by itself. */
@@ -537,12 +564,20 @@ int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *er
 		return -1;
 	settle(t);
 	tw_workloads_unseen(t);
+	sample(t);
 	return_memory(t);
 	shown.count = 0;
 	t->shown = t->next;
 	t->next = shown;
 	t->tick++;
 	return 0;
+}
+
+const struct tw_schedule *tw_workloads_schedule(const struct tw_workloads *t)
+{
+	const struct tw_schedule *s = &t->schedule;
+
+	return s->ns > 0 && s->slices == t->shown.count ? s : NULL;
 }
 
 int tw_workloads_fd(const struct tw_workloads *t)

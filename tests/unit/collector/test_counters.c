@@ -164,6 +164,44 @@ static void many_processes_are_counted_separately(void **state)
 	tw_counters_close(c);
 }
 
+struct seen {
+	uint32_t tgid;
+	uint64_t ns, all_ns; /* samples in which it runs, and all */
+};
+
+static void on_sampled(void *arg, const uint32_t *tgid, size_t cpus, uint64_t ns)
+{
+	struct seen *seen = arg;
+	bool runs = false;
+
+	assert_true(cpus > 0);
+	for (size_t c = 0; c < cpus; c++)
+		runs = runs || tgid[c] == seen->tgid;
+	seen->ns += runs ? ns : 0;
+	seen->all_ns += ns;
+}
+
+/* Naps are context switches, without which there are no samples. */
+static void samples_say_what_runs(void **state)
+{
+	const struct timespec nap = { .tv_nsec = (long)MS / 10 };
+	struct tw_counters *c = open_counters();
+	struct seen seen = { .tgid = (uint32_t)getpid() }, none = { .tgid = UINT32_MAX };
+
+	(void)state;
+	assert_true(tw_counters_sampled_cpus(c) > 0);
+	for (int i = 0; i < 2000 && seen.ns < 50 * MS; i++) {
+		burn(5 * MS);
+		nanosleep(&nap, NULL);
+		tw_counters_samples(c, on_sampled, &seen);
+	}
+	assert_true(seen.ns >= 50 * MS);
+	assert_true(seen.all_ns >= seen.ns);
+	tw_counters_samples(c, on_sampled, &none);
+	assert_int_equal(none.ns, 0);
+	tw_counters_close(c);
+}
+
 /* Whether all counters are there, if this process may have so many open files. */
 static bool counts_with_files(rlim_t soft, rlim_t hard, struct tw_err *err)
 {
@@ -214,6 +252,7 @@ int main(void)
 		cmocka_unit_test(a_running_process_is_counted_up_to_now),
 		cmocka_unit_test(an_ended_process_is_reported_once),
 		cmocka_unit_test(many_processes_are_counted_separately),
+		cmocka_unit_test(samples_say_what_runs),
 		cmocka_unit_test(counters_raise_the_limit_of_files),
 	};
 

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/workloads/schedule.h"
+
+#include "collector/system/roots.h"
+#include "collector/workloads/workload.h"
+#include "lib/core/array.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/num.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBER_MAX (1 << 20)
+
+/* ---- CPUs ---- */
+
+/* The first number of a file of a CPU, and the one behind it. False: there is none. */
+static bool read_numbers(const struct tw_roots *roots, size_t cpu, const char *name,
+			 uint64_t *first, uint64_t *second)
+{
+	struct tw_err ignored = { 0 };
+	char path[64], *file = NULL, *text = NULL;
+	size_t len, digits;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "devices/system/cpu/cpu%zu/topology", cpu);
+	if (tw_path_join(&file, &ignored, roots->sys, path, name, NULL) == 0 &&
+	    tw_file_read(file, 4096, &text, &len, &ignored) == 0) {
+		digits = strspn(text, "0123456789");
+		found = tw_parse_u64(text, digits, first) && *first < NUMBER_MAX;
+		*second = *first;
+		if (found && (text[digits] == ',' || text[digits] == '-')) {
+			const char *at = text + digits + 1;
+
+			found = tw_parse_u64(at, strspn(at, "0123456789"), second);
+		}
+	}
+	free(text);
+	free(file);
+	return found;
+}
+
+/* The place of a package; s->packages: it is new. */
+static size_t place_of(const struct tw_schedule *s, int number)
+{
+	size_t p = 0;
+
+	while (p < s->packages && s->package[p] != number)
+		p++;
+	return p;
+}
+
+static int add_cpu(struct tw_schedule *s, const struct tw_roots *roots, size_t cpu,
+		   struct tw_err *err)
+{
+	struct tw_schedule_cpu *c = &s->cpu[cpu];
+	uint64_t package, first, second;
+	size_t place;
+
+	if (!read_numbers(roots, cpu, "physical_package_id", &package, &first))
+		return 0;
+	place = place_of(s, (int)package);
+	if (place == TW_SCHEDULE_PACKAGES)
+		return tw_fail(err, TW_UNSUPPORTED, "more than %d packages",
+			       TW_SCHEDULE_PACKAGES);
+	s->package[place] = (int)package;
+	s->packages += place == s->packages;
+	*c = (struct tw_schedule_cpu){ .package = (uint16_t)place,
+				       .sibling = (uint16_t)cpu,
+				       .known = true };
+	if (read_numbers(roots, cpu, "thread_siblings_list", &first, &second) &&
+	    first < s->cpus && second < s->cpus)
+		c->sibling = (uint16_t)(first == cpu ? second : first);
+	return 0;
+}
+
+int tw_schedule_open(struct tw_schedule *s, const struct tw_roots *roots, size_t cpus,
+		     struct tw_err *err)
+{
+	*s = (struct tw_schedule){ .cpus = cpus };
+	s->cpu = calloc(cpus, sizeof(*s->cpu));
+	s->sharer = calloc(cpus, sizeof(*s->sharer));
+	s->sharer_of = calloc(cpus, sizeof(*s->sharer_of));
+	if (s->cpu == NULL || s->sharer == NULL || s->sharer_of == NULL) {
+		tw_schedule_close(s);
+		return tw_fail(err, TW_NOMEM, "%zu CPUs", cpus);
+	}
+	for (size_t cpu = 0; cpu < cpus; cpu++)
+		if (add_cpu(s, roots, cpu, err) < 0) {
+			tw_schedule_close(s);
+			return -1;
+		}
+	return 0;
+}
+
+void tw_schedule_close(struct tw_schedule *s)
+{
+	free(s->cpu);
+	free(s->use);
+	free(s->sharer);
+	free(s->sharer_of);
+	*s = (struct tw_schedule){ .cpu = NULL };
+}
+
+/* ---- samples ---- */
+
+void tw_schedule_begin(struct tw_schedule *s, size_t slices)
+{
+	const size_t all = slices * s->packages;
+
+	s->ns = 0;
+	s->slices = 0;
+	if (s->size < all && !tw_resize(&s->use, all + all / 2, sizeof(*s->use)))
+		return;
+	if (s->size < all)
+		s->size = all + all / 2;
+	if (all > 0)
+		memset(s->use, 0, all * sizeof(*s->use));
+	s->slices = slices;
+}
+
+/* Who shares the time in which a package is awake: the container, else the cgroup. */
+static const struct tw_workload *sharer(const struct tw_slice *s)
+{
+	return s->owner != NULL ? s->owner : s->cgroup;
+}
+
+static bool runs_on(const struct tw_schedule *s, const uint32_t *runs, size_t cpu,
+		    size_t package)
+{
+	return s->cpu[cpu].known && s->cpu[cpu].package == package &&
+	       runs[cpu] < s->slices;
+}
+
+/* Find who runs on a package, and where; how many they are. */
+static size_t find_sharers(struct tw_schedule *s, const struct tw_slice *slice,
+			   const uint32_t *runs, size_t package)
+{
+	size_t count = 0;
+
+	for (size_t c = 0; c < s->cpus; c++) {
+		const struct tw_workload *who;
+		size_t k = 0;
+
+		if (!runs_on(s, runs, c, package))
+			continue;
+		who = sharer(&slice[runs[c]]);
+		while (k < count && s->sharer[k].who != who)
+			k++;
+		if (k == count)
+			s->sharer[count++] = (struct tw_schedule_sharer){ .who = who };
+		s->sharer[k].cpus++;
+		s->sharer_of[c] = (uint32_t)k;
+	}
+	return count;
+}
+
+static void take_package(struct tw_schedule *s, const struct tw_slice *slice,
+			 const uint32_t *runs, size_t package, uint64_t ns)
+{
+	const size_t sharers = find_sharers(s, slice, runs, package);
+
+	for (size_t c = 0; c < s->cpus && sharers > 0; c++) {
+		const size_t sibling = s->cpu[c].sibling;
+		struct tw_package_use *u;
+
+		if (!runs_on(s, runs, c, package))
+			continue;
+		u = &s->use[runs[c] * s->packages + package];
+		if (sibling != c && runs_on(s, runs, sibling, package))
+			u->shared_ns += ns;
+		else
+			u->alone_ns += ns;
+		u->awake_ns += ns / sharers / s->sharer[s->sharer_of[c]].cpus;
+	}
+}
+
+void tw_schedule_take(struct tw_schedule *s, const struct tw_slice *slice,
+		      const uint32_t *runs, uint64_t ns)
+{
+	s->ns += s->slices > 0 ? ns : 0;
+	for (size_t p = 0; p < s->packages; p++)
+		take_package(s, slice, runs, p, ns);
+}
+
+static uint64_t part_of(uint64_t all, double part)
+{
+	return (uint64_t)((double)all * part);
+}
+
+static uint64_t time_of(const struct tw_package_use *u)
+{
+	return u->alone_ns + u->shared_ns;
+}
+
+/* What no sample saw ran where the others did. */
+static void place_unseen(const struct tw_schedule *s, struct tw_package_use *use,
+			 const uint64_t *ns_of)
+{
+	for (size_t p = 0; p < s->packages; p++)
+		use[p].alone_ns = ns_of[p];
+}
+
+static void divide(const struct tw_schedule *s, const struct tw_slice *slice,
+		   struct tw_package_use *use, const uint64_t *ns_of)
+{
+	const uint64_t *count = slice->used.counter;
+	uint64_t sampled_ns = 0;
+
+	for (int turn = 0; turn < 2 && sampled_ns == 0; turn++) {
+		if (turn > 0)
+			place_unseen(s, use, ns_of);
+		for (size_t p = 0; p < s->packages; p++)
+			sampled_ns += time_of(&use[p]);
+	}
+	for (size_t p = 0; p < s->packages && sampled_ns > 0; p++) {
+		struct tw_package_use *u = &use[p];
+		const double part = (double)time_of(u) / (double)sampled_ns,
+			     times = (double)slice->used.cpu_ns / (double)sampled_ns;
+
+		u->alone_ns = part_of(u->alone_ns, times);
+		u->shared_ns = part_of(u->shared_ns, times);
+		u->cycles = part_of(count[TW_COUNTER_CYCLES], part);
+		u->instructions = part_of(count[TW_COUNTER_INSTRUCTIONS], part);
+		u->misses = part_of(count[TW_COUNTER_CACHE_MISSES], part);
+	}
+}
+
+void tw_schedule_end(struct tw_schedule *s, const struct tw_slice *slice)
+{
+	uint64_t ns_of[TW_SCHEDULE_PACKAGES] = { 0 };
+
+	for (size_t i = 0; i < s->slices; i++)
+		for (size_t p = 0; p < s->packages; p++)
+			ns_of[p] += time_of(&s->use[i * s->packages + p]);
+	for (size_t i = 0; i < s->slices; i++)
+		divide(s, &slice[i], &s->use[i * s->packages], ns_of);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "collector/system/roots.h"
+#include "collector/workloads/schedule.h"
+#include "collector/workloads/workload.h"
+#include "lib/core/err.h"
+#include "tests/unit/meters/meter_tree.h"
+#include "tests/unit/scratch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MS UINT64_C(1000000)
+#define IDLE TW_SCHEDULE_IDLE
+
+struct fixture {
+	char *dir;
+	struct tw_schedule s;
+	struct tw_workload group[3];
+	struct tw_slice slice[3];
+};
+
+static void write_cpu(const char *dir, int cpu, const char *package, const char *siblings)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path),
+		 "devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
+	tree_write(dir, path, package);
+	snprintf(path, sizeof(path),
+		 "devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+	tree_write(dir, path, siblings);
+}
+
+static int open_cpus(struct fixture *f, size_t cpus, struct tw_err *err)
+{
+	const struct tw_roots roots = { .proc = f->dir, .sys = f->dir, .dev = f->dir };
+
+	return tw_schedule_open(&f->s, &roots, cpus, err);
+}
+
+/* Packages 1 and 0 of two CPUs each: 0 and 2 are a core, 1 and 3 are one each. CPU 4 is
+ * offline. */
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct tw_err err = { 0 };
+
+	assert_non_null(f);
+	f->dir = scratch_new();
+	write_cpu(f->dir, 0, "1\n", "0,2\n");
+	write_cpu(f->dir, 1, "0\n", "1\n");
+	write_cpu(f->dir, 2, "1\n", "0,2\n");
+	write_cpu(f->dir, 3, "0\n", "3\n");
+	if (open_cpus(f, 5, &err) < 0)
+		fail_msg("%s", err.text);
+	for (int i = 0; i < 3; i++)
+		f->slice[i] = (struct tw_slice){ .cgroup = &f->group[i] };
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	tw_schedule_close(&f->s);
+	scratch_free(f->dir);
+	free(f);
+	return 0;
+}
+
+static void take(struct fixture *f, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
+		 uint64_t ns)
+{
+	tw_schedule_take(&f->s, f->slice, (const uint32_t[]){ a, b, c, d, 0 }, ns);
+}
+
+static const struct tw_package_use *use(const struct fixture *f, size_t slice, size_t p)
+{
+	return &f->s.use[slice * f->s.packages + p];
+}
+
+static void packages_and_cores_are_those_of_the_machine(void **state)
+{
+	const struct fixture *f = *state;
+
+	assert_int_equal(f->s.packages, 2);
+	assert_int_equal(f->s.package[0], 1);
+	assert_int_equal(f->s.package[1], 0);
+	assert_int_equal(f->s.cpu[0].sibling, 2);
+	assert_int_equal(f->s.cpu[2].sibling, 0);
+	assert_int_equal(f->s.cpu[1].sibling, 1);
+	assert_false(f->s.cpu[4].known);
+}
+
+static void time_is_of_the_package_and_of_the_core(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 3; i++)
+		f->slice[i].used.cpu_ns = 20 * MS;
+	f->slice[0].used.counter[TW_COUNTER_CYCLES] = 1000;
+	tw_schedule_begin(&f->s, 3);
+	take(f, 0, 2, 1, IDLE, 10 * MS);
+	take(f, IDLE, 0, 1, 2, 10 * MS);
+	tw_schedule_end(&f->s, f->slice);
+	assert_int_equal(f->s.ns, 20 * MS);
+	/* Slice 0: beside slice 1 on package 1, then alone on package 0. */
+	assert_int_equal(use(f, 0, 0)->shared_ns, 10 * MS);
+	assert_int_equal(use(f, 0, 0)->alone_ns, 0);
+	assert_int_equal(use(f, 0, 1)->alone_ns, 10 * MS);
+	assert_int_equal(use(f, 0, 0)->cycles, 500);
+	assert_int_equal(use(f, 0, 1)->cycles, 500);
+	assert_int_equal(use(f, 1, 0)->shared_ns, 10 * MS);
+	assert_int_equal(use(f, 1, 0)->alone_ns, 10 * MS);
+	assert_int_equal(use(f, 1, 1)->alone_ns, 0);
+}
+
+/* At an instant, awake packages are of all that run there, whatever number of CPUs each
+ * has. */
+static void time_awake_is_shared_by_containers(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_workload pod = { .level = TW_LEVEL_CONTAINER };
+
+	f->slice[1].owner = f->slice[2].owner = &pod;
+	tw_schedule_begin(&f->s, 3);
+	take(f, 0, 0, 1, IDLE, 12 * MS);
+	take(f, IDLE, 0, IDLE, 0, 10 * MS);
+	take(f, 1, 0, 2, 2, 8 * MS);
+	tw_schedule_end(&f->s, f->slice);
+	assert_int_equal(use(f, 0, 0)->awake_ns, 6 * MS);
+	assert_int_equal(use(f, 1, 0)->awake_ns, 6 * MS + 4 * MS);
+	assert_int_equal(use(f, 2, 0)->awake_ns, 4 * MS);
+	assert_int_equal(use(f, 0, 1)->awake_ns, 12 * MS + 10 * MS + 4 * MS);
+	assert_int_equal(use(f, 2, 1)->awake_ns, 4 * MS);
+}
+
+/* Exact CPU time is divided as samples say; what no sample saw, as all the others. */
+static void cpu_time_is_exact(void **state)
+{
+	struct fixture *f = *state;
+
+	f->slice[0].used.cpu_ns = 9 * MS;
+	f->slice[1].used.cpu_ns = 100 * MS;
+	f->slice[2].used.cpu_ns = 4 * MS;
+	tw_schedule_begin(&f->s, 3);
+	take(f, 0, 1, IDLE, IDLE, 10 * MS);
+	take(f, IDLE, 0, IDLE, IDLE, 20 * MS);
+	tw_schedule_end(&f->s, f->slice);
+	assert_in_range(use(f, 0, 0)->alone_ns, 3 * MS - 1, 3 * MS + 1);
+	assert_in_range(use(f, 0, 1)->alone_ns, 6 * MS - 1, 6 * MS + 1);
+	assert_int_equal(use(f, 1, 1)->alone_ns, 100 * MS);
+	assert_in_range(use(f, 2, 0)->alone_ns, 1 * MS - 1, 1 * MS + 1);
+	assert_in_range(use(f, 2, 1)->alone_ns, 3 * MS - 1, 3 * MS + 1);
+	assert_int_equal(use(f, 2, 1)->awake_ns, 0);
+}
+
+static void each_tick_has_its_own_samples(void **state)
+{
+	struct fixture *f = *state;
+
+	tw_schedule_begin(&f->s, 3);
+	take(f, 0, 1, 2, 2, 10 * MS);
+	tw_schedule_end(&f->s, f->slice);
+	tw_schedule_begin(&f->s, 3);
+	tw_schedule_end(&f->s, f->slice);
+	assert_int_equal(f->s.ns, 0);
+	assert_int_equal(use(f, 2, 0)->awake_ns, 0);
+	/* A slice that is none of this tick is nobody. */
+	tw_schedule_begin(&f->s, 1);
+	take(f, 2, 0, IDLE, IDLE, 10 * MS);
+	tw_schedule_end(&f->s, f->slice);
+	assert_int_equal(use(f, 0, 1)->awake_ns, 10 * MS);
+	assert_int_equal(use(f, 0, 0)->awake_ns, 0);
+}
+
+static void a_machine_of_too_many_packages_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_err err = { 0 };
+	char number[16];
+
+	tw_schedule_close(&f->s);
+	for (int cpu = 0; cpu <= TW_SCHEDULE_PACKAGES; cpu++) {
+		snprintf(number, sizeof(number), "%d\n", cpu);
+		write_cpu(f->dir, cpu, number, "x\n");
+	}
+	assert_int_equal(open_cpus(f, TW_SCHEDULE_PACKAGES + 1, &err), -1);
+	assert_int_equal(err.code, TW_UNSUPPORTED);
+	assert_int_equal(open_cpus(f, TW_SCHEDULE_PACKAGES, &err), 0);
+	/* A malformed list of siblings is no sibling. */
+	assert_int_equal(f->s.cpu[3].sibling, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(packages_and_cores_are_those_of_the_machine),
+		TEST(time_is_of_the_package_and_of_the_core),
+		TEST(time_awake_is_shared_by_containers),
+		TEST(cpu_time_is_exact),
+		TEST(each_tick_has_its_own_samples),
+		TEST(a_machine_of_too_many_packages_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
