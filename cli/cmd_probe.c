@@ -192,6 +192,16 @@ static void add_tree(struct tw_buf *b, const json_t *tree)
 	}
 }
 
+static void add_rule(struct tw_buf *b, const json_t *doc)
+{
+	tw_buf_addf(
+		b, "attribution: %s\n",
+		holds(doc, "by_package")
+			? "by package; by learned weights once they predict the meter"
+			: "the plain rule: no hardware counters, so where processes run "
+			  "is not sampled");
+}
+
 static int check_use(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
@@ -222,12 +232,14 @@ static int probe(void *config, struct tw_err *err)
 	redfish.interval_ms = ASK_MS;
 	if (tw_probe(&pc, &doc, err) < 0)
 		return -1;
-	if (c->json)
+	if (c->json) {
 		tw_buf_add_json_pretty(&b, doc);
-	else if (c->explain)
+	} else if (c->explain) {
 		add_tree(&b, json_object_get(doc, "tree"));
-	else
+		add_rule(&b, doc);
+	} else {
 		add_table(&b, doc);
+	}
 	tw_command_print(&b);
 	json_decref(doc);
 	return 0;

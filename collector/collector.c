@@ -12,6 +12,7 @@
 #include "collector/texts.h"
 #include "collector/workloads/counters.h"
 #include "collector/workloads/pods.h"
+#include "collector/workloads/schedule.h"
 #include "collector/workloads/tasks.h"
 #include "collector/workloads/traces.h"
 #include "collector/workloads/workload.h"
@@ -379,15 +380,20 @@ static void tick_gpus(struct tw_collector *c)
  */
 static int tick_energy(struct tw_collector *c, bool known, struct tw_err *err)
 {
+	const struct tw_schedule *ran = tw_workloads_schedule(c->workloads);
 	const struct tw_usage used = used_by_all(c->workloads);
+	struct tw_package_energy package[TW_SCHEDULE_PACKAGES];
 	struct tw_err missing = { 0 };
 
 	/* If /proc/stat is unreadable, node.fresh is false. */
 	tw_node_tick(&c->node, c->elapsed_ns, known ? &used : NULL, &missing);
 	tw_power_tick(c->power, c->now_ns, c->elapsed_ns, tw_node_load(&c->node));
 	tick_gpus(c);
-	if (tw_attribute(c->attribution, c->workloads, tw_power_ticked(c->power), err) <
-	    0)
+	for (size_t i = 0; ran != NULL && i < ran->packages; i++)
+		tw_power_package(c->power, ran->package[i], ran->packages == 1,
+				 &package[i]);
+	if (tw_attribute(c->attribution, c->workloads, tw_power_ticked(c->power), package,
+			 c->elapsed_ns, err) < 0)
 		return -1;
 	return tw_powercap_tick(&c->powercap, c->power, c->workloads, c->awake_ns,
 				c->interval_ms * UINT64_C(1000000), err);

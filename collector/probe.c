@@ -72,7 +72,7 @@ struct found {
 	struct tw_buf doc, sums;
 	size_t zones_read; /* zones that could be read */
 	bool denied;       /* the collector lacks the rights for a meter */
-	bool ends, counted, has_power;
+	bool ends, counted, sampled, has_power;
 	char cgroups[32];
 };
 
@@ -379,6 +379,7 @@ static void probe_counters(struct found *f)
 	struct tw_err why = { 0 };
 
 	f->counted = tw_counters_open(false, &counters, &why) == 0;
+	f->sampled = f->counted && tw_counters_sampled_cpus(counters) > 0;
 	tw_json_add_array(&f->doc, "counters");
 	for (int i = 0; i <= TW_COUNTER_CACHE_MISSES; i++) {
 		const bool usable =
@@ -471,8 +472,11 @@ static int find_all(const struct tw_probe_config *c, struct found *f, struct tw_
 	tw_json_add_array(&f->sums, NULL);
 	if (probe_meters(c, f, err) < 0)
 		return -1;
-	if (c->explain)
+	if (c->explain) {
+		probe_counters(f);
+		tw_json_add_bool(&f->doc, "by_package", f->sampled);
 		return finish(f, err);
+	}
 	tw_json_end_array(&f->sums);
 	f->doc.failed |= tw_buf_failed(&f->sums);
 	tw_json_add_key(&f->doc, "sums");

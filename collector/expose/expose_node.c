@@ -168,13 +168,16 @@ static void expose_lost(const struct tw_exposure *x)
 
 /* ---- by kind of zone ---- */
 
-enum { SUM, UNATTRIBUTED };
+enum { SUM, RULE, UNATTRIBUTED };
 
 static const struct tw_expo_family kinds[] = {
 	/* Rules and queries select the zones of a sum by it: see docs/prometheus.md. */
 	[SUM] = { "tallywatt_node_sum_info", TW_EXPO_INFO, NULL,
 		  "Zones whose sum is the power of the machine and of workloads. They do "
 		  "not overlap." },
+	[RULE] = { "tallywatt_node_attribution_info", TW_EXPO_INFO, NULL,
+		   "The rule that divided the dynamic energy of a zone in the last tick: "
+		   "plain, package, or learned." },
 	[UNATTRIBUTED] = { "tallywatt_node_unattributed_joules", TW_EXPO_GAUGE, "joules",
 			   "Energy that is not attributed to a workload." },
 };
@@ -185,6 +188,19 @@ static const struct tw_expo_row errors[] = {
 		    struct tw_attribution_stats, errors, 1),
 };
 
+/* A GPU's energy is divided by its meter. */
+static void expose_rule(const struct tw_exposure *x, enum tw_zone_kind kind)
+{
+	const struct tw_expo_label l[] = {
+		{ "zone", tw_zone_kind_name(kind) },
+		{ "rule", tw_attribution_rule(x->c->attribution, kind) },
+	};
+
+	if (kind != TW_ZONE_GPU && kind != TW_ZONE_SENSOR &&
+	    tw_exposure_source(x, kind) != NULL)
+		tw_expo_sample(x->e, l, TW_COUNT(l), 1);
+}
+
 static void expose_kinds(const struct tw_exposure *x)
 {
 	const struct tw_attribution_stats *s = tw_attribution_stats(x->c->attribution);
@@ -194,6 +210,9 @@ static void expose_kinds(const struct tw_exposure *x)
 		if ((x->sum >> kind & 1) != 0)
 			tw_expo_count_by(x->e, "zone",
 					 tw_zone_kind_name((enum tw_zone_kind)kind), 1);
+	tw_expo_family(x->e, &kinds[RULE]);
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
+		expose_rule(x, (enum tw_zone_kind)kind);
 	tw_expo_numbers(x->e, errors, TW_COUNT(errors), s);
 	tw_expo_family(x->e, &kinds[UNATTRIBUTED]);
 	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {

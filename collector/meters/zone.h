@@ -36,6 +36,13 @@ struct tw_charge {
 	uint64_t idle_uj[TW_ZONE_KIND_COUNT];
 };
 
+/* Energy of a package in a tick, without its idle part. */
+struct tw_package_energy {
+	uint64_t dynamic_uj[TW_ZONE_KIND_COUNT];
+	/* It was used in that tick, all of it: what ran may be learned to cause it. */
+	bool whole[TW_ZONE_KIND_COUNT];
+};
+
 /* Add more to to. */
 void tw_charge_add(struct tw_charge *to, const struct tw_charge *more);
 

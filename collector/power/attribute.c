@@ -2,6 +2,8 @@
 #include "collector/power/attribute.h"
 
 #include "collector/power/share.h"
+#include "collector/power/causes.h"
+#include "collector/workloads/schedule.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"
 
@@ -16,6 +18,9 @@
 
 const char *const tw_idle_by_names[] = { "use", "share", NULL };
 
+/* Sum of learned weights: the most digits that a double has. */
+#define WEIGHT_PARTS 4503599627370496.0
+
 /* CPU time of a cgroup or container in a tick. */
 struct group_use {
 	const struct tw_workload *group;
@@ -29,9 +34,12 @@ struct tw_attribution {
 	uint64_t *weight, *out_uj;
 	struct tw_remainder *room;
 	struct tw_charge *charge;
+	double (*cause)[TW_CAUSE_COUNT]; /* on one package */
 	size_t size;
 	struct group_use *group; /* hash table with at least twice that size */
 	size_t groups;
+	struct tw_causes causes[TW_ZONE_KIND_COUNT];
+	const char *rule[TW_ZONE_KIND_COUNT]; /* of the last tick; NULL: plain */
 };
 
 int tw_attribution_open(enum tw_idle_by idle_by, struct tw_attribution **out,
@@ -52,10 +60,12 @@ static void free_room(struct tw_attribution *a)
 	free(a->out_uj);
 	free(a->room);
 	free(a->charge);
+	free(a->cause);
 	free(a->group);
 	a->weight = a->out_uj = NULL;
 	a->room = NULL;
 	a->charge = NULL;
+	a->cause = NULL;
 	a->group = NULL;
 	a->size = a->groups = 0;
 }
@@ -86,9 +96,10 @@ static int make_room(struct tw_attribution *a, size_t count, struct tw_err *err)
 	a->out_uj = calloc(size, sizeof(*a->out_uj));
 	a->room = calloc(size, sizeof(*a->room));
 	a->charge = calloc(size, sizeof(*a->charge));
+	a->cause = calloc(size, sizeof(*a->cause));
 	a->group = calloc(2 * size, sizeof(*a->group));
 	if (a->weight == NULL || a->out_uj == NULL || a->room == NULL ||
-	    a->charge == NULL || a->group == NULL) {
+	    a->charge == NULL || a->cause == NULL || a->group == NULL) {
 		free_room(a);
 		return tw_fail(err, TW_NOMEM, "attribution to %zu processes", count);
 	}
@@ -184,22 +195,28 @@ static uint64_t *energy_of(struct tw_charge *c, int kind, bool idle)
 	return idle ? &c->idle_uj[kind] : &c->dynamic_uj[kind];
 }
 
-/* Divide the waiting energy of a kind and mode by the current weights. */
-static void give(struct tw_attribution *a, size_t count, int kind, bool idle)
+/* Divide waiting energy of a kind and mode by the current weights. */
+static void give_part(struct tw_attribution *a, size_t count, int kind, bool idle,
+		      uint64_t energy_uj)
 {
-	uint64_t *waiting = energy_of(&a->stats.waiting, kind, idle);
 	uint64_t sum = 0;
 
-	if (*waiting == 0 ||
-	    !tw_share_out(*waiting, a->weight, count, a->out_uj, a->room))
+	if (energy_uj == 0 ||
+	    !tw_share_out(energy_uj, a->weight, count, a->out_uj, a->room))
 		return;
 	for (size_t i = 0; i < count; i++) {
-		*energy_of(&a->charge[i], kind, idle) = a->out_uj[i];
+		*energy_of(&a->charge[i], kind, idle) += a->out_uj[i];
 		sum += a->out_uj[i];
 	}
 	*energy_of(&a->stats.given, kind, idle) += sum;
-	a->stats.errors += sum != *waiting;
-	*waiting = 0;
+	a->stats.errors += sum != energy_uj;
+	*energy_of(&a->stats.waiting, kind, idle) -= energy_uj;
+}
+
+/* The same, all that waits. */
+static void give(struct tw_attribution *a, size_t count, int kind, bool idle)
+{
+	give_part(a, count, kind, idle, *energy_of(&a->stats.waiting, kind, idle));
 }
 
 /* Charge the GPU energy that the slices already carry, never more than is waiting. */
@@ -244,35 +261,152 @@ static void give_idle(struct tw_attribution *a, const struct tw_slice *s, size_t
 			give(a, count, kind, true);
 }
 
-int tw_attribution_divide(struct tw_attribution *a, const struct tw_slice *s,
-			  size_t count, const struct tw_charge *energy,
+/* ---- by package ---- */
+
+static uint64_t time_on(const struct tw_package_use *u)
+{
+	return u->alone_ns + u->shared_ns;
+}
+
+static uint64_t work_on(const struct tw_package_use *u)
+{
+	return u->cycles + u->instructions;
+}
+
+static uint64_t misses_on(const struct tw_package_use *u)
+{
+	return u->misses;
+}
+
+/* The plain rule on one package. */
+static uint64_t (*const package_usage[TW_ZONE_KIND_COUNT])(
+	const struct tw_package_use *) = {
+	[TW_ZONE_PACKAGE] = work_on,
+	[TW_ZONE_CORE] = work_on,
+	[TW_ZONE_DRAM] = misses_on,
+};
+
+static const struct tw_package_use *use_at(const struct tw_dividend *d, size_t i,
+					   size_t p)
+{
+	return &d->use[i * d->packages + p];
+}
+
+/* The causes of power on package p, and their sums. */
+static void find_causes(struct tw_attribution *a, const struct tw_dividend *d, size_t p,
+			double sum[TW_CAUSE_COUNT])
+{
+	memset(sum, 0, TW_CAUSE_COUNT * sizeof(*sum));
+	for (size_t i = 0; i < d->count; i++) {
+		tw_causes_of(use_at(d, i, p), a->cause[i]);
+		a->cause[i][TW_CAUSE_AWAKE] *= (double)d->over_ns / (double)d->used_ns;
+		for (int k = 0; k < TW_CAUSE_COUNT; k++)
+			sum[k] += a->cause[i][k];
+	}
+}
+
+/* Fill the weights by the plain rule; their sum. */
+static double weigh_on(struct tw_attribution *a, const struct tw_dividend *d, size_t p,
+		       uint64_t (*usage)(const struct tw_package_use *))
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < d->count; i++) {
+		a->weight[i] = usage(use_at(d, i, p));
+		sum += (double)a->weight[i];
+	}
+	return sum;
+}
+
+static void weigh_learned(struct tw_attribution *a, const struct tw_causes *w,
+			  size_t count, const double sum[TW_CAUSE_COUNT])
+{
+	const double all = tw_causes_weigh(w, sum);
+
+	for (size_t i = 0; all > 0 && i < count; i++)
+		a->weight[i] =
+			(uint64_t)(tw_causes_weigh(w, a->cause[i]) / all * WEIGHT_PARTS);
+}
+
+/* Divide the energy of a kind of package p among what ran there, and learn from it. */
+static void give_on(struct tw_attribution *a, const struct tw_dividend *d, size_t p,
+		    int kind, const double sum[TW_CAUSE_COUNT])
+{
+	struct tw_causes *w = &a->causes[kind];
+	uint64_t energy_uj = d->package[p].dynamic_uj[kind];
+	const double plain = weigh_on(a, d, p, package_usage[kind]);
+
+	if (plain <= 0)
+		weigh_on(a, d, p, time_on);
+	if (energy_uj > 0)
+		a->rule[kind] = tw_causes_ready(w) ? "learned" : "package";
+	if (tw_causes_ready(w))
+		weigh_learned(a, w, d->count, sum);
+	if (energy_uj > a->stats.waiting.dynamic_uj[kind])
+		energy_uj = a->stats.waiting.dynamic_uj[kind];
+	give_part(a, d->count, kind, false, energy_uj);
+	if (d->package[p].whole[kind])
+		tw_causes_learn(w, sum, plain, energy_uj, d->over_ns);
+}
+
+/* What is left, as the energy of a package on which nothing ran, is divided as a whole.
+ */
+static void give_packages(struct tw_attribution *a, const struct tw_dividend *d)
+{
+	double sum[TW_CAUSE_COUNT];
+
+	for (size_t p = 0; p < d->packages; p++) {
+		find_causes(a, d, p, sum);
+		for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
+			if (package_usage[kind] != NULL)
+				give_on(a, d, p, kind, sum);
+	}
+}
+
+const char *tw_attribution_rule(const struct tw_attribution *a, enum tw_zone_kind kind)
+{
+	return a->rule[kind] != NULL ? a->rule[kind] : "plain";
+}
+
+int tw_attribution_divide(struct tw_attribution *a, const struct tw_dividend *d,
 			  const struct tw_charge **out, struct tw_err *err)
 {
 	*out = NULL;
-	tw_charge_add(&a->stats.waiting, energy);
-	if (count == 0)
+	tw_charge_add(&a->stats.waiting, d->energy);
+	if (d->count == 0)
 		return 0;
-	if (make_room(a, count, err) < 0)
+	if (make_room(a, d->count, err) < 0)
 		return -1;
-	memset(a->charge, 0, count * sizeof(*a->charge));
-	give_dynamic(a, s, count);
-	give_idle(a, s, count);
-	give_gpu(a, s, count, false);
-	give_gpu(a, s, count, true);
+	memset(a->charge, 0, d->count * sizeof(*a->charge));
+	memset(a->rule, 0, sizeof(a->rule));
+	if (d->use != NULL)
+		give_packages(a, d);
+	give_dynamic(a, d->slice, d->count);
+	give_idle(a, d->slice, d->count);
+	give_gpu(a, d->slice, d->count, false);
+	give_gpu(a, d->slice, d->count, true);
 	*out = a->charge;
 	return 0;
 }
 
 int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
-		 const struct tw_charge *energy, struct tw_err *err)
+		 const struct tw_charge *energy, const struct tw_package_energy *package,
+		 uint64_t over_ns, struct tw_err *err)
 {
+	const struct tw_schedule *ran = tw_workloads_schedule(t);
+	struct tw_dividend d = { .energy = energy, .over_ns = over_ns };
 	const struct tw_charge *charge;
-	size_t count;
-	const struct tw_slice *s = tw_workloads_slices(t, &count);
 
-	if (tw_attribution_divide(a, s, count, energy, &charge, err) < 0)
+	d.slice = tw_workloads_slices(t, &d.count);
+	if (ran != NULL && package != NULL && over_ns > 0) {
+		d.packages = ran->packages;
+		d.use = ran->use;
+		d.used_ns = ran->ns;
+		d.package = package;
+	}
+	if (tw_attribution_divide(a, &d, &charge, err) < 0)
 		return -1;
-	for (size_t i = 0; charge != NULL && i < count; i++)
-		tw_workloads_charge(t, &s[i], &charge[i]);
+	for (size_t i = 0; charge != NULL && i < d.count; i++)
+		tw_workloads_charge(t, &d.slice[i], &charge[i]);
 	return 0;
 }

@@ -8,9 +8,12 @@
  *
  * Dynamic energy (by load) is divided by the best usage that the machine counts for a
  * kind of zone: cycles and instructions for package and core, last level cache misses for
- * dram, else CPU time. Idle energy is divided by CPU time, or by the requested CPU shares
- * of the cgroups that ran; never by the number of processes. GPU energy goes to the
- * processes that used the GPU while it was measured; the rest stays with the machine.
+ * dram, else CPU time. That is the plain rule. Where it is known which package each slice
+ * ran on, the energy of a package is divided among those only, and by learned weights
+ * (causes.h) once these are ready. Idle energy is divided by CPU time, or by the
+ * requested CPU shares of the cgroups that ran; never by the number of processes. GPU
+ * energy goes to the processes that used the GPU while it was measured; the rest stays
+ * with the machine.
  */
 
 #include "collector/meters/zone.h"
@@ -20,6 +23,7 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_package_use;
 struct tw_slice;
 struct tw_workloads;
 struct tw_attribution; /* opaque */
@@ -44,21 +48,44 @@ int tw_attribution_open(enum tw_idle_by idle_by, struct tw_attribution **out,
 void tw_attribution_close(struct tw_attribution *a); /* NULL is fine */
 
 /*
- * Attribute the energy of the last tick to the slices of that tick. If nothing ran or
- * memory is short, the energy waits for the next tick (GPU energy is not attributed
+ * Attribute the energy of the last tick to the slices of that tick. package: its part of
+ * each package, in the order of tw_workloads_schedule(); NULL: not known. If nothing ran
+ * or memory is short, the energy waits for the next tick (GPU energy is not attributed
  * later). Allocates only if more processes ran than ever before.
  */
 int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
-		 const struct tw_charge *energy, struct tw_err *err);
+		 const struct tw_charge *energy, const struct tw_package_energy *package,
+		 uint64_t over_ns, struct tw_err *err);
+
+/* What is divided, and among whom. */
+struct tw_dividend {
+	const struct tw_charge *energy; /* of the machine */
+	uint64_t over_ns;
+	const struct tw_slice *slice;
+	size_t count;
+	/*
+	 * Where packages are told apart, else NULL: what slice i used on package p, at
+	 * i * packages + p; the part of the energy that each package had.
+	 */
+	size_t packages;
+	const struct tw_package_use *use;
+	uint64_t used_ns; /* the time that `use` is of: samples may be lost */
+	const struct tw_package_energy *package;
+};
 
 /*
  * Divide energy among slices without charging it to workloads. *out has the charge of
  * each slice until the next call; NULL: nothing ran, or memory is short, and the energy
  * waits.
  */
-int tw_attribution_divide(struct tw_attribution *a, const struct tw_slice *s,
-			  size_t count, const struct tw_charge *energy,
+int tw_attribution_divide(struct tw_attribution *a, const struct tw_dividend *d,
 			  const struct tw_charge **out, struct tw_err *err);
+
+/*
+ * The rule by which dynamic energy of a kind was divided in the last tick: "learned"
+ * weights, the plain rule by "package", or "plain".
+ */
+const char *tw_attribution_rule(const struct tw_attribution *a, enum tw_zone_kind kind);
 
 const struct tw_attribution_stats *tw_attribution_stats(const struct tw_attribution *a);
 

@@ -92,6 +92,13 @@ const struct tw_zone *tw_power_left_out(const struct tw_power *p, size_t n,
 /* Energy of the last tick, by kind. */
 const struct tw_charge *tw_power_ticked(const struct tw_power *p);
 
+/*
+ * The part of it that zones of one package had, without idle energy. only: the machine
+ * has no other package, so that a zone of an unknown one is of this.
+ */
+void tw_power_package(const struct tw_power *p, int package, bool only,
+		      struct tw_package_energy *out);
+
 /* True if the kind has zones that are not silent, and all were read in the last tick. */
 bool tw_power_complete(const struct tw_power *p, enum tw_zone_kind kind);
 

@@ -91,6 +91,8 @@ static void add_energy(struct tw_power *p, const struct tw_open_meter *o, size_t
 	z->power_w = (double)s->energy_uj * 1e3 / (double)s->of_ns;
 	z->idle_uj += idle_uj;
 	z->dynamic_uj += s->energy_uj - idle_uj;
+	z->ticked_uj = s->energy_uj - idle_uj;
+	z->whole = !s->gap && s->of_ns == s->over_ns && !z->zone->estimated;
 	if (!z->counts || kind == TW_ZONE_SENSOR)
 		return;
 	p->ticked.idle_uj[kind] += idle_uj;
@@ -113,6 +115,8 @@ static void tick_zone(struct tw_power *p, const struct tw_open_meter *o, size_t 
 	const struct tw_reading *r = &p->reading[i];
 	struct tw_span s;
 
+	z->ticked_uj = 0;
+	z->whole = false;
 	if (z->superseded)
 		return;
 	s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
@@ -236,6 +240,27 @@ const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count)
 {
 	*count = p->uses.count;
 	return p->uses.at;
+}
+
+void tw_power_package(const struct tw_power *p, int package, bool only,
+		      struct tw_package_energy *out)
+{
+	bool partial[TW_ZONE_KIND_COUNT] = { false };
+
+	*out = (struct tw_package_energy){ .dynamic_uj = { 0 } };
+	for (size_t i = 0; i < p->zones; i++) {
+		const struct tw_power_zone *z = &p->zone[i];
+		const enum tw_zone_kind kind = z->zone->kind;
+
+		if (!z->counts ||
+		    (z->zone->package != package && (!only || z->zone->package >= 0)))
+			continue;
+		out->dynamic_uj[kind] += z->ticked_uj;
+		out->whole[kind] = z->whole;
+		partial[kind] = partial[kind] || !z->whole;
+	}
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
+		out->whole[kind] = out->whole[kind] && !partial[kind];
 }
 
 const struct tw_charge *tw_power_ticked(const struct tw_power *p)

@@ -59,6 +59,8 @@ struct tw_power_zone {
 	double power_w;               /* power in the last tick, if told */
 	double idle_w;                /* its idle part; 0: not learned yet */
 	uint64_t dynamic_uj, idle_uj; /* energy since the start */
+	uint64_t ticked_uj;           /* dynamic energy of the last tick */
+	bool whole;                   /* that is the energy of that tick and no other */
 	struct tw_track track;
 	struct tw_idle idle;
 };

@@ -17,11 +17,11 @@
 #define LAW_WORKS_MAX 5
 #define LAW_THREADS_MAX 4
 #define LAW_TICKS_MAX 8
+#define LAW_LOOKS_MAX 8192
 
 /* Powers are above those of a machine at rest. */
 struct law {
-	const char *name;
-	bool held_out; /* no constant of the product was chosen with a look at it */
+	char name[48];
 	int packages, cores, siblings; /* cores of a package, threads of a core */
 	double rest_w;                 /* a package at rest; its dram takes a tenth */
 	double awake_w;                /* a package while something runs on it */
@@ -46,17 +46,26 @@ struct work {
 	double vector;      /* power of a core, times */
 };
 
-/* What the kernel counts of a workload on a package in a tick. */
+/* What the kernel counts of a workload in a tick. */
 struct law_count {
-	double alone_ns, shared_ns; /* while the CPU's sibling rests, and while it runs */
+	double cpu_ns;
 	double cycles, instructions, misses;
 };
 
+/* The workload that each CPU ran at a time by chance; -1: none. */
+struct law_look {
+	int tick;
+	double ns; /* since the look before */
+	signed char work[LAW_CPUS_MAX];
+};
+
 struct law_run {
-	struct law_count count[LAW_TICKS_MAX][LAW_WORKS_MAX][LAW_PACKAGES_MAX];
+	struct law_count count[LAW_TICKS_MAX][LAW_WORKS_MAX];
 	double package_j[LAW_TICKS_MAX][LAW_PACKAGES_MAX]; /* above rest */
 	double dram_j[LAW_TICKS_MAX][LAW_PACKAGES_MAX];
 	double seconds[LAW_TICKS_MAX]; /* the last one lasts until all work is done */
+	struct law_look look[LAW_LOOKS_MAX];
+	int looks;
 };
 
 extern const struct law laws[];
@@ -67,6 +76,9 @@ int law_package(const struct law *l, int cpu);
 
 /* A number from 0 to below n, by a seed that changes. */
 uint64_t law_chance(uint64_t *seed, uint64_t n);
+
+/* A law by chance, within what was published of real machines. */
+struct law law_by_chance(uint64_t *seed, int number);
 
 /* A workload by chance. */
 struct work law_work(const struct law *l, uint64_t *seed);

@@ -202,7 +202,7 @@ static void tick(struct fixture *f, const struct tw_charge *energy)
 
 	f->now_ns += S;
 	if (tw_workloads_tick(f->t, f->now_ns, &err) < 0 ||
-	    tw_attribute(f->a, f->t, energy, &err) < 0)
+	    tw_attribute(f->a, f->t, energy, NULL, 0, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -687,7 +687,7 @@ static void without_memory_energy_waits(void **state)
 		say(ALIVE, 7, LATER, 3, (uint64_t)n * S);
 		assert_int_equal(tw_workloads_tick(f->t, f->now_ns, &err), 0);
 		fail_alloc_at(n);
-		rc = tw_attribute(f->a, f->t, &energy, &err);
+		rc = tw_attribute(f->a, f->t, &energy, NULL, 0, &err);
 		if (!fail_alloc_hit()) {
 			assert_int_equal(rc, 0);
 			assert_int_equal(process(f, 7)->charged.dynamic_uj[TW_ZONE_CORE],
@@ -717,14 +717,14 @@ static void attribution_goes_on_after_it_could_not_grow(void **state)
 	say(ALIVE, 7, LATER, 3, 2 * S);
 	assert_int_equal(tw_workloads_tick(f->t, f->now_ns, &err), 0);
 	fail_alloc_at(1);
-	assert_int_equal(tw_attribute(f->a, f->t, &energy, &err), 0);
+	assert_int_equal(tw_attribute(f->a, f->t, &energy, NULL, 0, &err), 0);
 	assert_false(fail_alloc_hit());
 	f->now_ns += S;
 	for (uint32_t i = 0; i < 300; i++)
 		say(ALIVE, 100 + i, LATER, 3, S);
 	assert_int_equal(tw_workloads_tick(f->t, f->now_ns, &err), 0);
 	fail_alloc_at(1);
-	assert_int_equal(tw_attribute(f->a, f->t, &energy, &err), -1);
+	assert_int_equal(tw_attribute(f->a, f->t, &energy, NULL, 0, &err), -1);
 	assert_true(fail_alloc_hit());
 	say(ALIVE, 7, LATER, 3, 3 * S);
 	tick(f, &none);

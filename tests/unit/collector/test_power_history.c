@@ -52,7 +52,8 @@ static void tick(struct machine *m, unsigned w, uint32_t processes)
 	if (tw_workloads_tick(m->w->t, m->now_ns, &err) < 0)
 		fail_msg("%s", err.text);
 	tw_power_tick(m->power, m->now_ns, TICK_S * S, 0.5);
-	if (tw_attribute(m->attribution, m->w->t, tw_power_ticked(m->power), &err) < 0)
+	if (tw_attribute(m->attribution, m->w->t, tw_power_ticked(m->power), NULL, 0,
+			 &err) < 0)
 		fail_msg("%s", err.text);
 	tw_power_history_tick(m->h, m->now_ns, TICK_S * S, m->power, m->w->t);
 }

@@ -73,7 +73,7 @@ static void attribute(struct fixture *f, uint64_t dynamic_uj, uint64_t idle_uj)
 	energy.dynamic_uj[TW_ZONE_GPU] = dynamic_uj;
 	energy.idle_uj[TW_ZONE_GPU] = idle_uj;
 	energy.dynamic_uj[TW_ZONE_PACKAGE] = 1000;
-	if (tw_attribute(f->a, f->t, &energy, &err) < 0)
+	if (tw_attribute(f->a, f->t, &energy, NULL, 0, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -273,7 +273,7 @@ static void energy_of_gpus_is_conserved_over_all_time(void **state)
 		play(&seed, &births);
 		begin(f);
 		energy = use_gpus(f, &u, &seed);
-		assert_int_equal(tw_attribute(f->a, f->t, &energy, &err), 0);
+		assert_int_equal(tw_attribute(f->a, f->t, &energy, NULL, 0, &err), 0);
 		whole += energy.dynamic_uj[TW_ZONE_GPU] + energy.idle_uj[TW_ZONE_GPU];
 		given = stats->given.dynamic_uj[TW_ZONE_GPU] +
 			stats->given.idle_uj[TW_ZONE_GPU];
