@@ -118,12 +118,12 @@ static int64_t find_grid(const struct tw_scraped_row *row, size_t count)
 }
 
 /* The distance of the rows from their line by the times of scrapes; INFINITY if work or
- * energy came without one, or if rows are too few. */
+ * energy came without one, or if rows are too few. p is memory. */
 static double distance_by(const struct tw_scrape_times *s,
-			  const struct tw_scraped_row *row, size_t count, bool by_gauge)
+			  const struct tw_scraped_row *row, size_t count, bool by_gauge,
+			  struct points *p)
 {
-	struct points p = { .count = 0 };
-
+	p->count = 0;
 	for (size_t i = 0; i < count; i++) {
 		const double length_ms = (double)(row[i].to_ms - row[i].from_ms);
 		const int64_t n = tw_scrapes_within(s, row[i].from_ms, row[i].to_ms);
@@ -132,10 +132,10 @@ static double distance_by(const struct tw_scrape_times *s,
 		if (n == 0 && (row[i].load > 0 || !by_gauge))
 			return INFINITY;
 		if (n > 0)
-			add_point(&p, row[i].load / longer,
+			add_point(p, row[i].load / longer,
 				  by_gauge ? row[i].watts : row[i].watts / longer);
 	}
-	return p.count < ROWS_MIN ? INFINITY : fit_most(&p).distance;
+	return p->count < ROWS_MIN ? INFINITY : fit_most(p).distance;
 }
 
 /* Whether so many rows are off their line that their times may be wrong. */
@@ -154,12 +154,13 @@ struct tw_scrape_times tw_scrapes_find(const struct tw_scraped_row *row, size_t 
 {
 	const int64_t grid_ms = find_grid(row, count);
 	struct tw_scrape_times best = { 0 };
-	struct points p = { .count = 0 };
+	struct points p; /* large: set only as far as there are rows */
 	struct line line;
 	double least;
 
 	if (grid_ms == 0 || count > TW_SCRAPES_ROWS_MAX)
 		return best;
+	p.count = 0;
 	for (size_t i = 0; i < count; i++)
 		add_point(&p, row[i].load, row[i].watts);
 	line = fit_most(&p);
@@ -179,7 +180,7 @@ struct tw_scrape_times tw_scrapes_find(const struct tw_scraped_row *row, size_t 
 			const double left = distance_by(
 				&s, row,
 				ms < grid_ms && count > ROWS_MOST ? ROWS_MOST : count,
-				by_gauge);
+				by_gauge, &p);
 
 			if (left < least) {
 				least = left;
