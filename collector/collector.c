@@ -19,6 +19,10 @@
 #include "estimator/models.h"
 #include "lib/ask/ask.h"
 #include "lib/core/clock.h"
+#include "collector/power/source_model.h"
+#include "collector/system/privilege.h"
+#include "collector/system/hypervisor.h"
+#include "estimator/predict/power_model.h"
 #include "lib/core/err.h"
 #include "lib/program/log.h"
 #include "profiler/discover.h"
@@ -278,6 +282,23 @@ int tw_collector_open(struct tw_collector *c, const struct tw_collector_settings
 			       tw_power_history_new(&c->history, err) < 0
 		       ? -1
 		       : 0;
+}
+
+int tw_collector_check(const struct tw_collector_settings *s, struct tw_err *err)
+{
+	struct tw_hypervisor_users users = { 0 };
+	int rc = tw_user_check(s->user, err);
+
+	if (rc == 0 && tw_hypervisor_users_read(&s->vm_users, &users, err) < 0)
+		rc = tw_err_wrap(err, "--vm-users");
+	for (size_t i = 0; rc == 0 && i < s->models.count; i++) {
+		struct tw_power_model *model = NULL;
+		struct tw_model_file file = { 0 };
+
+		rc = tw_model_file_open(&file, s->models.at[i], &model, err);
+		tw_power_model_free(model);
+	}
+	return rc;
 }
 
 int tw_collector_start_finder(struct tw_collector *c,

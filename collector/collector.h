@@ -92,6 +92,12 @@ typedef void tw_passed_over(void *arg, const char *what, const struct tw_err *wh
 typedef void tw_meter_found(void *arg, const char *meter);
 
 /*
+ * What tw_collector_open() refuses on any machine: models, trees and users that are not
+ * there. Nothing is started.
+ */
+int tw_collector_check(const struct tw_collector_settings *s, struct tw_err *err);
+
+/*
  * Open what s asks for, while the process still has its rights. c has its roots and its
  * interval; s and they outlive it. finder_fd is taken, even on failure; -1: none. passed
  * gets NULL as its arg. Call tw_collector_close() after a failure, too.

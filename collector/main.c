@@ -482,6 +482,18 @@ log_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 }
 #endif
 
+static int check(void *settings, struct tw_err *err)
+{
+	const struct tw_collector_settings *s = settings;
+	const struct tw_httpd_config web = { .web_config = s->web_config };
+
+	return tw_collector_settings_check(s, err) < 0 ||
+			       tw_collector_check(s, err) < 0 ||
+			       tw_httpd_check(&web, err) < 0
+		       ? -1
+		       : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct tw_opts opts = tw_collector_opts;
@@ -491,6 +503,7 @@ int main(int argc, char **argv)
 	int rest, status = TW_EXIT_OK;
 
 	opts.list_metrics = tw_collector_list_metrics;
+	opts.check = check;
 	if (!tw_std_files_open())
 		return TW_EXIT_FAILED;
 	if (tw_collector_settings_kepler(&err) < 0 ||

@@ -14,10 +14,12 @@
 #include "lib/http/server/httpd.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
+#include "model-db/index/filter.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const bpf_names[] = { "auto", "off", "walk", "iter", NULL };
@@ -262,9 +264,34 @@ static int check_intervals(const struct tw_collector_settings *s, struct tw_err 
 	return tw_redfish_options_check(&s->redfish, err);
 }
 
+static int check_filter(const char *text, struct tw_err *err)
+{
+	struct tw_filter filter = { 0 };
+	const int rc = tw_filter_parse(text, &filter, err);
+
+	tw_filter_release(&filter);
+	return rc == 0 ? 0 : tw_err_wrap(err, "--model-filter");
+}
+
+/* A tree that is not there would be a machine without processes. */
+static int check_tree(const char *option, const char *path, struct tw_err *err)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode)
+		       ? 0
+		       : tw_fail(err, TW_INVALID, "%s: no directory '%.200s'", option,
+				 path);
+}
+
 int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw_err *err)
 {
 	enum tw_level level;
+
+	if (check_tree("--proc", s->proc, err) < 0 ||
+	    check_tree("--sys", s->sys, err) < 0 ||
+	    check_filter(s->model_filter, err) < 0)
+		return -1;
 
 	if (s->interval_ms < INTERVAL_MIN_MS || s->interval_ms > INTERVAL_MAX_MS)
 		return tw_fail(err, TW_INVALID, "--interval: want 100ms to 1h");

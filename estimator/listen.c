@@ -112,6 +112,13 @@ fail:
 	return -1;
 }
 
+int tw_listener_check(const char *path, struct tw_err *err)
+{
+	struct sockaddr_un a;
+
+	return make_address(path, &a, err);
+}
+
 int tw_listener_open(const char *path, const struct tw_listener_rights *rights,
 		     struct tw_listener *out, struct tw_err *err)
 {

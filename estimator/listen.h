@@ -31,6 +31,9 @@ struct tw_listener_rights {
  */
 int tw_listener_adopt(int fd, struct tw_listener *out, struct tw_err *err);
 
+/* Whether a socket may have this path. */
+int tw_listener_check(const char *path, struct tw_err *err);
+
 /*
  * Bind a path, set owner and mode, listen. A stale socket file is replaced. A socket on
  * which another program answers, or a file that is no socket, is an error. Close *out

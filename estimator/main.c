@@ -115,12 +115,15 @@ static const struct tw_opt options[] = {
 	TW_OPTS_LOG(struct settings),
 };
 
+static int check(void *config, struct tw_err *err);
+
 static const struct tw_opts opts = {
 	.program = "tw-estimator",
 	.summary = "estimate power from feature rows, over a Unix socket",
 	.opt = options,
 	.count = TW_COUNT(options),
 	.list_metrics = tw_stats_list,
+	.check = check,
 };
 
 static int parse_mode(const char *text, mode_t *out, struct tw_err *err)
@@ -268,6 +271,21 @@ static void give_back_large_blocks(void)
 #ifdef __GLIBC__
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 #endif
+}
+
+static int check(void *config, struct tw_err *err)
+{
+	struct settings *s = config;
+	const struct tw_httpd_config web = { .web_config = given(s->web_config) };
+	struct tw_init_urls urls = { 0 };
+	int rc = set_parsed(s, err) < 0 || tw_httpd_check(&web, err) < 0 ? -1 : 0;
+
+	for (size_t i = 0; rc == 0 && i < s->paths.count; i++)
+		rc = tw_listener_check(s->paths.at[i], err);
+	if (rc == 0)
+		rc = tw_init_urls_read(&urls, err);
+	tw_init_urls_release(&urls);
+	return rc;
 }
 
 int main(int argc, char **argv)

@@ -16,6 +16,7 @@
 #include "model-db/index/watch.h"
 #include "profiler/spec.h"
 #include "server/fleet/pull.h"
+#include "server/fleet/pull_source.h"
 #include "server/fleet/rollout.h"
 #include "server/model_request.h"
 #include "server/routes.h"
@@ -255,17 +256,15 @@ static int open_pulls(struct server *s, struct tw_err *err)
 		.reload_fd = s->service.reload_fd,
 	};
 
-	if (tw_replica_init(s->config->replica, &s->config->replica_labels, &s->replica,
-			    err) < 0 ||
-	    tw_pulls_open(&c, &s->pulls, err) < 0)
+	if (tw_pulls_open(&c, &s->pulls, err) < 0)
 		return -1;
 	s->service.pulls = s->pulls;
 	return 0;
 }
 #endif
 
-/* Set up the state of the routes. close_service() releases it, also after a failure. */
-static int open_service(struct server *s, struct tw_httpd_config *c, struct tw_err *err)
+/* What needs nothing but the settings and their files. */
+static int read_settings(struct server *s, struct tw_err *err)
 {
 	const struct tw_server_settings *config = s->config;
 
@@ -277,7 +276,20 @@ static int open_service(struct server *s, struct tw_httpd_config *c, struct tw_e
 			return tw_err_wrap(err, "--default-machine");
 		s->service.default_machine = &s->default_machine;
 	}
-	if (open_uploads(s, err) < 0 || take_socket(c, err) < 0)
+#if TW_FLEET
+	if (tw_replica_init(config->replica, &config->replica_labels, &s->replica, err) <
+	    0)
+		return -1;
+#endif
+	return open_uploads(s, err);
+}
+
+/* Set up the state of the routes. close_service() releases it, also after a failure. */
+static int open_service(struct server *s, struct tw_httpd_config *c, struct tw_err *err)
+{
+	const struct tw_server_settings *config = s->config;
+
+	if (read_settings(s, err) < 0 || take_socket(c, err) < 0)
 		return -1;
 	s->service.model_db = config->model_db;
 	s->service.serve_foreign = config->serve_foreign;
@@ -413,9 +425,46 @@ out:
 	return rc;
 }
 
+static int check_pulls(const struct tw_server_settings *c, struct tw_err *err)
+{
+#if TW_FLEET
+	struct tw_pull_sources sources = { 0 };
+	const int rc = tw_pull_sources_read(&c->pull, c->pull_from, &sources, err);
+
+	tw_pull_sources_release(&sources);
+	return rc;
+#else
+	(void)c;
+	(void)err;
+	return 0;
+#endif
+}
+
+static int check(void *settings, struct tw_err *err)
+{
+	const struct tw_server_settings *config = settings;
+	struct server s = { .config = config,
+			    .service = TW_SERVICE_EMPTY,
+			    .watch = TW_WATCH_NONE,
+			    .signals = -1 };
+	const struct tw_httpd_config c = { .web_config = config->web_config };
+	struct routes routes = { 0 };
+	const int rc = make_routes(config, &routes, err) < 0 ||
+				       read_settings(&s, err) < 0 ||
+				       check_pulls(config, err) < 0 ||
+				       tw_httpd_check(&c, err) < 0
+			       ? -1
+			       : 0;
+
+	close_service(&s);
+	release_routes(&routes);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	struct tw_server_settings config = { 0 };
+	struct tw_opts opts = tw_server_opts;
 	struct server s = { .config = &config,
 			    .service = TW_SERVICE_EMPTY,
 			    .watch = TW_WATCH_NONE,
@@ -424,11 +473,11 @@ int main(int argc, char **argv)
 	struct tw_err err = { 0 };
 	int rest, status = TW_EXIT_OK;
 
+	opts.check = check;
 	if (!tw_std_files_open())
 		return TW_EXIT_FAILED;
 	if (tw_server_old_keys(&err) < 0 ||
-	    tw_opts_parse(&tw_server_opts, argc, argv, &config, &action, &rest, &err) <
-		    0) {
+	    tw_opts_parse(&opts, argc, argv, &config, &action, &rest, &err) < 0) {
 		fprintf(stderr, "tw-server: %s\n", err.text);
 		status = TW_EXIT_USAGE;
 	} else if (action == TW_OPTS_RUN) {
@@ -438,6 +487,6 @@ int main(int argc, char **argv)
 			status = TW_EXIT_FAILED;
 		}
 	}
-	tw_opts_release(&tw_server_opts, &config);
+	tw_opts_release(&opts, &config);
 	return status;
 }

@@ -161,12 +161,15 @@ static void list_metrics(struct tw_buf *out)
 	tw_expo_list(out, tw_online_families);
 }
 
+static int check(void *config, struct tw_err *err);
+
 static const struct tw_opts opts = {
 	.program = "tw-trainer",
 	.summary = "Train power models from Prometheus responses sent to it.",
 	.opt = options,
 	.count = TW_COUNT(options),
 	.list_metrics = list_metrics,
+	.check = check,
 };
 
 /* Return on a stop signal. */
@@ -348,6 +351,31 @@ out:
 	if (signals >= 0)
 		close(signals);
 	return rc;
+}
+
+static int check_files(const struct config *c, struct tw_err *err)
+{
+	const struct tw_httpd_config web = { .web_config = c->web_config };
+	struct tw_online_rules rules = { .trainings = NULL };
+	struct tw_signer signer = { 0 };
+	int rc = tw_httpd_check(&web, err);
+
+	if (rc == 0 && c->sign != NULL)
+		rc = tw_signer_read(c->sign, c->sign_password_file, &signer, err);
+	if (rc == 0 && c->online.on)
+		rc = read_trainers(c->online.trainers, &rules, err);
+	tw_strs_clear(&rules.abs_trainers);
+	tw_strs_clear(&rules.dyn_trainers);
+	tw_signer_release(&signer);
+	return rc;
+}
+
+static int check(void *config, struct tw_err *err)
+{
+	return check_rights(config, err) < 0 || check_online(config, err) < 0 ||
+			       check_files(config, err) < 0
+		       ? -1
+		       : 0;
 }
 
 int main(int argc, char **argv)

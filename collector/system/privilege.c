@@ -72,14 +72,27 @@ static void bound_caps(uint64_t keep)
 			prctl(PR_CAPBSET_DROP, cap);
 }
 
+static int find_user(const char *user, const struct passwd **out, struct tw_err *err)
+{
+	errno = 0;
+	*out = getpwnam(user);
+	return *out != NULL ? 0 : tw_fail(err, TW_NOTFOUND, "no user '%s'", user);
+}
+
+int tw_user_check(const char *user, struct tw_err *err)
+{
+	const struct passwd *pw;
+
+	/* Only root becomes another user. */
+	return user != NULL && geteuid() == 0 ? find_user(user, &pw, err) : 0;
+}
+
 static int become(const char *user, struct tw_err *err)
 {
 	const struct passwd *pw;
 
-	errno = 0;
-	pw = getpwnam(user);
-	if (pw == NULL)
-		return tw_fail(err, TW_NOTFOUND, "no user '%s'", user);
+	if (find_user(user, &pw, err) < 0)
+		return -1;
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setgroups(0, NULL) < 0 ||
 	    setresgid(pw->pw_gid, pw->pw_gid, pw->pw_gid) < 0 ||
 	    setresuid(pw->pw_uid, pw->pw_uid, pw->pw_uid) < 0)
@@ -320,9 +333,8 @@ int tw_give_directory(const char *dir, const char *user, struct tw_err *err)
 		return -1;
 	if (geteuid() != 0 || user == NULL)
 		return 0;
-	pw = getpwnam(user);
-	if (pw == NULL)
-		return tw_fail(err, TW_NOTFOUND, "no user '%s'", user);
+	if (find_user(user, &pw, err) < 0)
+		return -1;
 	if (chown(dir, pw->pw_uid, pw->pw_gid) < 0)
 		return tw_fail_errno(err, errno, "cannot give '%s' to '%s'", dir, user);
 	return 0;

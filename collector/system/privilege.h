@@ -38,6 +38,9 @@ bool tw_mounts_hide(char *mounts, const char *proc);
 /* Whether this process has the capability CAP_.... */
 bool tw_has_capability(unsigned cap);
 
+/* Whether this process could become the user; NULL: it stays. */
+int tw_user_check(const char *user, struct tw_err *err);
+
 /*
  * Make a directory that will be written after root is dropped, and give it to user if
  * this process is root. dir may be NULL.

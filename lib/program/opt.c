@@ -620,6 +620,9 @@ int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 	for (size_t i = 0; l.print_config && !l.help && !l.version && i < o->count; i++)
 		if (print_setting(&o->opt[i], config, err) < 0)
 			goto out;
+	if (l.check_config && !l.help && !l.version && !l.list_metrics &&
+	    o->check != NULL && o->check(config, err) < 0)
+		goto out;
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		tw_fail(err, TW_IO, "cannot write to stdout");
 		goto out;

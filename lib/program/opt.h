@@ -65,6 +65,11 @@ struct tw_opts {
 	const struct tw_opt *opt;
 	size_t count;
 	void (*list_metrics)(struct tw_buf *out); /* NULL: no --list-metrics */
+	/*
+	 * What the start refuses beyond the table, by the start's own checks; for
+	 * --check-config. It may fill config. NULL: nothing.
+	 */
+	int (*check)(void *config, struct tw_err *err);
 };
 
 /* Action for main() after tw_opts_parse(). */

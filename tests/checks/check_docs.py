@@ -201,7 +201,8 @@ def check_samples(program):
     if not os.path.exists(sample):
         return
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
-        f.write(read(sample) if has_fleet() else FLEET_OPTION.sub("", read(sample)))
+        text = read(sample).replace("@pkgdatadir@", "/usr/share/tallywatt")
+        f.write(text if has_fleet() else FLEET_OPTION.sub("", text))
         f.flush()
         done = run(program, "--config", f.name, "--check-config")
     if done.returncode != 0:

@@ -245,6 +245,23 @@ static void share_with_requests(struct tw_httpd *s)
 	atomic_init(&e->closing, false);
 }
 
+static int open_web(const struct tw_httpd_config *c, struct tw_web **out,
+		    struct tw_err *err)
+{
+	return c->web_config != NULL
+		       ? tw_web_open(c->web_config, c->web_changed, c->app, out, err)
+		       : 0;
+}
+
+int tw_httpd_check(const struct tw_httpd_config *c, struct tw_err *err)
+{
+	struct tw_web *web = NULL;
+	const int rc = open_web(c, &web, err);
+
+	tw_web_close(web);
+	return rc;
+}
+
 int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 		  struct tw_err *err)
 {
@@ -260,8 +277,7 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 
 	if (open_epoll(s, err) < 0)
 		goto fail;
-	if (c->web_config != NULL &&
-	    tw_web_open(c->web_config, c->web_changed, c->app, &s->web, err) < 0)
+	if (open_web(c, &s->web, err) < 0)
 		goto fail;
 	if (needs_work(c) &&
 	    tw_httpd_work_open(TW_HTTPD_WORK_MAX, s->wake, &s->work, err) < 0)
