@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 /* The numbers of a zone. */
 struct split {
@@ -39,7 +40,7 @@ static const struct tw_expo_row zone_rows[] = {
 static const struct tw_expo_level zone_levels[] = { { "cpu", "a zone" },
 						    { "gpu", "a GPU" } };
 
-enum { USAGE, PLATFORM, CPU };
+enum { USAGE, PLATFORM, CPU, BUILD };
 
 static const struct tw_expo_family machine[] = {
 	[USAGE] = { "kepler_node_cpu_usage_ratio", TW_EXPO_GAUGE, "ratio",
@@ -48,6 +49,8 @@ static const struct tw_expo_family machine[] = {
 		       "Power of the machine." },
 	[CPU] = { "kepler_node_cpu_info", TW_EXPO_INFO, NULL,
 		  "Vendor, model and place of a CPU." },
+	[BUILD] = { "kepler_build_info", TW_EXPO_INFO, NULL,
+		    "Version of the exporter, which is no Kepler." },
 };
 
 static const struct tw_expo_level levels[] = { { "process", "a process" },
@@ -84,24 +87,16 @@ static void sample(const struct tw_exposure *x, struct tw_labels *l, double valu
 
 /* ---- the machine ---- */
 
-static struct split split_of(const struct tw_power_zone *z)
+static void add_split(struct split *s, const struct tw_power_zone *z)
 {
 	const double idle_w = z->idle_w < z->power_w ? z->idle_w : z->power_w;
 
-	return (struct split){
-		.joules = tw_joules(z->dynamic_uj + z->idle_uj),
-		.active_joules = tw_joules(z->dynamic_uj),
-		.idle_joules = tw_joules(z->idle_uj),
-		.watts = z->power_w,
-		.active_watts = z->power_w - idle_w,
-		.idle_watts = idle_w,
-	};
-}
-
-static bool is_cpu(enum tw_zone_kind kind)
-{
-	return kind == TW_ZONE_PACKAGE || kind == TW_ZONE_CORE ||
-	       kind == TW_ZONE_UNCORE || kind == TW_ZONE_DRAM || kind == TW_ZONE_PSYS;
+	s->joules += tw_joules(z->dynamic_uj + z->idle_uj);
+	s->active_joules += tw_joules(z->dynamic_uj);
+	s->idle_joules += tw_joules(z->idle_uj);
+	s->watts += z->power_w;
+	s->active_watts += z->power_w - idle_w;
+	s->idle_watts += idle_w;
 }
 
 #define PATH_SIZE (TW_ZONE_PATH + TW_ENERGY_SOURCE_NAME_MAX + 2)
@@ -114,29 +109,55 @@ static bool is_measured(const char *meter)
 	return s == NULL || tw_energy_source_is_measured(s);
 }
 
+/* The zones of a kind together: Kepler has one series for each kind. */
+struct sum {
+	const struct tw_power_zone *first; /* NULL: there is none */
+	size_t zones;
+	struct split split;
+};
+
+/* Empty as long as one of them has no reading: the sum would fall. */
+static struct sum sum_of(const struct tw_power *power, enum tw_zone_kind kind)
+{
+	struct sum sum = { .zones = 0 };
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(power, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (z[i].zone->kind != kind || !z[i].counts || z[i].silent)
+			continue;
+		if (!z[i].fresh)
+			return (struct sum){ .zones = 0 };
+		sum.first = sum.zones++ == 0 ? &z[i] : sum.first;
+		add_split(&sum.split, &z[i]);
+	}
+	return sum;
+}
+
 /*
- * The label `path`: the directory of a zone, as Kepler has it, not its file. Kepler has
- * no label of the source, so the path names a meter that does not measure.
+ * The label `path`: the directory of a zone, as Kepler has it, not its file, and its word
+ * for several zones. Kepler has no label of the source, so the path names a meter that
+ * does not measure.
  */
-static const char *name_path(const struct tw_power_zone *z, char out[PATH_SIZE])
+static const char *name_path(const struct sum *s, char out[PATH_SIZE])
 {
 	static const char file[] = "/energy_uj";
+	const struct tw_power_zone *z = s->first;
 	const char *path = z->zone->path;
 	const size_t len = strlen(path), n = sizeof(file) - 1;
 	const bool is_file = len > n && strcmp(path + len - n, file) == 0;
-	const bool marked =
-		is_measured(z->source) || tw_energy_source_of_path(path) != NULL;
+	const bool several = s->zones > 1;
+	const bool marked = is_measured(z->source) ||
+			    (!several && tw_energy_source_of_path(path) != NULL);
+	const char *prefix = marked ? "" : z->source, *colon = marked ? "" : ":";
 
-	snprintf(out, PATH_SIZE, "%s%s%.*s", marked ? "" : z->source, marked ? "" : ":",
-		 (int)(is_file ? len - n : len), path);
+	if (several)
+		snprintf(out, PATH_SIZE, "%s%saggregated-%s", prefix, colon,
+			 tw_zone_kind_name(z->zone->kind));
+	else
+		snprintf(out, PATH_SIZE, "%s%s%.*s", prefix, colon,
+			 (int)(is_file ? len - n : len), path);
 	return out;
-}
-
-static void label_cpu(struct tw_labels *l, const struct tw_power_zone *z,
-		      char path[PATH_SIZE])
-{
-	tw_labels_add(l, "zone", tw_zone_kind_name(z->zone->kind));
-	tw_labels_add(l, "path", name_path(z, path));
 }
 
 static void label_gpu(struct tw_labels *l, const struct tw_zone_gpu *gpu)
@@ -147,28 +168,43 @@ static void label_gpu(struct tw_labels *l, const struct tw_zone_gpu *gpu)
 	tw_labels_add(l, "vendor", gpu->vendor);
 }
 
-static void expose_row(const struct tw_exposure *x, const struct tw_expo_row *row,
-		       bool gpus)
+static void expose_gpus(const struct tw_exposure *x, const struct tw_expo_row *row)
 {
 	size_t count;
 	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
 
-	tw_expo_family_of(x->e, &row->family, &zone_levels[gpus]);
+	tw_expo_family_of(x->e, &row->family, &zone_levels[1]);
 	for (size_t i = 0; i < count; i++) {
-		const enum tw_zone_kind kind = z[i].zone->kind;
-		const struct split split = split_of(&z[i]);
+		struct tw_labels l = { .count = 0 };
+		struct split split = { .joules = 0 };
+
+		if (!tw_exposure_believes(&z[i]) || z[i].zone->kind != TW_ZONE_GPU)
+			continue;
+		add_split(&split, &z[i]);
+		label_gpu(&l, &z[i].zone->gpu);
+		tw_labels_add(&l, "node_name", x->c->show.node_name);
+		tw_expo_number(x->e, row, &l, &split);
+	}
+}
+
+static void expose_kinds(const struct tw_exposure *x, const struct tw_expo_row *row)
+{
+	static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE, TW_ZONE_CORE,
+						   TW_ZONE_UNCORE, TW_ZONE_DRAM,
+						   TW_ZONE_PSYS };
+
+	tw_expo_family_of(x->e, &row->family, &zone_levels[0]);
+	for (size_t i = 0; i < TW_COUNT(kinds); i++) {
+		const struct sum sum = sum_of(x->c->power, kinds[i]);
 		struct tw_labels l = { .count = 0 };
 		char path[PATH_SIZE];
 
-		if (!tw_exposure_believes(&z[i]) ||
-		    !(gpus ? kind == TW_ZONE_GPU : is_cpu(kind)))
+		if (sum.zones == 0)
 			continue;
-		if (gpus)
-			label_gpu(&l, &z[i].zone->gpu);
-		else
-			label_cpu(&l, &z[i], path);
+		tw_labels_add(&l, "zone", tw_zone_kind_name(kinds[i]));
+		tw_labels_add(&l, "path", name_path(&sum, path));
 		tw_labels_add(&l, "node_name", x->c->show.node_name);
-		tw_expo_number(x->e, row, &l, &split);
+		tw_expo_number(x->e, row, &l, &sum.split);
 	}
 }
 
@@ -179,11 +215,11 @@ static void expose_row(const struct tw_exposure *x, const struct tw_expo_row *ro
 static void expose_zones_of_node(const struct tw_exposure *x)
 {
 	for (size_t i = 0; i < TW_COUNT(zone_rows); i++)
-		expose_row(x, &zone_rows[i], false);
+		expose_kinds(x, &zone_rows[i]);
 	if (tw_power_meter(x->c->power, TW_ZONE_GPU) == NULL)
 		return;
 	for (size_t i = x->c->show.kepler_legacy; i < TW_COUNT(zone_rows); i++)
-		expose_row(x, &zone_rows[i], true);
+		expose_gpus(x, &zone_rows[i]);
 }
 
 /* The management controller of a Redfish zone: the URL without its scheme. */
@@ -249,6 +285,21 @@ static void expose_processors(const struct tw_exposure *x)
 		tw_labels_add(&l, "core_id", p->at[i].core);
 		sample(x, &l, 1);
 	}
+}
+
+/* The labels are Kepler's. */
+static void expose_build(const struct tw_exposure *x)
+{
+	struct tw_labels l = { .count = 0 };
+	struct utsname name;
+
+	tw_expo_family(x->e, &machine[BUILD]);
+	tw_labels_add(&l, "arch", uname(&name) == 0 ? name.machine : "");
+	tw_labels_add(&l, "branch", "");
+	tw_labels_add(&l, "revision", "");
+	tw_labels_add(&l, "version", "tallywatt " TW_VERSION);
+	tw_labels_add(&l, "goversion", "");
+	tw_expo_sample(x->e, l.at, l.count, 1);
 }
 
 /* ---- workloads ---- */
@@ -371,6 +422,7 @@ void tw_expose_kepler(const struct tw_exposure *x)
 	expose_zones_of_node(x);
 	expose_usage(x);
 	expose_processors(x);
+	expose_build(x);
 	expose_level(x, TW_LEVEL_PROCESS, &levels[0], label_process);
 	expose_level(x, TW_LEVEL_CONTAINER, &levels[1], label_container);
 	expose_level(x, TW_LEVEL_POD, &levels[2], label_pod);

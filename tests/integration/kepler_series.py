@@ -10,6 +10,7 @@ POD = "pod_id pod_name pod_namespace state node_name"
 
 # 0.10 and later.
 KEPLER = {
+    "kepler_build_info": ("gauge", "arch branch revision version goversion"),
     "kepler_node_cpu_usage_ratio": ("gauge", "node_name"),
     "kepler_node_cpu_info": (
         "gauge", "processor vendor_id model_name physical_id core_id node_name"),
