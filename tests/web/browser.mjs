@@ -114,6 +114,7 @@ async function live(name) {
 		.filter((r) => r.name.includes('api/v1/live')).length > n + 2, ticks);
 	await page.waitForFunction(() => /^\d/.test(document.querySelector('.big')?.textContent ?? ''));
 	await page.locator('text=simulated: fake').first().waitFor();
+	await page.locator('.sum b', { hasText: 'SIMULATED' }).waitFor();
 	// A slot of history has come.
 	await page.waitForFunction(() => /now \d/.test(document.querySelector('.chart')?.getAttribute('aria-label') ?? ''));
 	await page.fill('input[type=search]', '<b>bold');

@@ -83,6 +83,18 @@ function total(node) {
 	return add(node, node.sum) ?? add(node, ['platform']) ?? { dynamic: null, idle: null, idleKnown: false };
 }
 
+/** How the sum is known, the worst of its zones, with the mean error of models. */
+function known(node) {
+	const zones = node.zones.filter((z) => node.sum.includes(z.zone) && !z.silent && z.used !== false);
+	const error = zones.reduce((w, z) => w + (z.mae_watts || 0), 0);
+	const hidden = zones.some((z) => z.idle === 'hidden') ? ' above idle' : '';
+	if (zones.some((z) => z.source === 'fake'))
+		return 'SIMULATED';
+	if (zones.some((z) => z.model || z.estimated))
+		return `ESTIMATED${hidden}${error ? ` ± ${watts(error)} W` : ''}`;
+	return 'MEASURED';
+}
+
 /* ---- the last 15 minutes ---- */
 
 /** Columns of slots: seconds since 1970, then W by zone. */
@@ -359,7 +371,8 @@ function Page() {
 				<div class="now">
 					<h2>${answer.node.name || 'node'}</h2>
 					<p class=${`big ${stale ? 'stale' : ''}`}>${watt < 0 ? 'unknown' : html`${watts(watt / 1000)}<small> W</small>`}</p>
-					<p class="sum">${answer.node.sum.join(' + ') || 'nothing to add up'}</p>
+					<p class="sum">${watt < 0 ? '' : html`<b>${known(answer.node)}</b> `
+						}${answer.node.sum.join(' + ') || 'nothing to add up'}</p>
 					${watt < 0 ? '' : html`<p class="parts"><i class="key dynamic"></i> dynamic ${watts(node.dynamic / 1000)} W
 						<i class="key idle"></i> idle ${node.idleKnown ? `${watts(node.idle / 1000)} W` : 'not known'}</p>`}
 				</div>
