@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw-collector: what it sees of processes, with BPF and without, and how it ends."""
+import glob
 import json
 import os
 import re
@@ -42,6 +43,15 @@ def removed(path):
         return True
     except OSError:
         return False
+
+
+def packages():
+    """The processors of this machine, as /sys numbers them."""
+    found = set()
+    for path in glob.glob("/sys/devices/system/cpu/cpu*/topology/physical_package_id"):
+        with open(path, encoding="ascii") as f:
+            found.add(f.read())
+    return found
 
 
 class Collector(Case):
@@ -261,10 +271,18 @@ class Collector(Case):
                             for name, labels, _ in self.samples(daemon)
                             if re.match("kepler_process_bpf_.*(_hit|_irq)_total", name)))
 
+    def rule(self, daemon):
+        """That divides the energy of the package."""
+        return next(labels["rule"] for name, labels, _ in self.samples(daemon)
+                    if name == "tallywatt_node_attribution_info" and labels["zone"] == "package")
+
     def test_counters_add_up_by_cgroup(self):
         need("bpf", bpf_works())
-        daemon = self.collect("--counters", "software", "--top=0", "--keep-ended=1h")
+        daemon = self.collect("--counters", "software", "--top=0", "--keep-ended=1h",
+                              "--meters", "fake")
         self.wait_ticks(daemon)
+        if len(packages()) == 1:  # the fake meter does not say of which its zone is
+            wait_until(lambda: self.rule(daemon) != "plain", "what ran where is known")
         sums = {}
         for name, _, value in self.samples(daemon):
             match = re.match(r"tallywatt_(cgroup|process)_(cpu_cycles|cache_misses)_total", name)
@@ -275,8 +293,9 @@ class Collector(Case):
             self.assertEqual(sums["cgroup", count], sums["process", count])
 
     def test_missing_counters_are_absent_instead_of_0(self):
-        daemon = self.collect("--counters", "off", "--compat", "kepler-legacy")
+        daemon = self.collect("--counters", "off", "--compat", "kepler-legacy", "--meters", "fake")
         self.wait_ticks(daemon)
+        self.assertEqual(self.rule(daemon), "plain")
         self.assertFalse([name for name, _, _ in self.samples(daemon)
                           if re.search("cycles|instructions|cache_miss|page_cache"
                                        "|process.*irq", name)])

@@ -125,6 +125,34 @@ static void tick_package(struct meter_fixture *f)
 	}
 }
 
+/* Idle power is not known yet: all energy is dynamic. */
+static void each_package_has_its_own_energy(void **state)
+{
+	struct meter_fixture *f = *state;
+	struct tw_package_energy e;
+
+	/* The second reading is of a time before the first tick, too; the last stands
+	 * still. */
+	for (unsigned long long second = 1; second <= 4; second++) {
+		write_socket(f, 0, WATTS(10 * second));
+		write_socket(f, 1, WATTS(30 * (second < 4 ? second : 3)));
+		if (f->power == NULL)
+			meters_open(f);
+		meters_tick(f);
+		tw_power_package(f->power, 1, false, &e);
+		assert_int_equal(e.whole[TW_ZONE_PACKAGE], second == 3);
+		assert_int_equal(e.dynamic_uj[TW_ZONE_PACKAGE],
+				 second == 2 || second == 3 ? WATTS(30) : 0);
+	}
+	tw_power_package(f->power, 0, false, &e);
+	assert_true(e.whole[TW_ZONE_PACKAGE]);
+	assert_int_equal(e.dynamic_uj[TW_ZONE_PACKAGE], WATTS(10));
+	assert_int_equal(e.dynamic_uj[TW_ZONE_DRAM], WATTS(1));
+	tw_power_package(f->power, 2, true, &e);
+	assert_int_equal(e.dynamic_uj[TW_ZONE_PACKAGE], 0);
+	assert_false(e.whole[TW_ZONE_PACKAGE]);
+}
+
 /* The second die of an MI250, dram of a board without it. */
 static void parts_that_never_have_a_reading_leave_the_rest_known(void **state)
 {
@@ -277,6 +305,7 @@ int main(void)
 		METER_TEST(a_gpu_that_sleeps_has_no_energy_of_that_time),
 		METER_TEST(the_sum_is_of_kinds_that_have_readings),
 		METER_TEST(a_package_that_cannot_be_read_is_missed),
+		METER_TEST(each_package_has_its_own_energy),
 		METER_TEST(the_fake_follows_its_law_and_is_asked_for_only),
 		METER_TEST(the_registry_has_no_name_twice),
 		METER_TEST(opening_without_memory_fails),
