@@ -19,6 +19,8 @@
 benches :=
 # Not part of make bench: they fill the machine, or want other programs.
 benches-apart := bench-scrapes bench-shards
+# Not in bench-quick: seconds are too few for what they measure.
+benches-whole :=
 bench-src :=
 bench = $(test-env) TW_BENCH=$(abspath $(O)) \
 	$(if $(TW_BENCH_QUICK),$(run) one $@,$(guard)) $(PYTHON)
@@ -48,6 +50,6 @@ bench-record nightly-bench: all $(bench-programs)
 BENCH_JOBS := 4
 bench-quick: all $(bench-programs)
 	@TW_BENCH_QUICK=1 $(MAKE) --no-print-directory -k -j$(BENCH_JOBS) --output-sync=target \
-		$(or $(B),$(benches) $(benches-apart))
+		$(or $(B),$(filter-out $(benches-whole),$(benches)) $(benches-apart))
 
 .PHONY: bench bench-quick bench-record nightly-bench $(benches) $(benches-apart)

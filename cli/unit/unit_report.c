@@ -343,7 +343,10 @@ static void add_series(const struct tw_unit_result *r, size_t k, double *room,
 		x[i] *= 100 / most;
 	ends[1] = 100;
 	ends[3] = r->fit.work[k].joules.at * most;
-	snprintf(label, 96, "%.40s (%.4g/s)", b->name[k], most);
+	if (b->works > 3) /* the legend has little room */
+		snprintf(label, 96, "%.8s", b->name[k]);
+	else
+		snprintf(label, 96, "%.12s (%.4g/s)", b->name[k], most);
 	out[0] = (struct tw_svg_series){ label, colours[k], false, x, y, n };
 	out[1] = (struct tw_svg_series){ "", colours[k], true, ends, ends + 2, 2 };
 }

@@ -234,17 +234,24 @@ static void add_series(struct tw_buf *b, const struct tw_svg_series *s,
 		    s->colour, s->line ? "1.5" : "4", s->line ? "1" : ".6");
 }
 
+/* Series without a label are left out. */
 static void add_legend(struct tw_buf *b, const struct tw_svg_chart *c)
 {
-	for (size_t i = 0; i < c->count; i++) {
-		const int x = LEFT + 4 + 150 * (int)i;
+	int labels = 0, x = LEFT + 4, step;
 
+	for (size_t i = 0; i < c->count; i++)
+		labels += c->series[i].label[0] != '\0';
+	step = labels > 3 ? (RIGHT - LEFT) / labels : 150;
+	for (size_t i = 0; i < c->count; i++) {
+		if (c->series[i].label[0] == '\0')
+			continue;
 		tw_buf_addf(b,
 			    "<path d=\"M%d 40h12\" stroke=\"%s\" stroke-width=\"4\"/>"
 			    "<text x=\"%d\" y=\"44\">",
 			    x, c->series[i].colour, x + 17);
 		tw_svg_add_text(b, c->series[i].label);
 		tw_buf_adds(b, "</text>\n");
+		x += step;
 	}
 }
 

@@ -14,7 +14,7 @@ struct tw_buf;
 
 /* Points of a series; borrowed. Points with NaN are left out. */
 struct tw_svg_series {
-	const char *label;  /* in the legend */
+	const char *label;  /* in the legend; "": not there */
 	const char *colour; /* "#4477aa" */
 	bool line;          /* else dots */
 	const double *x, *y;
