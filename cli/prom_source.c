@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <time.h>
 
-const char *const tw_prom_partial_names[] = { "refuse", "accept", NULL };
-
 int tw_prom_source_range(const struct tw_prom_source *s, struct tw_prom_range *out,
 			 struct tw_err *err)
 {

@@ -20,9 +20,6 @@ struct tw_prom_source {
 	unsigned partial;
 };
 
-/* refuse, accept; ended by NULL. */
-extern const char *const tw_prom_partial_names[];
-
 /* Rows of an option table. The config has a struct tw_prom_source named prom. */
 #define TW_OPTS_PROM(config)                                                            \
 	{ TW_OPT_ROW(config, TEXT, "server", prom.server, "URL",                        \

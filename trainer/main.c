@@ -48,6 +48,7 @@ struct online_config {
 	struct tw_strs match;
 	uint64_t interval_ms, delay_ms, lookback_ms, rollback_ms, bytes_max, timeout_ms;
 	uint32_t rows_max, rows_min, margin_percent;
+	unsigned partial;
 	struct tw_credentials access; /* of web */
 };
 
@@ -132,6 +133,9 @@ static const struct tw_opt options[] = {
 	       "age of the oldest samples to read after a pause"),
 	ONLINE(TW_OPT_DURATION_MS, "query-timeout", timeout_ms, "30s", "TIME",
 	       "time limit of a request to the server"),
+	{ OPT(CHOICE, "partial", online.partial, "HOW",
+	      "answers that lack series (Thanos, VictoriaMetrics): refuse, or accept"),
+	  .fallback = "refuse", .choices = tw_prom_partial_names },
 	{ OPT(U32, "window-rows", online.rows_max, "N",
 	      "limit of the rows that are kept of a machine"),
 	  .fallback = "10000", .min = 10, .max = 10000000 },
@@ -191,6 +195,14 @@ static int check_rights(const struct config *c, struct tw_err *err)
 		return tw_fail(err, TW_INVALID,
 			       "--may-train without --web-config, which has the users");
 	return tw_rights_check_rules(&c->may_train, err);
+}
+
+/* What an accepted answer lacks. */
+static void warn_of_answer(const char *text)
+{
+	static struct tw_log_limit limit;
+
+	tw_log_warn_limited(&limit, "%s", text);
 }
 
 static int check_online(struct config *c, struct tw_err *err)
@@ -298,7 +310,9 @@ static int serve(const struct config *c, struct tw_err *err)
 		.client = { .url = c->online.prometheus,
 			    .access = c->online.access.access,
 			    .timeout_ms = c->online.timeout_ms,
-			    .answer_max = ANSWER_MAX },
+			    .answer_max = ANSWER_MAX,
+			    .accept_partial = c->online.partial != 0,
+			    .say = warn_of_answer },
 		.match = &c->online.match,
 		.interval_ms = c->online.interval_ms,
 		.delay_ms = c->online.delay_ms,

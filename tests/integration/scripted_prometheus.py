@@ -75,6 +75,7 @@ class ScriptedPrometheus(Server):
         self.machine = machine
         self.now_s = machine.end_s()
         self.gaps, self.faults = [], []
+        self.more = {}  # members of an answer with samples
         self.down = False
         super().__init__(case, self.answer)
 
@@ -98,7 +99,7 @@ class ScriptedPrometheus(Server):
             metric, range_ms = SELECTOR.match(asked["query"]).groups()
             to_s = float(asked["time"])
             self.succeed(request, {"resultType": "matrix", "result": list(
-                self.matrix(metric, to_s - int(range_ms) / 1000, to_s))})
+                self.matrix(metric, to_s - int(range_ms) / 1000, to_s))}, **self.more)
 
     def matrix(self, metric, from_s, to_s):
         # As Prometheus 2: both ends belong to a range.
@@ -112,8 +113,8 @@ class ScriptedPrometheus(Server):
         return list(METRICS)
 
     @staticmethod
-    def succeed(request, data):
-        reply(request, json.dumps({"status": "success", "data": data}))
+    def succeed(request, data, **more):
+        reply(request, json.dumps({"status": "success", "data": data, **more}))
 
 
 class RecordedPrometheus(ScriptedPrometheus):

@@ -167,6 +167,28 @@ class Online(Case):
     def health(self, trainer):
         return call(trainer, "GET", "/healthz").json()
 
+    def test_partial_answers_are_read_again_unless_they_are_accepted(self):
+        machine = Machine()
+        machine.run(10)
+        server = ScriptedPrometheus(self, machine)
+        server.more = {"warnings": ["store b: deadline exceeded"]}
+        trainer = self.teach(server, "--lookback", "20s", "--train-after", "100000")
+        trainer.wait_logged("answer is partial.*store b: deadline exceeded.*--partial accept")
+        self.assertEqual(self.metric(trainer, "samples_total", ""), 0)
+        server.more = {}
+        wait_until(lambda: self.metric(trainer, "samples_total", "") > 40, "samples are read")
+        trainer.stop()
+        self.assert_whole(server)
+        server.more = {"isPartial": True}
+        machine.run(5)
+        server.now_s = machine.end_s()
+        trainer = self.teach(server, "--lookback", "20s", "--train-after", "100000",
+                             "--partial", "accept")
+        trainer.wait_logged("answer is partial.*isPartial is true")
+        wait_until(lambda: self.metric(trainer, "behind_seconds", "") < 1, "all is read")
+        trainer.stop()
+        self.assert_whole(server)
+
     def test_a_clock_that_is_a_year_ahead_stops_nothing(self):
         machine = Machine(start_s=int(time.time()) - 60)
         machine.run(10)
