@@ -178,7 +178,6 @@ function Row({ row, index, current, tree, onToggle, onFocus, stale, idleKnown })
 	const run = w.level === 'node' ? [] : tree.run(w.serial);
 	const kind = w.level === 'process' ? String(w.pid || '')
 		: w.level === 'node' ? 'node' : LEVELS[w.level];
-	const mw = sum(w);
 	return html`<tr id=${`row-${w.serial}`} aria-level=${depth} aria-rowindex=${index + 2}
 		aria-expanded=${parts > 0 ? String(open) : undefined} aria-selected=${String(current)}
 		class=${`${current ? 'current ' : ''}${stale ? 'stale ' : ''}${w.ended ? 'ended' : ''}`}
@@ -191,8 +190,7 @@ function Row({ row, index, current, tree, onToggle, onFocus, stale, idleKnown })
 			${parts > 0 ? html` <span class="detail">${parts}</span>` : ''}
 			${w.ended ? html` <span class="detail">ended</span>` : ''}</td>
 		<td role="gridcell" class="kind">${kind}</td>
-		<td role="gridcell" class="number">${mw < 0 ? '–' : watts(mw / 1000)}</td>
-		<td role="gridcell" class="number wide">${w.dynamic === null ? '–' : watts(w.dynamic / 1000)}</td>
+		<td role="gridcell" class="number">${w.dynamic === null ? '–' : watts(w.dynamic / 1000)}</td>
 		<td role="gridcell" class="number wide">${w.idle === null || !idleKnown ? '–' : watts(w.idle / 1000)}</td>
 		<td role="gridcell" class="wide sparks"><${Spark} run=${run} /></td>
 	</tr>`;
@@ -296,7 +294,6 @@ function Workloads({ tree, version, node, name, stale, leftOut }) {
 					<${Sorter} by="name" order=${order} onOrder=${setOrder} role="columnheader">Name<//>
 					<th scope="col" role="columnheader" class="kind">Kind, pid</th>
 					<${Sorter} by="power" order=${order} onOrder=${setOrder} role="columnheader" class="number">Power W<//>
-					<${Sorter} by="dynamic" order=${order} onOrder=${setOrder} role="columnheader" class="number wide">Dynamic W<//>
 					<${Sorter} by="idle" order=${order} onOrder=${setOrder} role="columnheader" class="number wide">Idle W<//>
 					<th scope="col" role="columnheader" class="wide">15 min</th>
 				</tr></thead>

@@ -6,16 +6,14 @@ export const LEVELS = { pod: 'pod', vm: 'VM', container: 'container', cgroup: 'g
 const NODE = 'node';
 const RUNS_MAX = 60;
 
-const byPower = (a, b) => sum(b) - sum(a);
-
-/** The power of a workload; unknown sorts below 0 W. */
+/** All power of the node; below 0: unknown. */
 export function sum(w) {
 	return w.dynamic === null ? -1 : w.dynamic + w.idle;
 }
 
 export const ORDERS = {
-	power: byPower,
-	dynamic: (a, b) => (b.dynamic ?? -1) - (a.dynamic ?? -1),
+	// Idle power is the machine's. Unknown sorts below 0 W.
+	power: (a, b) => (b.dynamic ?? -1) - (a.dynamic ?? -1),
 	idle: (a, b) => (b.idle ?? -1) - (a.idle ?? -1),
 	name: (a, b) => (a.key < b.key ? 1 : a.key > b.key ? -1 : 0),
 };
