@@ -9,6 +9,7 @@
 #	make nightly-analyzer	gcc -fanalyzer, F=... as well
 #	make nightly-soak	make soak with a release build and with sanitizers
 #	make nightly-churn	1,000 cgroups a second for a minute
+#	make nightly-forged	500 forged virtual machines, pods and jobs
 #	make nightly-liars	200 agents of which LIARS=80 lie, instead of 10
 #	make nightly-damage	recordings with 13 kinds of damage, SEEDS=50 of each and schema
 #	make nightly-prior	the prior that ships is learned again from its table
@@ -28,7 +29,7 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars damage prior recipes \
+	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior recipes \
 		bench; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
@@ -68,6 +69,9 @@ nightly-churn:
 nightly-liars:
 	@TW_LIARS=$(or $(LIARS),80) $(MAKE) --no-print-directory t/agents_liars
 
+nightly-forged:
+	@TW_FORGED=500 $(MAKE) --no-print-directory t/collector_forged
+
 nightly-damage:
 	@TW_DAMAGE_SEEDS=$(or $(SEEDS),50) $(MAKE) --no-print-directory t/damage
 
@@ -90,5 +94,5 @@ fuzz-corpus-run: $(fuzz-targets)
 		echo "$${f##*/}: $$(sed -n 's/^MERGE-OUTER: \(.* new files\).*; \(.* edges\).*/\1, \2/p' \
 			$$f.merge.log)"; done
 
-.PHONY: nightly nightly-prior nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-damage \
+.PHONY: nightly nightly-prior nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
 	nightly-recipes nightly-fuzz nightly-fuzz-run fuzz-corpus fuzz-corpus-run
