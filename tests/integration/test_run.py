@@ -67,7 +67,7 @@ class Run(Metered):
         done = self.run_command(
             *url, "--json", "--output", self.path("report"), "--", "sh", "-c",
             'echo out; python3 -c "$1"; python3 -c "$1"; sleep 60 >/dev/null 2>&1 & echo $! >"$2"; exit 3',
-            "sh", BURN.format(0.8), self.path("pid"), status=3)
+            "sh", BURN.format(0.4), self.path("pid"), status=3)
         with open(self.path("pid"), encoding="ascii") as f:
             os.kill(int(f.read()), 9)
         self.assertEqual(done.stdout, b"out\n")
@@ -76,20 +76,20 @@ class Run(Metered):
         self.assertEqual((run["status"], run["source"], run["outlived_by"]),
                          (3, "rapl-sysfs", 1))
         self.assertRegex(run["outlived_by_names"], r"^(sh|sleep) \(pid \d+\)$")
-        self.assertGreater(run["cpu_seconds"], 1.6)
+        self.assertGreater(run["cpu_seconds"], 0.8)
         self.check_law(run)
         self.assertAlmostEqual(run["mean_watts"], run["joules"] / run["seconds"])
 
         # Without cgroups, by its processes.
         run, = json.loads(self.run_command(
             *url, "--json", "--sys", self.path("none"), "--", "sh", "-c", 'python3 -c "$1"; :',
-            "sh", BURN.format(0.8)).stdout)["runs"]
+            "sh", BURN.format(0.5)).stdout)["runs"]
         self.assertEqual(run["scope"], "processes")
         self.check_law(run)
 
         text = self.run_command(
-            *url, "-r", "20", "--fail-above", "10", "--vs", f"python3 -c '{BURN.format(0.02)}'",
-            "--", "python3", "-c", BURN.format(0.3), status=1).stderr.decode()
+            *url, "-r", "20", "--fail-above", "10", "--vs", f"python3 -c '{BURN.format(0.01)}'",
+            "--", "python3", "-c", BURN.format(0.2), status=1).stderr.decode()
         self.assertRegex(text, r"VERDICT: more joules than --vs: \+\d+\.\d % \(\+")
         done = self.run_command(*url, "--", "/nowhere/program", status=127)
         self.assertIn("No such file", done.stderr.decode())
