@@ -21,7 +21,9 @@ struct tw_sums {
 	struct tw_sum *first[TW_SUM_LEVELS];
 	struct tw_sum *all;
 	struct tw_quota quota;
-	struct tw_strs sources; /* the first: TW_SUM_OTHER */
+	struct tw_strs sources;                          /* the first: TW_SUM_OTHER */
+	struct tw_quota_user *named[TW_SUM_SOURCES_MAX]; /* who added a source */
+	size_t nameds;
 	uint64_t left_out;
 };
 
@@ -201,6 +203,8 @@ void tw_sums_close(struct tw_sums *s)
 	for (int level = 0; level < TW_SUM_LEVELS; level++)
 		while (s->first[level] != NULL)
 			remove_sum(s, s->first[level]);
+	for (size_t i = 0; i < s->nameds; i++)
+		tw_quota_give(&s->quota, s->named[i], TW_QUOTA_SOURCES);
 	tw_strs_clear(&s->sources);
 	free(s);
 }
@@ -302,8 +306,10 @@ const char *tw_sums_source(struct tw_sums *s, struct tw_quota_user *by, const ch
 		s->left_out++;
 		return s->sources.at[0];
 	}
-	if (tw_strs_adds(&s->sources, name, &err) == 0)
+	if (tw_strs_adds(&s->sources, name, &err) == 0) {
+		s->named[s->nameds++] = by;
 		return s->sources.at[s->sources.count - 1];
+	}
 	tw_quota_give(&s->quota, by, TW_QUOTA_SOURCES);
 	s->left_out++;
 	return s->sources.at[0];
