@@ -304,10 +304,19 @@ static void add_part(struct tw_sum_part part[TW_SUM_PARTS_MAX], size_t *count,
 	part[i].powered = part[i].powered || p->powered;
 }
 
+/* Unless the counter uses it again. */
+static void release_sum(const struct tw_agent *a, struct tw_sums *s, struct tw_sum *sum,
+			const struct tw_sum *now, uint64_t now_ns)
+{
+	if (sum != NULL && sum != now && sum->host == a)
+		sum->host = NULL;
+	tw_sums_release(s, sum, now_ns);
+}
+
 /* Names may become known later: then the energy from now on is in another sum. */
-static void use_sums(struct tw_agent_counter *c, struct tw_sums *s,
-		     struct tw_quota_user *by, const struct tw_ask_row *r,
-		     const char *node, struct tw_agent_part part, uint64_t now_ns)
+static void use_sums(const struct tw_agent *a, struct tw_agent_counter *c,
+		     struct tw_sums *s, const struct tw_ask_row *r, const char *node,
+		     struct tw_agent_part part, uint64_t now_ns)
 {
 	struct tw_sum *const sum = c->sum, *const name_space = c->name_space;
 	struct tw_sum_names n = { node, "", "", "", "", "" };
@@ -318,22 +327,25 @@ static void use_sums(struct tw_agent_counter *c, struct tw_sums *s,
 		if (c->level == TW_SUM_VM || c->level == TW_SUM_JOB)
 			n.node = "";
 	}
-	c->sum = tw_sums_use(s, by, c->level, &n);
-	if (c->sum != NULL && c->level == TW_SUM_VM)
+	c->sum = tw_sums_use(s, a->quota, c->level, &n);
+	if (c->sum != NULL && c->level == TW_SUM_VM) {
 		c->sum->in_pod = r->in_pod != 0;
+		c->sum->host = a;
+	}
 	c->name_space = NULL;
 	if (c->level == TW_SUM_POD && part.name_spaces && r->name_space[0] != '\0') {
 		const struct tw_sum_names only = { "", "", "", r->name_space, "", "" };
 
-		c->name_space = tw_sums_use(s, by, TW_SUM_NAMESPACE, &only);
+		c->name_space = tw_sums_use(s, a->quota, TW_SUM_NAMESPACE, &only);
 	}
-	tw_sums_release(s, sum, now_ns);
+	release_sum(a, s, sum, c->sum, now_ns);
 	tw_sums_release(s, name_space, now_ns);
 }
 
-static void leave_sums(struct tw_agent_counter *c, struct tw_sums *s, uint64_t now_ns)
+static void leave_sums(const struct tw_agent *a, struct tw_agent_counter *c,
+		       struct tw_sums *s, uint64_t now_ns)
 {
-	tw_sums_release(s, c->sum, now_ns);
+	release_sum(a, s, c->sum, NULL, now_ns);
 	tw_sums_release(s, c->name_space, now_ns);
 	c->sum = c->name_space = NULL;
 }
@@ -381,9 +393,9 @@ static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_
 		c->based = how == READING_BASE;
 	find_level(r->level, &c->level);
 	if (tw_agent_is_barred(a, now_ns))
-		leave_sums(c, s, now_ns);
+		leave_sums(a, c, s, now_ns);
 	else
-		use_sums(c, s, a->quota, r, node, part, now_ns);
+		use_sums(a, c, s, r, node, part, now_ns);
 	before.energies = c->energies;
 	memcpy(before.energy, c->energy, sizeof(before.energy));
 	c->energies = 0;
@@ -406,7 +418,7 @@ static void release_counter(struct tw_agent *a, struct tw_sums *s,
 			    struct tw_agent_counter *c, uint64_t now_ns)
 {
 	tdelete(c, &a->tree, compare);
-	leave_sums(c, s, now_ns);
+	leave_sums(a, c, s, now_ns);
 	tw_quota_give(tw_sums_quota(s), a->quota, TW_QUOTA_ROWS);
 	free(c);
 }
@@ -512,10 +524,43 @@ static size_t drop_passed_on(struct tw_sum_part *p, size_t count,
 	return kept;
 }
 
+/* Add the watts of the node's zones to parts. */
+static void add_zones(const struct tw_agent *a, struct tw_sum_part out[TW_SUM_PARTS_MAX],
+		      size_t *count)
+{
+	for (const struct tw_agent_counter *c = a->first; c != NULL; c = c->next)
+		for (uint32_t i = 0; c->level == TW_SUM_NODE && i < c->energies; i++) {
+			const struct energy *e = &c->energy[i];
+			const struct tw_sum_part p = { .kind = e->kind,
+						       .source = e->source,
+						       .watts = e->watts,
+						       .powered = true };
+
+			if (e->fresh)
+				add_part(out, count, &p);
+		}
+}
+
+/* Whether it is known by now that a guest reads its host's meter. */
+static bool reads_host(struct tw_agent *a, const struct tw_agent *host)
+{
+	struct tw_sum_part own[TW_SUM_PARTS_MAX], whole[TW_SUM_PARTS_MAX];
+	size_t owns = 0, wholes = 0;
+
+	if (host == NULL || host == a)
+		return false;
+	add_zones(a, own, &owns);
+	add_zones(host, whole, &wholes);
+	tw_cover_compare(&a->cover, own, owns, whole, wholes);
+	return a->cover.like > 0;
+}
+
 void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part part,
 		     uint64_t now_ns, uint64_t wait_ns)
 {
 	a->pendings = drop_passed_on(a->pending, a->pendings, part);
+	if (part.vm != NULL && reads_host(a, part.vm->host))
+		a->pendings = 0;
 	if (part.vm != NULL) {
 		tw_cover_take(&a->cover, part.vm, a->pending, a->pendings);
 		if (tw_cover_waits(&a->cover, a->pending, a->pendings, now_ns, wait_ns))
@@ -544,23 +589,6 @@ void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s)
 		}
 }
 
-/* Add the watts of the node's zones to parts. */
-static void add_zones(const struct tw_agent *a, struct tw_sum_part out[TW_SUM_PARTS_MAX],
-		      size_t *count)
-{
-	for (const struct tw_agent_counter *c = a->first; c != NULL; c = c->next)
-		for (uint32_t i = 0; c->level == TW_SUM_NODE && i < c->energies; i++) {
-			const struct energy *e = &c->energy[i];
-			const struct tw_sum_part p = { .kind = e->kind,
-						       .source = e->source,
-						       .watts = e->watts,
-						       .powered = true };
-
-			if (e->fresh)
-				add_part(out, count, &p);
-		}
-}
-
 void tw_agent_add_power_to_all(const struct tw_agent *a, struct tw_sums *s,
 			       struct tw_agent_part part)
 {
@@ -569,6 +597,8 @@ void tw_agent_add_power_to_all(const struct tw_agent *a, struct tw_sums *s,
 
 	add_zones(a, zone, &count);
 	count = drop_passed_on(zone, count, part);
+	if (part.vm != NULL && a->cover.like > 0)
+		return;
 	if (part.vm != NULL)
 		tw_cover_take_watts(part.vm, zone, count);
 	for (size_t i = 0; i < count; i++)

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/agents/cover.h"
 
+#include <math.h>
+
+/* Noise and ticks at other times: the largest difference of one meter, read twice. */
+#define SAME 0.15
+/* So many answers of another kind change what is known of a guest. */
+#define LIKE_MAX 3
+
 /* Energy in uJ, or watts. */
 struct kinds {
 	double of[TW_ZONE_KIND_COUNT];
@@ -101,6 +108,25 @@ void tw_cover_take(struct tw_cover *c, const struct tw_sum *vm, struct tw_sum_pa
 			if ((int)part[i].kind == kind)
 				take_uj(&part[i], &uj);
 	}
+}
+
+void tw_cover_compare(struct tw_cover *c, const struct tw_sum_part *guest, size_t guests,
+		      const struct tw_sum_part *host, size_t hosts)
+{
+	const struct kinds of_guest = kinds_of(guest, guests, true),
+			   of_host = kinds_of(host, hosts, true);
+	bool same = true;
+
+	if (!share_kinds(&of_guest, &of_host))
+		return;
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
+		if (of_guest.has[kind] && of_host.has[kind] &&
+		    fabs(of_guest.of[kind] - of_host.of[kind]) > SAME * of_host.of[kind])
+			same = false;
+	if (same && c->like < LIKE_MAX)
+		c->like++;
+	if (!same && c->like > -LIKE_MAX)
+		c->like--;
 }
 
 bool tw_cover_waits(struct tw_cover *c, const struct tw_sum_part *part, size_t count,

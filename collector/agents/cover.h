@@ -12,7 +12,8 @@
 
 /* All zero bytes: nothing is covered yet. */
 struct tw_cover {
-	uint64_t since_ns;                      /* some energy is not covered; 0: none */
+	int like;          /* above 0: the guest shows the power of its whole host */
+	uint64_t since_ns; /* some energy is not covered; 0: none */
 	uint64_t taken_uj[TW_ZONE_KIND_COUNT];  /* of the machine's energy, so far */
 	uint64_t beyond_uj[TW_ZONE_KIND_COUNT]; /* energy of the guest that was not
 						   covered */
@@ -25,6 +26,14 @@ struct tw_cover {
  */
 void tw_cover_take(struct tw_cover *c, const struct tw_sum *vm, struct tw_sum_part *part,
 		   size_t count);
+
+/*
+ * Compare the watts of guest[0..guests) with those of the whole host, of one answer each.
+ * A guest that reads its host's meter has the same in all kinds that both have, within
+ * 15 %, in most answers.
+ */
+void tw_cover_compare(struct tw_cover *c, const struct tw_sum_part *guest, size_t guests,
+		      const struct tw_sum_part *host, size_t hosts);
 
 /*
  * Whether what is left of the parts waits for the host's next answers: since wait_ns at

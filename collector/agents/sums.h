@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_agent;
 struct tw_ask_row;
 struct tw_err;
 
@@ -59,10 +60,11 @@ struct tw_sum {
 	struct tw_sum_names names;
 	struct tw_sum_part *part;
 	size_t parts;
-	size_t users;             /* counters of agents that it sums; 0: ended */
-	bool in_pod;              /* a VM that a pod runs: its energy is in a namespace */
-	uint64_t ended_ns;        /* when the last one ended */
-	struct tw_quota_user *by; /* the agent that used it first */
+	size_t users; /* counters of agents that it sums; 0: ended */
+	bool in_pod;  /* a VM that a pod runs: its energy is in a namespace */
+	const struct tw_agent *host; /* of a VM: an agent that has it; NULL: none */
+	uint64_t ended_ns;           /* when the last one ended */
+	struct tw_quota_user *by;    /* the agent that used it first */
 	struct tw_sum *next, **at;
 };
 

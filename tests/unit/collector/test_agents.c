@@ -501,6 +501,34 @@ static void a_guest_is_left_out_as_far_as_its_host_has_its_energy(void **state)
 	tw_agent_clear(&host, f->sums, f->now_ns);
 }
 
+/* A guest that reads its host's meter has no energy of its own. */
+static void a_guest_that_shows_its_whole_host_is_left_out(void **state)
+{
+	struct tw_sum_part host = { .kind = TW_ZONE_PACKAGE,
+				    .watts = 24,
+				    .powered = true },
+			   guest = { .kind = TW_ZONE_PACKAGE,
+				     .watts = 27,
+				     .powered = true },
+			   dram = { .kind = TW_ZONE_DRAM, .watts = 27, .powered = true };
+	struct tw_cover c = { .like = 0 };
+
+	(void)state;
+	tw_cover_compare(&c, &dram, 1, &host, 1);
+	assert_int_equal(c.like, 0);
+	for (int i = 0; i < 5; i++)
+		tw_cover_compare(&c, &guest, 1, &host, 1);
+	assert_int_equal(c.like, 3);
+	guest.watts = 28;
+	for (int i = 0; i < 3; i++)
+		tw_cover_compare(&c, &guest, 1, &host, 1);
+	assert_int_equal(c.like, 0);
+	guest.watts = 20;
+	for (int i = 0; i < 5; i++)
+		tw_cover_compare(&c, &guest, 1, &host, 1);
+	assert_int_equal(c.like, -3);
+}
+
 /* A zone that the host does not have is in its others, as much as they are. */
 static void a_kind_that_the_host_lacks_is_covered_as_the_others(void **state)
 {
@@ -650,6 +678,24 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_budget_is_what_was_not_spent),
+		cmocka_unit_test(a_share_stays_free_for_each_agent),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		TEST(energy_before_the_sums_began_is_not_counted),
+		TEST(an_agent_that_started_later_is_counted_from_its_start),
+		TEST(a_restart_loses_and_repeats_nothing),
+		TEST(an_absence_is_made_up_for),
+		TEST(a_zone_that_was_missing_goes_on),
+		TEST(a_zone_that_was_missing_at_first_is_no_jump),
+		TEST(pods_that_end_stay_in_their_namespace),
+		TEST(impossible_power_is_refused),
+		TEST(power_is_that_of_all_rows_of_a_level),
+		TEST(energy_is_bounded_by_our_own_clock),
+		TEST(a_barred_agent_counts_nothing_and_comes_back),
+		TEST(a_row_that_was_cut_is_no_jump),
+		TEST(sources_beyond_the_quota_are_other),
+		TEST(energy_that_a_host_passed_on_is_in_no_sum_over_all_agents),
+		TEST(a_guest_is_left_out_as_far_as_its_host_has_its_energy),
+		TEST(a_guest_that_shows_its_whole_host_is_left_out),
 		cmocka_unit_test(a_share_stays_free_for_each_agent),
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(energy_before_the_sums_began_is_not_counted),
