@@ -435,35 +435,45 @@ site:
 	etc/site/stage $(O)/site
 	cd $(O)/site && $(MKDOCS) build --quiet --strict --site-dir html
 
-# Build Debian packages from the committed sources; etc/debian becomes debian/. The libraries of the
-# web pages are fetched here, because a package build has no network; WEB=0 is without pages.
-deb-tree = $(O)/deb/tallywatt-$(VERSION)
-deb:
+# The sources of the last commit as a tarball, with the web pages bundled: who builds it needs neither
+# Node nor npm. WEB=0 is without pages; where they cannot be bundled, there is no tarball. The same
+# commit gives the same bytes.
+dist-name := tallywatt-$(VERSION)
+tarball   := $(O)/dist/$(dist-name).tar.gz
+tar-bytes := --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw \
+	--mtime=@$(shell git log -1 --format=%ct 2>/dev/null || echo 0) --format=gnu
+dist-source:
+	rm -rf $(O)/dist && mkdir -p $(O)/dist/$(dist-name)
+	git archive HEAD | tar -x -C $(O)/dist/$(dist-name)
 	$(if $(filter command environment,$(firstword $(origin WEB))),,$(Q)web/modules '$(NODE)' '$(NPM)' '$(WEB_MODULES)')
+	$(if $(filter 0,$(WEB)),,$(NODE) $(O)/dist/$(dist-name)/web/build.mjs $(O)/dist/$(dist-name)/web/bundle $(WEB_MODULES))
+	$(if $(filter 0,$(WEB)),,@set -e; for m in $(web-linked); do cp $(WEB_MODULES)/$$m/LICENSE $(O)/dist/$(dist-name)/web/bundle/$$m.LICENSE; done)
+	tar -c $(tar-bytes) -C $(O)/dist $(dist-name) | gzip -9n >$(tarball)
+	rm -rf $(O)/dist/$(dist-name)
+
+# A release of the last commit: tarball, SPDX list of its parts, checksums; SIGN_KEY=FILE signs
+# these with minisign.
+dist: dist-source
+	etc/sbom $(VERSION) $(tarball) \
+		"$$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" \
+		>$(O)/dist/$(dist-name).spdx.json
+	cd $(O)/dist && sha256sum $(dist-name)* >SHA256SUMS
+	$(if $(SIGN_KEY),minisign -S -s '$(SIGN_KEY)' -t 'tallywatt $(VERSION)' -m $(O)/dist/SHA256SUMS)
+
+# Debian packages of the tarball; etc/debian becomes debian/.
+deb-tree = $(O)/deb/$(dist-name)
+deb: dist-source
 	rm -rf $(O)/deb && mkdir -p $(O)/deb
-	git archive --prefix=tallywatt-$(VERSION)/ HEAD | tar -x -C $(O)/deb
+	tar -x -C $(O)/deb -f $(tarball)
 	cp -r $(deb-tree)/etc/debian $(deb-tree)/debian
-	$(if $(filter 1,$(WEB)),cp -r $(WEB_MODULES) $(deb-tree)/web/node_modules)
 	cd $(deb-tree) && dpkg-buildpackage -us -uc -b
 	if command -v lintian >/dev/null; then lintian --allow-root --suppress-tags initial-upload-closes-no-bugs \
 		$(O)/deb/*.changes; fi
-
-# A release of the last commit: tarball, SPDX list of its parts, checksums; SIGN_KEY=FILE signs
-# these with minisign. The same commit gives the same bytes.
-dist-name := tallywatt-$(VERSION)
-dist:
-	rm -rf $(O)/dist && mkdir -p $(O)/dist
-	git archive --format=tar --prefix=$(dist-name)/ HEAD | gzip -9n >$(O)/dist/$(dist-name).tar.gz
-	etc/sbom $(VERSION) $(O)/dist/$(dist-name).tar.gz \
-		"$$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" \
-		>$(O)/dist/$(dist-name).spdx.json
-	cd $(O)/dist && sha256sum $(dist-name).* >SHA256SUMS
-	$(if $(SIGN_KEY),minisign -S -s '$(SIGN_KEY)' -t 'tallywatt $(VERSION)' -m $(O)/dist/SHA256SUMS)
 
 clean:
 	rm -rf $(O)
 
 -include $(all-objs:.o=.d) $(patsubst %.bpf.c,$(O)/%.bpf.d,$(bpf-programs))
 
-.PHONY: all models prior install uninstall images site deb dist clean FORCE
+.PHONY: all models prior install uninstall images site deb dist dist-source clean FORCE
 .DEFAULT_GOAL := all

@@ -153,6 +153,7 @@ check-bpf: $(if $(filter 1,$(BPF)),$(bpf-objects))
 	@$(run) python tests/checks/test_check_bpf.py
 
 # The counting of results, the installing of packages, and what benches judge by.
+check-tools: export WEB_MODULES := $(abspath $(WEB_MODULES))
 check-tools:
 	@$(run) python tests/checks/test_run.py tests/checks/test_deps.py tests/checks/test_dist.py \
 		tests/checks/test_bench.py tests/checks/test_mutate.py tests/checks/test_nightly.py \

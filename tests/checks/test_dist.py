@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""make dist: the same bytes twice, checksums, a bill of materials, a signature."""
+"""make dist: the same bytes twice, the web pages, checksums, a bill of materials, a signature."""
 import hashlib
 import json
 import os
@@ -47,6 +47,16 @@ class Dist(unittest.TestCase):
     def path(self, *names):
         return os.path.join(self.top, *names)
 
+    def pages(self):
+        """Arguments by which the tarball has pages, of libraries that are there; npm is not called."""
+        modules = os.environ.get("WEB_MODULES", "")
+        if not os.path.exists(os.path.join(modules, ".package-lock.json")):
+            if "web" in REQUIRED:
+                raise AssertionError("TW_REQUIRE names 'web', whose libraries are missing")
+            print("SKIPPED: the pages of the tarball: no libraries of theirs")
+            return ["WEB=0"]
+        return [f"WEB_MODULES={modules}", "NPM=false"]
+
     def dist(self, name, *more):
         out = self.path(name + "-out")
         run(self.path(name), "make", "-s", "dist", f"O={out}", "BPF=0", "XGBOOST=0", "LIBSVM=0", *more)
@@ -70,8 +80,8 @@ class Dist(unittest.TestCase):
         self.commit(self.path("first"))
         os.mkdir(self.path("elsewhere"))
         run(self.top, "git", "clone", "-q", "--shared", "first", "elsewhere/second")
-        key = self.key()
-        first, second = self.dist("first"), self.dist("elsewhere/second", *key)
+        key, pages = self.key(), self.pages()
+        first, second = self.dist("first", *pages), self.dist("elsewhere/second", *pages, *key)
         self.assertEqual("SHA256SUMS.minisig" in second, bool(key))
         if second.pop("SHA256SUMS.minisig", None):
             run(self.path("elsewhere/second-out/dist"), "minisign", "-V", "-p", self.path("key.pub"),
@@ -85,7 +95,23 @@ class Dist(unittest.TestCase):
         stem = tarball.removesuffix(".tar.gz")
         self.assertIn(f"{stem}/Makefile", names)
         self.assertTrue(all(name.split("/")[0] == stem for name in names))
+        bundled = {os.path.basename(n) for n in names if n.startswith(f"{stem}/web/bundle/")}
+        if pages == ["WEB=0"]:
+            self.assertEqual(bundled, set())
+        else:
+            self.assertLessEqual({"live.inc", "models.inc", "jobs.inc", "sizes.txt", "preact.LICENSE"}, bundled)
+            self.check_built(stem)
         self.check_parts(json.loads(first[f"{stem}.spdx.json"]), sums[tarball])
+
+    def check_built(self, stem):
+        """The tarball's pages are compiled in, where there is neither Node nor npm."""
+        run(self.top, "tar", "-xf", self.path("first-out/dist", f"{stem}.tar.gz"))
+        page, out = self.path("out/web/page_jobs.o"), self.path("out")
+        less = [f"{what}=0" for what in ("BPF", "XGBOOST", "LIBSVM", "SODIUM", "FREEIPMI")]
+        for web, found in ((["WEB=0"], False), ([], True)):
+            run(self.path(stem), "make", "-s", f"O={out}", "NODE=false", "NPM=false", *less, *web, page)
+            with open(page, "rb") as f:
+                self.assertEqual(b"text/html" in f.read(), found)
 
     def check_parts(self, doc, tarball_sum):
         self.assertEqual((doc["spdxVersion"], doc["dataLicense"]), ("SPDX-2.3", "CC0-1.0"))
