@@ -224,9 +224,14 @@ $(O)/libtw.a: $(lib-objs)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 
+# What a binary release has: programs that look for libraries beside them, and in what those load.
+portable := $(addprefix $(O)/portable/,$(programs) $(helpers))
+$(portable): tw-ldflags += -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../lib/tallywatt:$$ORIGIN/../lib/tallywatt'
+
 define program
-$(O)/$(1): $(patsubst %.c,$(O)/%.o,$($(1)-src)) $(O)/libtw.a
+$(O)/$(1) $(O)/portable/$(1): $(patsubst %.c,$(O)/%.o,$($(1)-src)) $(O)/libtw.a
 	$$(call say,LINK,$$@)
+	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(tw-cflags) $$(CFLAGS) $$(tw-ldflags) $$(LDFLAGS) \
 		$$^ $($(1)-libs) $$(LDLIBS) -lm -o $$@
 endef
@@ -451,9 +456,21 @@ dist-source:
 	tar -c $(tar-bytes) -C $(O)/dist $(dist-name) | gzip -9n >$(tarball)
 	rm -rf $(O)/dist/$(dist-name)
 
-# A release of the last commit: tarball, SPDX list of its parts, checksums; SIGN_KEY=FILE signs
-# these with minisign.
+# A release for machines like this one: programs, the libraries that they load, and install.sh. It is
+# of the sources as they are; the same programs and libraries give the same bytes.
+binary-name := $(dist-name)-linux-$(shell uname -m)
+dist-binary: all $(portable)
+	rm -rf $(O)/binary && mkdir -p $(O)/binary $(O)/dist
+	$(MAKE) --no-print-directory -s -o all install DESTDIR=$(abspath $(O))/binary/installed prefix=/usr/local
+	etc/dist/stage $(O)/portable $(O)/binary/installed/usr/local $(O)/binary/$(binary-name)
+	tar -c $(tar-bytes) -C $(O)/binary $(binary-name) | gzip -9n >$(O)/dist/$(binary-name).tar.gz
+
+# A release: sources and programs of the last commit, SPDX list of the parts of these, checksums;
+# SIGN_KEY=FILE signs these with minisign.
 dist: dist-source
+	git diff --quiet HEAD || { echo 'make dist: there are changes that are not committed' >&2; exit 1; }
+	$(MAKE) --no-print-directory $(if $(filter 0,$(BINARY)),,dist-binary) dist-sums
+dist-sums:
 	etc/sbom $(VERSION) $(tarball) \
 		"$$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" \
 		>$(O)/dist/$(dist-name).spdx.json
@@ -475,5 +492,5 @@ clean:
 
 -include $(all-objs:.o=.d) $(patsubst %.bpf.c,$(O)/%.bpf.d,$(bpf-programs))
 
-.PHONY: all models prior install uninstall images site deb dist dist-source clean FORCE
+.PHONY: all models prior install uninstall images site deb dist dist-source dist-binary dist-sums clean FORCE
 .DEFAULT_GOAL := all

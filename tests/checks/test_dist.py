@@ -59,7 +59,8 @@ class Dist(unittest.TestCase):
 
     def dist(self, name, *more):
         out = self.path(name + "-out")
-        run(self.path(name), "make", "-s", "dist", f"O={out}", "BPF=0", "XGBOOST=0", "LIBSVM=0", *more)
+        run(self.path(name), "make", "-s", "dist", f"O={out}", "BPF=0", "XGBOOST=0", "LIBSVM=0",
+            "BINARY=0", *more)
         found = {}
         for file in os.listdir(os.path.join(out, "dist")):
             with open(os.path.join(out, "dist", file), "rb") as f:
@@ -133,6 +134,117 @@ class Dist(unittest.TestCase):
             self.assertRegex(parts[name]["licenseDeclared"], r"^(MIT|Apache-2\.0)$")
             self.assertEqual(len(parts[name]["checksums"][0]["checksumValue"]), 128)
         self.assertNotIn("playwright-core", parts)
+
+
+def tree(top):
+    """What lies below a folder: (kind, content) of each path; folders count, too."""
+    found = {}
+    for folder, folders, files in os.walk(top):
+        for name in folders + files:
+            path = os.path.join(folder, name)
+            if os.path.islink(path):
+                what = ("link", os.readlink(path))
+            elif os.path.isdir(path):
+                what = ("folder", "")
+            else:
+                with open(path, encoding="utf-8") as f:
+                    what = ("file", f.read())
+            found[os.path.relpath(path, top)] = what
+    return found
+
+
+class BinaryRelease(unittest.TestCase):
+    """etc/dist/install.sh, on a small release of its form."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.top = folder.name
+        self.release = os.path.join(self.top, "release")
+        self.root = os.path.join(self.top, "root")
+        os.mkdir(self.root)
+        self.put("files/libexec/tallywatt/tw-server", "#!/bin/sh\necho 1\n", 0o755)
+        self.put("files/libexec/tallywatt/tw-ask", "#!/bin/sh\nexit 2\n", 0o755)
+        self.put("files/lib/systemd/system/tw-server.service",
+                 "ExecStart=/usr/local/bin/tw-server --config /etc/tallywatt/tw-server.conf\n")
+        for name in ("tw-server", "tw-collector", "tw-estimator"):
+            self.put(f"files/share/tallywatt/examples/{name}.conf", "pull = /usr/local/share/tallywatt/models/a\n")
+        self.put("files/share/tallywatt/models/a/metadata.json", "{}")
+        self.put("glibc", "2.36\n")
+        shutil.copy2(os.path.join(ROOT, "etc/dist/install.sh"), self.release)
+        self.sum()
+
+    def put(self, name, text, mode=0o644):
+        path = os.path.join(self.release, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(path, mode)
+
+    def sum(self):
+        run(self.release, "sh", "-c", "find . -type f ! -name SHA256SUMS -print0 | xargs -0 sha256sum >SHA256SUMS")
+
+    def install(self, *options, script=None):
+        return run(self.top, script or os.path.join(self.release, "install.sh"), "--destdir", self.root,
+                   *options).decode()
+
+    def refused(self, wanted, *options):
+        with self.assertRaises(AssertionError) as caught:
+            self.install(*options)
+        self.assertRegex(str(caught.exception), wanted)
+
+    def test_what_is_installed_names_where_it_lies_and_is_removed_without_a_trace(self):
+        for prefix, etc in (("/usr/local", "/etc"), ("/opt/tw", "/opt/tw/etc")):
+            said = self.install("--prefix", prefix)
+            self.assertEqual("--model-db" in said, prefix != "/usr/local")
+            found = tree(self.root)
+            at = prefix[1:]
+            self.assertEqual(found[f"{at}/bin/tw-server"], ("link", "../libexec/tallywatt/tw-server"))
+            self.assertNotIn(f"{at}/bin/tw-ask", found)
+            self.assertEqual(found[f"{at}/lib/systemd/system/tw-server.service"][1],
+                             f"ExecStart={prefix}/bin/tw-server --config {etc}/tallywatt/tw-server.conf\n")
+            conf = found[f"{etc[1:]}/tallywatt/tw-server.conf"][1]
+            self.assertEqual(conf, f"pull = {prefix}/share/tallywatt/models/a\n")
+            # What is compiled in names /usr/local.
+            self.assertEqual(f"shipped-models = {prefix}" in found[f"{etc[1:]}/tallywatt/tw-collector.conf"][1],
+                             prefix != "/usr/local")
+            self.install("--prefix", prefix, "--uninstall",
+                         script=f"{self.root}{prefix}/share/tallywatt/install.sh")
+            self.assertEqual([p for p, (kind, _) in tree(self.root).items() if kind != "folder"], [])
+            self.assertNotIn(f"{at}/share", tree(self.root))
+
+    def test_an_upgrade_removes_what_is_gone_and_keeps_configurations(self):
+        self.install()
+        mine = os.path.join(self.root, "etc/tallywatt/tw-server.conf")
+        with open(mine, "w", encoding="utf-8") as f:
+            f.write("log-level = debug\n")
+        os.rename(os.path.join(self.release, "files/share/tallywatt/models/a"),
+                  os.path.join(self.release, "files/share/tallywatt/models/b"))
+        self.sum()
+        self.assertIn("kept ", self.install())
+        found = tree(self.root)
+        self.assertEqual(found["etc/tallywatt/tw-server.conf"][1], "log-level = debug\n")
+        self.assertNotIn("usr/local/share/tallywatt/models/a", found)
+        self.assertIn("usr/local/share/tallywatt/models/b", found)
+        self.install("--uninstall")
+        self.assertEqual([p for p, (kind, _) in tree(self.root).items() if kind == "file"],
+                         ["etc/tallywatt/tw-server.conf"])
+
+    def test_what_it_refuses(self):
+        self.refused("there is none", "--uninstall")
+        self.refused("want an absolute path", "--prefix", "relative")
+        self.refused("want an absolute path", "--prefix", "/a|b")
+        self.refused("usage", "--what")
+        there = os.path.join(self.root, "usr/local/bin/tw-server")
+        os.makedirs(os.path.dirname(there))
+        os.symlink("nowhere", there)
+        self.refused("tw-server: is there, and not by install.sh")
+        os.unlink(there)
+        self.put("files/libexec/tallywatt/tw-server", "#!/nowhere\n", 0o755)
+        self.refused("is not what was released")
+        self.sum()
+        self.refused("tw-server does not run here; it needs glibc 2.36")
+        self.assertEqual([p for p, (kind, _) in tree(self.root).items() if kind != "folder"], [])
 
 
 if __name__ == "__main__":
