@@ -27,6 +27,8 @@ STEP_S, SCRAPE_S, PHASE_S = 0.005, 0.5, 1.5
 # CPUs that the processes 11 (in a container) and 13 (in none) use, in turn.
 LOADS = ((1, 3), (0, 0), (2, 0), (4, 4), (8, 8), (0, 6), (6, 2))
 ESTIMATED = (3.0, 5.0)
+# A busy machine moves the scripted one late: its recording is made again.
+RECORDINGS = 4
 CONTAINER, HOST, ZONES = "11", "13", "sys/class/powercap"
 MODEL = "own/rapl-sysfs/AbsPower/BPFOnly/LinearRegressionTrainer_0"
 IDLE_W, CPU_W = 20.0, 5.0
@@ -141,11 +143,11 @@ class SameWatts(Metered):
                             self.path("none.so"), "--node-name", "here",
                             "--compat", "kepler,kepler-legacy", *args)
 
-    def record(self, machine):
+    def record(self, machine, tsdb):
         """A response under each set of names, of one recording."""
         host = self.collect_here("--meters", "rapl-sysfs")
-        os.mkdir(self.path("tsdb"))
-        prometheus = Prometheus(self, self.path("tsdb"), scrape=f"""
+        os.mkdir(self.path(tsdb))
+        prometheus = Prometheus(self, self.path(tsdb), scrape=f"""
 global: {{scrape_interval: {SCRAPE_S * 1000:.0f}ms, scrape_timeout: {SCRAPE_S * 1000:.0f}ms}}
 scrape_configs:
 - job_name: tallywatt
@@ -169,8 +171,8 @@ scrape_configs:
         with urllib.request.urlopen(f"{prometheus.url}/api/v1/query?query=up") as answer:
             return json.load(answer)["data"]["result"]
 
-    def teach(self, names):
-        """A server and an estimator of a model that is trained from these names."""
+    def learn(self, names):
+        """Train a model from these names. Whether it has a certificate."""
         self.tallywatt("train", "--input", self.path(f"{names}.json"), "--name", "own", "--source",
                        "rapl-sysfs", "--model-db", self.path(names), "--trainers",
                        "LinearRegressionTrainer")
@@ -178,6 +180,10 @@ scrape_configs:
         metadata = read_json(self.path(names, MODEL, "metadata.json"))
         self.assertLessEqual((SPEC if names != "legacy" else {}).items(),
                              metadata.get("machine_spec", {}).items())
+        return "certificate_refused" not in metadata
+
+    def serve(self, names):
+        """A server and an estimator of the model of these names."""
         server = self.start_http("tw-server", "--model-db", self.path(names))
         self.start("tw-estimator", "--socket", self.path(f"{names}.sock"), "--model-db",
                    self.path(names), "--shipped-models", "", "--proc", self.path("proc"),
@@ -225,8 +231,12 @@ scrape_configs:
     def test_the_watts_are_the_same_by_every_way(self):
         need_prometheus()
         machine = self.scripted_machine()
-        self.record(machine)
-        servers = {names: self.teach(names) for names in NAMES}
+        for number in range(RECORDINGS):
+            self.record(machine, f"tsdb-{number}")
+            if all([self.learn(names) for names in NAMES]):
+                break
+            print(f"recording {number}: a model has no certificate")
+        servers = {names: self.serve(names) for names in NAMES}
         machine.load = ESTIMATED
         of_one_load = {}
         for names, server in servers.items():
