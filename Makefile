@@ -456,6 +456,16 @@ dist-source:
 	tar -c $(tar-bytes) -C $(O)/dist $(dist-name) | gzip -9n >$(tarball)
 	rm -rf $(O)/dist/$(dist-name)
 
+# Packages of the tarball by rpmbuild. On Debian, whose packages rpm does not know, it takes them as
+# installed, and makes no packages of debug information.
+RPMBUILD_FLAGS ?= $(if $(wildcard /etc/debian_version),--nodeps --define 'debug_package %{nil}' \
+	--define 'build_ldflags -s')
+rpm: dist-source
+	rm -rf $(O)/rpm && mkdir -p $(O)/rpm
+	rpmbuild -bb $(RPMBUILD_FLAGS) --define '_topdir $(abspath $(O))/rpm' --define '_sourcedir $(abspath $(O))/dist' \
+		etc/rpm/tallywatt.spec
+	if command -v rpmlint >/dev/null; then rpmlint -r etc/rpm/tallywatt.rpmlintrc etc/rpm/tallywatt.spec $(O)/rpm/RPMS/*/*.rpm; fi
+
 # A release for machines like this one: programs, the libraries that they load, and install.sh. It is
 # of the sources as they are; the same programs and libraries give the same bytes.
 binary-name := $(dist-name)-linux-$(shell uname -m)
@@ -492,5 +502,5 @@ clean:
 
 -include $(all-objs:.o=.d) $(patsubst %.bpf.c,$(O)/%.bpf.d,$(bpf-programs))
 
-.PHONY: all models prior install uninstall images site deb dist dist-source dist-binary dist-sums clean FORCE
+.PHONY: all models prior install uninstall images site deb rpm dist dist-source dist-binary dist-sums clean FORCE
 .DEFAULT_GOAL := all

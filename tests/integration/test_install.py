@@ -5,6 +5,7 @@ What was built is installed, nothing is built. The directories that systemd woul
 in the test's own, mounted at /var/lib, /var/cache and /run for the daemon alone.
 """
 import configparser
+import fnmatch
 import glob
 import os
 import re
@@ -189,6 +190,27 @@ class Install(Case):
         self.assertEqual(sorted(os.listdir(self.path("etc/tallywatt"))),
                          ["tw-server.conf", "tw-trainer.conf"])
         self.assertEqual(tree(self.path("usr")), {})
+
+    def test_the_spec_of_rpm_names_each_file_once(self):
+        rpmspec = shutil.which("rpmspec")
+        need("rpmspec", rpmspec is not None)
+        done = subprocess.run([rpmspec, "-P", os.path.join(ROOT, "etc/rpm/tallywatt.spec")],
+                              check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, timeout=TIMEOUT_S)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        # A build says its version; the sources of a release have it in their name, too.
+        version = subprocess.run([os.path.join(BIN, "tw-server"), "--version"], check=True,
+                                 stdout=subprocess.PIPE, text=True).stdout.split()[1]
+        self.assertIn(f"Version:        {version}\n", done.stdout)
+        named = re.findall(r"^(?:%config\(noreplace\) )?(/\S+)$", done.stdout, re.M)
+        libdir = os.path.dirname(next(n for n in named if n.endswith("/libtallywatt.a")))
+        self.make("install", DESTDIR=self.path("root"), prefix="/usr", libdir=libdir)
+        shutil.rmtree(self.path("root/usr/share/doc/tallywatt"))
+        found = ["/" + name for name in tree(self.path("root"))]
+        for name in named:
+            self.assertTrue([f for f in found if fnmatch.fnmatch(f, name) or f.startswith(name + "/")], name)
+        for file in found:
+            self.assertEqual(sum(fnmatch.fnmatch(file, n) or file.startswith(n + "/") for n in named), 1, file)
 
     def test_systemd_takes_the_units(self):
         verify = shutil.which("systemd-analyze")
