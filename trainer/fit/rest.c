@@ -85,10 +85,12 @@ static double mean_power(const double *watts, const double *load, size_t rows,
 	return sum / count;
 }
 
+/* low_watts: the mean power of the lowest loads. The lowest power of all is below it by
+ * the noise of a meter. */
 static void set_interval(const struct tw_idle_power *idle, const double *watts,
-			 size_t rows, struct tw_rest *r)
+			 size_t rows, double low_watts, struct tw_rest *r)
 {
-	const double least = fmax(lowest(watts, rows), 0.0);
+	const double least = fmax(idle->by_use ? low_watts : lowest(watts, rows), 0.0);
 
 	r->shown = idle->by_use;
 	r->watts = idle->watts;
@@ -135,10 +137,11 @@ int tw_rest_find(const struct tw_samples *s, struct tw_rest *out, struct tw_err 
 	r.rested = r.low_load <= REST_LOAD * sorted[rows - 1];
 	if (tw_idle_power_find(load, watts, rows, &idle, err) < 0)
 		goto out;
-	set_interval(&idle, watts, rows, &r);
+	r.low_watts = mean_power(watts, load, rows, r.low_load);
+	set_interval(&idle, watts, rows, r.low_watts, &r);
 	if (s->from_zero)
 		r.watts = r.low = r.high = 0.0;
-	r.low_watts = fmax(mean_power(watts, load, rows, r.low_load), r.watts);
+	r.low_watts = fmax(r.low_watts, r.watts);
 
 	*out = r;
 	rc = 0;

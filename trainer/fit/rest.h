@@ -8,7 +8,8 @@
  *
  * Load is one feature, tw_load_feature(). Idle power and its interval follow from the
  * rows with the lowest load (isolator/idle_power.h). If the machine never rested, no
- * intercept is known to be right, and the interval is 0 to the lowest power.
+ * intercept is known to be right, and the interval is 0 to the mean power of the lowest 2
+ * % of the loads.
  */
 
 #include <stdbool.h>

@@ -60,19 +60,23 @@ static void rest_in_the_rows_gives_a_narrow_interval(void **state)
 	assert_true(rest.low_load == 1e7);
 }
 
-static void a_machine_that_never_rests_supports_all_below_its_lowest_power(void **state)
+static void a_machine_that_never_rests_supports_all_below_its_lowest_loads(void **state)
 {
-	double x[2 * ROWS], y[ROWS], least = INFINITY;
+	double x[2 * ROWS], y[ROWS], low = 0, count = 0;
 	struct tw_samples s = samples_of(x, y);
 	struct tw_rest rest;
 
 	(void)state;
 	make_samples(5e9, x, y);
-	for (size_t r = 0; r < ROWS; r++)
-		least = fmin(least, y[r]);
+	for (size_t r = 0; r < ROWS; r++) {
+		if (r % 3 != 0 && r % 97 != 0)
+			continue;
+		low += y[r];
+		count++;
+	}
 	rest = find(&s);
 	assert_false(rest.rested);
-	assert_true(rest.low == 0.0 && rest.high == least);
+	assert_true(rest.low == 0.0 && fabs(rest.high - low / count) < 1e-9);
 	assert_true(rest.watts >= rest.low && rest.watts <= rest.high);
 }
 
@@ -149,7 +153,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rest_in_the_rows_gives_a_narrow_interval),
 		cmocka_unit_test(
-			a_machine_that_never_rests_supports_all_below_its_lowest_power),
+			a_machine_that_never_rests_supports_all_below_its_lowest_loads),
 		cmocka_unit_test(power_from_zero_rests_at_zero),
 		cmocka_unit_test(busy_rows_without_cpu_time_do_not_show_rest),
 		cmocka_unit_test(more_cycles_than_cpu_time_can_hold_are_a_contradiction),
