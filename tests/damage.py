@@ -228,8 +228,24 @@ def other_step(recording, rng):
                            for t in range(at[0], at[-1], step)]
 
 
+def slow_meter(recording, rng):
+    """The meter is read each 15 s, or the query has such a step. A gauge has 3 % noise, and shows
+    an instant: the work of 15 s has the power of the last 5 s."""
+    at, by_query = rng.randrange(3), rng.random() < 0.5
+    for metric, series in recording.items():
+        for s in series:
+            v = s["values"]
+            if "bmc_id" in s["metric"]:
+                v = [[t, repr(round(float(w) * rng.gauss(1, 0.03), 2))] for t, w in v]
+            if by_query:
+                v = v[at::3]
+            elif is_power(metric):
+                v = [[t, v[max(at + (i - at) // 3 * 3, 0)][1]] for i, (t, _) in enumerate(v)]
+            s["values"] = v
+
+
 DAMAGES = (spike, zero, twin, replaced, outage, no_samples, frozen_work, frozen_meter, renamed, dip,
-           late_process, jump, other_step)
+           late_process, jump, other_step, slow_meter)
 
 
 def damaged(schema, damage, seed):

@@ -11,7 +11,7 @@
 #	make nightly-churn	1,000 cgroups a second for a minute
 #	make nightly-forged	500 forged virtual machines, pods and jobs
 #	make nightly-liars	200 agents of which LIARS=80 lie, instead of 10
-#	make nightly-damage	recordings with 13 kinds of damage, SEEDS=50 of each and schema
+#	make nightly-damage	recordings with 14 kinds of damage, SEEDS=50 of each and schema
 #	make nightly-prior	the prior that ships is learned again from its table
 #	make nightly-recipes	the patches of tests/recipes, each applied, built and tested
 #	make nightly-bench	all benches; a figure that is more than 10 % worse than the last one

@@ -63,9 +63,10 @@ struct tw_train_data {
 	/* The recorded cycles do not fit into the group's CPU time (trainer/fit/rest.h).
 	 */
 	bool cpu_time_incomplete;
-	bool step_uneven; /* of a recording: it does not divide the scrape interval */
-	json_t *learnt;   /* metadata of the isolator fitted on all rows, or NULL */
-	json_t *quality;  /* a list: of each recording, trainer/extract/quality.h */
+	bool step_uneven;  /* of a recording: it does not divide the scrape interval */
+	bool times_differ; /* of a recording: a gauge's are not those of its rows */
+	json_t *learnt;    /* metadata of the isolator fitted on all rows, or NULL */
+	json_t *quality;   /* a list: of each recording, trainer/extract/quality.h */
 	struct tw_buf quality_text;
 };
 

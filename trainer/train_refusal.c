@@ -191,6 +191,8 @@ int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest 
 		*why = fault;
 	else if (d->step_uneven)
 		*why = TW_REFUSED_STEP;
+	else if (d->times_differ)
+		*why = TW_REFUSED_TIMES;
 	else if (!shown)
 		*why = TW_REFUSED_NO_REST;
 	else if (biased)
@@ -257,6 +259,8 @@ const char *tw_train_refusal_advice(const char *why)
 		{ TW_REFUSED_CPU_TIME, "record again by an exporter that counts all CPU "
 				       "time, such as tw-collector" },
 		{ TW_REFUSED_STEP, "query again with --step of the scrape interval" },
+		{ TW_REFUSED_TIMES, "record loads that last for ten rows or longer, or "
+				    "read the meter more often" },
 		{ TW_REFUSED_NO_REST, "record some minutes of an idle machine, too" },
 		{ TW_REFUSED_BIAS, "record longer, and each load more than once" },
 	};

@@ -121,7 +121,7 @@ class Damage(Case):
         trainer = self.start_http(
             "tw-trainer", "--online", "--prometheus", server.url, "--model-db", db,
             "--online-state", self.path(f"state{seeds[0]}"), "--online-trainers", TRAINER,
-            "--delay", "0s", "--train-after", "100", "--lookback", "1500s")
+            "--delay", "0s", "--train-after", "40", "--lookback", "1500s")
 
         def all_are_decided():
             text = call(trainer, "GET", "/metrics").body.decode()

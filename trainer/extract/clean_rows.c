@@ -8,6 +8,7 @@
 #include "trainer/extract/power_series.h"
 #include "trainer/extract/rates.h"
 #include "trainer/extract/scrapes.h"
+#include "trainer/extract/steady.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -39,7 +40,7 @@
 #define GROUPS 16
 
 /* JOINED: part of the row after it. */
-enum fate { KEPT, OUTLIER, STANDING, JOINED };
+enum fate { KEPT, OUTLIER, STANDING, JOINED, UNSTEADY };
 
 struct cleaning {
 	struct tw_power_series *power;
@@ -389,6 +390,13 @@ static int find_rows(struct cleaning *c, const struct tw_rates *r, struct tw_err
 	return 0;
 }
 
+static void release(struct cleaning *c)
+{
+	free(c->row);
+	free(c->fate);
+	free(c->load);
+}
+
 static void mark_still(struct cleaning *c)
 {
 	static const struct standing features = { is_still, 1, 1, 1 };
@@ -505,8 +513,36 @@ int tw_clean_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
 	*out = n;
 	rc = 0;
 out:
-	free(c.row);
-	free(c.fate);
-	free(c.load);
+	release(&c);
+	return rc;
+}
+
+int tw_drop_unsteady_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
+			  const struct tw_rates *r, struct tw_clean_counts *out,
+			  struct tw_err *err)
+{
+	struct cleaning c = { .power = p, .rows = rows, .feature = r->feature };
+	bool *unsteady = calloc(p->times + 1, sizeof(*unsteady));
+	int rc = -1;
+
+	if (unsteady == NULL) {
+		tw_fail(err, TW_NOMEM, "load of %zu rows", p->times);
+		goto out;
+	}
+	if (find_rows(&c, r, err) < 0)
+		goto out;
+	if (c.count > 0)
+		find_load(&c);
+	out->unsure = tw_steady_find(c.load, c.watts, c.count, unsteady) == TW_STEADY_FEW;
+	for (size_t i = 0; i < c.count; i++) {
+		out->unsteady += unsteady[i];
+		c.fate[i] = unsteady[i] ? UNSTEADY : KEPT;
+	}
+	if (out->unsteady > 0)
+		drop(&c, p);
+	rc = 0;
+out:
+	release(&c);
+	free(unsteady);
 	return rc;
 }

@@ -20,6 +20,7 @@
  * - A standing gauge: more than three equal readings while the load says otherwise.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,8 @@ struct tw_clean_counts {
 	size_t outliers;  /* outside of physics, or a glitch */
 	size_t standing;  /* features or a gauge stood still */
 	size_t joined;    /* had no scrape, and are part of the row after them, if any */
+	size_t unsteady;  /* the load changed, and a gauge showed it at another time */
+	bool unsure;      /* a gauge did so, and the load was never steady */
 	int64_t first_ms; /* of the first outlier; 0: none */
 	double first_w;
 	double scrapes_s; /* the step of the rows does not divide this interval of the
@@ -48,5 +51,11 @@ struct tw_clean_counts {
 int tw_clean_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
 		  const struct tw_rates *r, struct tw_clean_counts *out,
 		  struct tw_err *err);
+
+/* Drop the rows of a gauge in which the load changed, if their power is not that of their
+ * work (steady.h). Counts them in *out. */
+int tw_drop_unsteady_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
+			  const struct tw_rates *r, struct tw_clean_counts *out,
+			  struct tw_err *err);
 
 #endif /* TW_TRAINER_CLEAN_ROWS_H */

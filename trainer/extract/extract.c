@@ -364,6 +364,16 @@ out:
 	return rc;
 }
 
+/* A counter's energy is that of its rows. */
+static int drop_unsteady(struct job *j, struct tw_err *err)
+{
+	if (j->args->compat != TW_COMPAT_NONE || j->power.grown_j > 0)
+		return 0;
+	if (tw_drop_unsteady_rows(&j->power, &j->node, &j->rates, &j->clean, err) < 0)
+		return -1;
+	return read_again(j, j->clean.unsteady > 0, err);
+}
+
 static int make_dataset(struct job *j, struct tw_err *err)
 {
 	size_t rows;
@@ -373,7 +383,8 @@ static int make_dataset(struct job *j, struct tw_err *err)
 		return -1;
 	for (size_t f = 0; f < j->in.features; f++)
 		j->rates.thirdparty_makes_no_rows |= !j->in.feature[f].of_node;
-	if (repair_rows(j, err) < 0 || correct_lag(j, err) < 0)
+	if (repair_rows(j, err) < 0 || correct_lag(j, err) < 0 ||
+	    drop_unsteady(j, err) < 0)
 		return -1;
 	j->row = calloc(j->power.times + 1, sizeof(*j->row));
 	if (j->row == NULL)

@@ -318,6 +318,10 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 			"features or power stood still while the other moved; %zu rows "
 			"were dropped; check the exporters\n",
 			q->clean.standing);
+	if (q->clean.unsure)
+		tw_buf_adds(b, "the gauge of power shows other times than the features, "
+			       "and the load was never steady; record loads that last "
+			       "for ten rows or longer, or read the meter more often\n");
 	if (q->series.hidden > 0 && isnan(q->cpu_node_s))
 		tw_buf_addf(
 			b,
@@ -386,6 +390,12 @@ void tw_quality_to_text(const struct tw_quality *q, struct tw_buf *out)
 			    "  cleaned: %zu outliers and %zu rows of a standing side "
 			    "dropped, %zu repeated series merged\n",
 			    q->clean.outliers, q->clean.standing, q->merged);
+	if (q->clean.unsteady > 0)
+		tw_buf_addf(
+			out,
+			"  unsteady: %zu rows dropped, in which the load changed: the "
+			"gauge of power shows an instant, or another time\n",
+			q->clean.unsteady);
 	add_balance(out, "CPU time", q->cpu_rows_s, q->cpu_node_s, "s", "node");
 	add_balance(out, "energy", q->energy_rows_j, q->energy_meter_j, "J", "meter");
 	if (isfinite(q->load_min))
@@ -446,7 +456,7 @@ json_t *tw_quality_to_json(const struct tw_quality *q)
 {
 	return json_pack(
 		"{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,"
-		"s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o*,s:o*,s:o*}",
+		"s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o*,s:o*,s:o*,s:o*}",
 		"span_s", tw_json_rounded((double)(q->last_ms - q->first_ms) / 1e3),
 		"rows", integer(q->rows), "step_s", tw_json_rounded(q->step_s), "gaps",
 		integer(q->gaps), "longest_gap_s", tw_json_rounded(q->longest_gap_s),
@@ -468,5 +478,6 @@ json_t *tw_quality_to_json(const struct tw_quality *q)
 		"constant_features", tw_json_texts(&q->constant), "missing_features",
 		tw_json_texts(&q->missing), "warnings", warnings_json(q), "outlier_rows",
 		integer_if(q->clean.outliers), "standing_rows",
-		integer_if(q->clean.standing), "merged_series", integer_if(q->merged));
+		integer_if(q->clean.standing), "unsteady_rows",
+		integer_if(q->clean.unsteady), "merged_series", integer_if(q->merged));
 }

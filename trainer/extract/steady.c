@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/extract/steady.h"
+
+#include <math.h>
+
+/* A load that changes by less than this share of its range is steady. */
+#define STEADY_SHARE 0.1
+/* A reading may be so many rows old. */
+#define BEFORE_MAX 3
+/* Changes of load explain this share of the distances, and by so many times more than
+ * chance does. */
+#define EXPLAINED_MIN 0.1
+#define CHANCES 10
+/* Lines that differ by this share at rest or at nine tenths of the load are not the same.
+ */
+#define DIFFERENCE 0.01
+#define FULL 0.9
+/* Steady rows have a line if there are so many, and with this share of the range. */
+#define ROWS_MIN 20
+#define RANGE_MIN 0.5
+
+struct rows {
+	const double *load, *watts;
+	size_t count;
+	double low, high; /* of the loads */
+};
+
+struct line {
+	double at_0, slope;
+	double variance;  /* of a row's distance */
+	double low, high; /* of its rows' loads */
+	size_t count;
+};
+
+/* Whether the load is the same in so many rows before row i, and in the one after it. */
+static bool is_steady(const struct rows *r, size_t i, size_t before)
+{
+	double low = r->load[i], high = low;
+
+	for (size_t k = i > before ? i - before : 0; k < r->count && k <= i + 1; k++) {
+		low = fmin(low, r->load[k]);
+		high = fmax(high, r->load[k]);
+	}
+	return high - low <= STEADY_SHARE * (r->high - r->low);
+}
+
+/* The line of the rows that are steady since so many rows; 0: of all rows. */
+static struct line fit(const struct rows *r, size_t before)
+{
+	double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+	struct line l = { .low = INFINITY, .high = -INFINITY };
+
+	for (size_t i = 0; i < r->count; i++) {
+		const double u = r->load[i], w = r->watts[i];
+
+		if (before > 0 && !is_steady(r, i, before))
+			continue;
+		l.low = fmin(l.low, u);
+		l.high = fmax(l.high, u);
+		n++;
+		x += (u - x) / n;
+		y += (w - y) / n;
+		l.count++;
+	}
+	for (size_t i = 0; i < r->count; i++) {
+		const double u = r->load[i] - x, w = r->watts[i] - y;
+
+		if (before > 0 && !is_steady(r, i, before))
+			continue;
+		xx += u * u;
+		xy += u * w;
+		yy += w * w;
+	}
+	l.slope = xx > 0 ? xy / xx : 0;
+	l.at_0 = y - l.slope * x;
+	l.variance = n > 2 ? fmax(yy - l.slope * xy, 0) / (n - 2) : INFINITY;
+	return l;
+}
+
+static double line_at(const struct line *l, double load)
+{
+	return l->at_0 + l->slope * load;
+}
+
+/* ---- whether rows belong together ---- */
+
+/* The share of the distances from the line that the change of load from `a` rows after a
+ * row to `b` rows after it explains. */
+static double explained(const struct rows *r, const struct line *l, size_t a, size_t b)
+{
+	double dd = 0, de = 0, ee = 0;
+
+	for (size_t i = 1; i + 1 < r->count; i++) {
+		const double change = r->load[i - 1 + b] - r->load[i - 1 + a];
+		const double off = r->watts[i] - line_at(l, r->load[i]);
+
+		dd += change * change;
+		de += change * off;
+		ee += off * off;
+	}
+	return dd > 0 && ee > 0 ? de * de / (dd * ee) : 0;
+}
+
+static bool belong_together(const struct rows *r, const struct line *l)
+{
+	const double share = fmax(explained(r, l, 0, 1), explained(r, l, 1, 2));
+
+	return share < EXPLAINED_MIN || share * (double)r->count < CHANCES;
+}
+
+static bool differ(const struct rows *r, const struct line *a, const struct line *b)
+{
+	const double most = FULL * r->high;
+
+	return fabs(a->at_0 - b->at_0) > DIFFERENCE * fabs(b->at_0) ||
+	       fabs(line_at(a, most) - line_at(b, most)) >
+		       DIFFERENCE * fabs(line_at(b, most));
+}
+
+static double error_of(const struct line *l)
+{
+	return l->variance / (double)l->count;
+}
+
+enum tw_steady tw_steady_find(const double *load, const double *watts, size_t count,
+			      bool *unsteady)
+{
+	struct rows r = { load, watts, count, INFINITY, -INFINITY };
+	struct line all, best = { .variance = INFINITY, .count = 1 };
+	size_t before = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		r.low = fmin(r.low, load[i]);
+		r.high = fmax(r.high, load[i]);
+	}
+	if (count < ROWS_MIN || !(r.high > r.low))
+		return TW_STEADY_ALL;
+	all = fit(&r, 0);
+	if (belong_together(&r, &all))
+		return TW_STEADY_ALL;
+	for (size_t n = 1; n <= BEFORE_MAX; n++) {
+		const struct line l = fit(&r, n);
+
+		if (l.count >= ROWS_MIN &&
+		    l.high - l.low > RANGE_MIN * (r.high - r.low) &&
+		    error_of(&l) < error_of(&best)) {
+			best = l;
+			before = n;
+		}
+	}
+	if (before == 0)
+		return TW_STEADY_FEW;
+	if (!differ(&r, &all, &best))
+		return TW_STEADY_ALL;
+	for (size_t i = 0; i < count; i++)
+		unsteady[i] = !is_steady(&r, i, before);
+	return TW_STEADY_MOST;
+}
