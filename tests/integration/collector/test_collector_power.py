@@ -388,7 +388,8 @@ class Power(Metered):
         self.assertEqual(answer["sum"], ["platform"])
         url = f"http://{daemon.address}"
         picture = self.tallywatt("top", "--url", url, "--once", "-o", "joules")
-        self.assertGreater(float(picture.splitlines()[5].split()[7]), 0)
+        head, row = (line.split() for line in (picture.splitlines()[i] for i in (4, 7)))
+        self.assertGreater(float(row[head.index("JOULES")]), 0)
 
     def test_wrong_use_is_refused(self):
         for args, word in ((["--meters", "sundial"], "sundial"), (["--levels", "rack"], "rack"),
