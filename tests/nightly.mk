@@ -13,6 +13,8 @@
 #	make nightly-liars	200 agents of which LIARS=80 lie, instead of 10
 #	make nightly-damage	recordings with 14 kinds of damage, SEEDS=50 of each and schema
 #	make nightly-prior	the prior that ships is learned again from its table
+#	make nightly-helm	the chart of Helm gives the objects of Kustomize; HELM=PATH,
+#				KUBE_OPENAPI=FILE (docs/kubernetes.md)
 #	make nightly-recipes	the patches of tests/recipes, each applied, built and tested
 #	make nightly-bench	all benches; a figure that is more than 10 % worse than the last one
 #				of the machine in docs/bench.csv is a failure (tests/bench.mk)
@@ -29,7 +31,7 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior recipes \
+	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm recipes \
 		bench; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
@@ -78,6 +80,9 @@ nightly-damage:
 nightly-prior:
 	@TW_NIGHTLY=1 $(MAKE) --no-print-directory t/prior_learning
 
+nightly-helm: all
+	@$(test-env) $(run) python tests/helm/test_helm.py
+
 nightly-recipes:
 	@$(guard) $(PYTHON) tests/recipes/recipes.py $(O)/recipes -j2
 
@@ -94,5 +99,5 @@ fuzz-corpus-run: $(fuzz-targets)
 		echo "$${f##*/}: $$(sed -n 's/^MERGE-OUTER: \(.* new files\).*; \(.* edges\).*/\1, \2/p' \
 			$$f.merge.log)"; done
 
-.PHONY: nightly nightly-prior nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
+.PHONY: nightly nightly-prior nightly-helm nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
 	nightly-recipes nightly-fuzz nightly-fuzz-run fuzz-corpus fuzz-corpus-run
