@@ -3,6 +3,7 @@
 
 #include "lib/core/array.h"
 #include "profiler/cpu_facts.h"
+#include "profiler/spec.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -427,4 +428,12 @@ const char *tw_cpu_evidence_name(enum tw_cpu_evidence how)
 	};
 
 	return (size_t)how < TW_COUNT(names) ? names[how] : "unknown";
+}
+
+double tw_machine_tdp_w(const struct tw_machine_spec *s)
+{
+	struct tw_cpu_identity id;
+
+	tw_cpu_identify(s->processor, strlen(s->processor), NULL, &id);
+	return (double)s->chips * id.tdp_w;
 }

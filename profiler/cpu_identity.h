@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tw_machine_spec;
+
 /* How a field is known. */
 enum tw_cpu_evidence {
 	TW_CPU_UNKNOWN,
@@ -69,6 +71,9 @@ struct tw_cpu_identity {
  */
 void tw_cpu_identify(const char *brand, size_t len, const struct tw_cpu_signature *sig,
 		     struct tw_cpu_identity *out);
+
+/* TDP of all processors of a machine, W; 0: not known. */
+double tw_machine_tdp_w(const struct tw_machine_spec *s);
 
 /* "table", "name", "signature", "likely", "unknown". */
 const char *tw_cpu_evidence_name(enum tw_cpu_evidence how);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_rows.h"
 
+#include "profiler/cpu_identity.h"
 #include "trainer/extract/quality.h"
 #include "trainer/extract/smooth.h"
 #include "trainer/fit/rest.h"
@@ -38,6 +39,7 @@ static int extract(const struct tw_train_data *t, const struct tw_train_recordin
 		.resets = t->job->resets,
 		.vm_metrics = t->job->vm_metrics,
 		.correct_lag = t->job->correct_lag,
+		.tdp_w = tw_machine_tdp_w(&t->machine->spec),
 		.apart = rec->one_machine,
 		.quality = quality,
 	};

@@ -17,7 +17,7 @@
 
 /* Fewer rows have no usual power. */
 #define ROWS_MIN 20
-/* Power above so many times the usual is outside of physics. */
+/* Power above so many times the usual, or TDP, is outside of physics. */
 #define BEYOND 3
 /* A glitch is off the line by so many deviations, and by this share of the usual power.
  */
@@ -182,6 +182,20 @@ static void mark_impossible(struct cleaning *c)
 		usual = quantile(c->memory, c->count, 0.9);
 		for (size_t i = 0; i < c->count && usual > COMPONENT_MIN * c->usual; i++)
 			if (is_impossible(c, i, watts[c->row[i]], usual))
+				c->fate[i] = OUTLIER;
+	}
+}
+
+/* Mark the rows in which a processor has more than all of TDP. */
+static void mark_beyond_tdp(struct cleaning *c, double tdp_w)
+{
+	for (size_t p = 0; tdp_w > 0 && p < c->power->columns; p++) {
+		const struct tw_power_column *column = &c->power->column[p];
+
+		if (column->component != TW_PACKAGE && column->component != TW_CORE)
+			continue;
+		for (size_t i = 0; i < c->count; i++)
+			if (column->watts[c->row[i]] > BEYOND * tdp_w)
 				c->fate[i] = OUTLIER;
 	}
 }
@@ -496,12 +510,11 @@ int tw_clean_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
 
 	if (find_rows(&c, r, err) < 0)
 		goto out;
-	if (c.count >= ROWS_MIN) {
-		if (judge(&c, r, &n, err) < 0)
-			goto out;
-		count_fates(&c, &n);
-	}
-	if ((double)n.outliers > OUTLIERS_MAX * (double)c.count) {
+	mark_beyond_tdp(&c, r->args->tdp_w);
+	if (c.count >= ROWS_MIN && judge(&c, r, &n, err) < 0)
+		goto out;
+	count_fates(&c, &n);
+	if (c.count >= ROWS_MIN && (double)n.outliers > OUTLIERS_MAX * (double)c.count) {
 		tw_fail(err, TW_INVALID,
 			"%zu of %zu rows have power that no load explains, the first of "
 			"%.6g W at %" PRId64 " (seconds): check the meter",

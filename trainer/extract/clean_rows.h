@@ -13,6 +13,7 @@
  *
  * - Outside of physics: power above three times the 90th percentile of the recording, or
  * as much more as the load is above its own. A wrong step of the meter, a sentinel.
+ * Above three times TDP, where it is known, for packages and cores.
  * - A glitch: one or two rows far off the line, and off both neighbours, where the load
  * and the power within three rows explain nothing either, so that a lag is no glitch.
  * - Standing features: rows without any work, but with power of a load, and the row after
@@ -43,10 +44,10 @@ struct tw_clean_counts {
 
 /*
  * Drop the wrong rows of power, whose features are in rows, read by r. Their energy
- * leaves p->grown_j. Fewer than 20 rows are left as they are. TW_INVALID if more than a
- * tenth of the rows are outliers. Rows that were joined are to be read, and cleaned,
- * again. Rows whose step does not divide the interval of the scrapes (scrapes.h) stay:
- * all of them are wrong.
+ * leaves p->grown_j. Of fewer than 20 rows only those above TDP are dropped. TW_INVALID
+ * if more than a tenth of the rows are outliers. Rows that were joined are to be read,
+ * and cleaned, again. Rows whose step does not divide the interval of the scrapes
+ * (scrapes.h) stay: all of them are wrong.
  */
 int tw_clean_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
 		  const struct tw_rates *r, struct tw_clean_counts *out,

@@ -55,6 +55,7 @@ struct tw_extract_args {
 	struct tw_buf *warnings;    /* gets a line for each part left out; or NULL */
 	struct tw_quality *quality; /* gets the quality of the recording: all zero bytes,
 				       and yours after a success; or NULL */
+	double tdp_w;               /* of the machine's processors; 0: not known */
 	bool apart;                 /* the response is known to be of one machine */
 	const char *machine; /* the machine to extract (trainer/response/machines.h);
 				NULL: the response must be of one */

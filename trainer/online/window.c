@@ -8,7 +8,10 @@
 #include "lib/field/dataset.h"
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
+#include "profiler/cpu_identity.h"
+#include "profiler/spec.h"
 #include "trainer/extract/extract.h"
+#include "trainer/response/machine_info.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,13 +33,15 @@ void tw_segments_release(struct tw_segments *l)
 
 /* ---- summary ---- */
 
-static bool extract(const struct tw_prom *p, const struct tw_energy_source *source,
+static bool extract(const struct tw_prom *p, double tdp_w,
+		    const struct tw_energy_source *source,
 		    const struct tw_feature_group *group, struct tw_dataset *out)
 {
 	const struct tw_extract_args args = { .source = source,
 					      .group = group,
 					      .level = TW_ROWS_NODE,
 					      .resets = TW_RESETS_CARRY,
+					      .tdp_w = tdp_w,
 					      .apart = true };
 	struct tw_err why = { 0 };
 
@@ -44,7 +49,7 @@ static bool extract(const struct tw_prom *p, const struct tw_energy_source *sour
 }
 
 /* The rows of the first measured source with the group that has most features. */
-static bool extract_most(const struct tw_prom *p, struct tw_dataset *out)
+static bool extract_most(const struct tw_prom *p, double tdp_w, struct tw_dataset *out)
 {
 	for (size_t i = 0; i < tw_energy_source_count() && out->cols == 0; i++) {
 		const struct tw_energy_source *source = tw_energy_source_at(i);
@@ -54,7 +59,7 @@ static bool extract_most(const struct tw_prom *p, struct tw_dataset *out)
 		for (size_t k = 0; k < tw_feature_group_count(); k++) {
 			struct tw_dataset d = { 0 };
 
-			if (!extract(p, source, tw_feature_group_at(k), &d))
+			if (!extract(p, tdp_w, source, tw_feature_group_at(k), &d))
 				continue;
 			if (d.cols > out->cols) {
 				tw_dataset_release(out);
@@ -116,10 +121,15 @@ int tw_segment_summarize(const struct tw_prom *p, struct tw_segment *s,
 			 struct tw_err *err)
 {
 	struct tw_dataset d = { 0 };
+	struct tw_machine_spec spec;
+	struct tw_err unknown = { 0 };
+	const double tdp_w = tw_machine_info_read(p, &spec, &unknown) == 0
+				     ? tw_machine_tdp_w(&spec)
+				     : 0;
 
 	s->features = s->rows = 0;
 	s->watts = NAN;
-	if (!extract_most(p, &d))
+	if (!extract_most(p, tdp_w, &d))
 		return tw_fail(err, TW_NOTFOUND,
 			       "no measured energy source with the metrics of a feature "
 			       "group");

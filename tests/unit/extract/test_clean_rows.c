@@ -20,6 +20,7 @@
 /* A machine of 30 W and 20 W a busy CPU. Its load changes each 6 samples. */
 struct machine {
 	double cpu_s[COUNT], joules[COUNT], watts[COUNT];
+	double tdp_w; /* of its processors */
 };
 
 static void run(struct machine *m)
@@ -27,6 +28,7 @@ static void run(struct machine *m)
 	static const double load[] = { 0, 2, 1, 0.5 };
 	double cpu_s = 9e4, joules = 1e6;
 
+	m->tdp_w = 0;
 	for (size_t i = 0; i < COUNT; i++) {
 		const double busy = i == 0 ? 0 : load[(i - 1) / 6 % 4];
 
@@ -58,6 +60,7 @@ static int extract_each(const struct machine *m, size_t step_s, bool by_gauge,
 		.source = tw_energy_source_find(by_gauge ? "redfish" : "rapl-sysfs"),
 		.group = tw_feature_group_find("BPFOnly"),
 		.level = TW_ROWS_NODE,
+		.tdp_w = m->tdp_w,
 		.quality = q,
 	};
 	struct tw_prom *p;
@@ -147,6 +150,31 @@ static void a_wrong_reading_of_a_gauge_is_no_row(void **state)
 	expect(&m, true, COUNT - 5, 4, 0);
 }
 
+/* Three rows in sequence are no glitch, and within three times the usual power. */
+static void power_above_tdp_is_no_row(void **state)
+{
+	static const size_t from[] = { 30, 31, 32 };
+
+	(void)state;
+	for (double tdp_w = 50; tdp_w <= 100; tdp_w += 50) {
+		struct machine m;
+		struct tw_quality q = { 0 };
+		struct tw_dataset d = { 0 };
+		struct tw_err err = { 0 };
+
+		run(&m);
+		m.tdp_w = tdp_w;
+		for (size_t k = 0; k < TW_COUNT(from); k++)
+			for (size_t i = from[k]; i < COUNT; i++)
+				m.joules[i] += 130 * STEP_S;
+		if (extract(&m, false, &d, &q, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(q.clean.outliers, tdp_w == 50 ? 3 : 0);
+		tw_quality_release(&q);
+		tw_dataset_release(&d);
+	}
+}
+
 /* The work of a process that was there before is no load of its first row. */
 static void work_that_no_power_shows_is_no_row(void **state)
 {
@@ -234,6 +262,7 @@ static void many_wrong_rows_are_an_error(void **state)
 static void query_each(const struct machine *m, size_t step_s, size_t scrape_s,
 		       struct machine *out)
 {
+	out->tdp_w = 0;
 	for (size_t i = 0; i < COUNT; i++) {
 		const size_t at = i * step_s / scrape_s * scrape_s / STEP_S;
 
@@ -332,6 +361,7 @@ int main(void)
 		cmocka_unit_test(rows_of_a_law_stay),
 		cmocka_unit_test(a_wrong_step_of_the_meter_is_no_row),
 		cmocka_unit_test(a_wrong_reading_of_a_gauge_is_no_row),
+		cmocka_unit_test(power_above_tdp_is_no_row),
 		cmocka_unit_test(work_that_no_power_shows_is_no_row),
 		cmocka_unit_test(standing_features_are_no_rest),
 		cmocka_unit_test(a_standing_gauge_is_no_power),

@@ -6,6 +6,7 @@
 #include "profiler/cpu_facts.h"
 #include "profiler/cpu_identity.h"
 #include "profiler/node_types.h"
+#include "profiler/spec.h"
 #include "tests/unit/shared.h"
 
 #include <stdbool.h>
@@ -661,6 +662,18 @@ static void processors_of_node_types_are_known(void **state)
 	tw_node_types_release(&types);
 }
 
+static void tdp_of_a_machine_is_that_of_all_chips(void **state)
+{
+	struct tw_machine_spec spec = { .processor = "amd_epyc_7763", .chips = 2 };
+
+	(void)state;
+	assert_true(tw_machine_tdp_w(&spec) == 2 * 280);
+	spec.chips = 0;
+	assert_true(tw_machine_tdp_w(&spec) == 0);
+	spec = (struct tw_machine_spec){ .processor = "abacus", .chips = 1 };
+	assert_true(tw_machine_tdp_w(&spec) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -675,6 +688,7 @@ int main(void)
 		cmocka_unit_test(tables_are_sorted_and_complete),
 		cmocka_unit_test(processors_of_published_results_are_known),
 		cmocka_unit_test(processors_of_node_types_are_known),
+		cmocka_unit_test(tdp_of_a_machine_is_that_of_all_chips),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
