@@ -5,35 +5,30 @@
 #include "cli/command.h"
 #include "cli/memory.h"
 #include "cli/prom_source.h"
-#include "cli/unit/unit_data.h"
 #include "cli/unit/unit_report.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
-#include "lib/core/date.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/credentials.h"
 #include "lib/program/opt.h"
 #include "trainer/record/prom_query.h"
 #include "trainer/record/stop.h"
+#include "trainer/unit/unit_data.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NODE_ENERGY "tallywatt_node_energy_joules_total"
 /* Joules by blocks twice as long that are farther than this share are a warning. */
 #define FARTHER 0.05
 #define KG_MAX 1e9
-#define WATTS_MAX 1e9
 #define INTENSITY_MAX 1e6
 
 struct config {
-	char *input, *block, *idle, *svg, *rules, *batch, *sci, *intensity, *embodied,
-		*reserved;
-	struct tw_strs energy, work;
+	struct tw_unit_ask ask;
+	char *input, *svg, *rules, *batch, *sci, *intensity, *embodied, *reserved;
 	uint32_t lifespan;
 	bool json;
 	struct tw_prom_source prom;
@@ -42,18 +37,16 @@ struct config {
 	struct tw_prom_range range;
 	struct tw_credentials access;
 	struct tw_unit_data data;
-	uint64_t block_ms;
-	double idle_w;
 	struct tw_sci_input sci_in;
 };
 
 static const struct tw_opt options[] = {
-	{ TW_ROW(TEXTS, "work", work, "[NAME=]SELECTOR",
+	{ TW_ROW(TEXTS, "work", ask.work, "[NAME=]SELECTOR",
 		 "counter of work: metric{label=\"value\"}; up to 8 times"),
 	  .required = true },
-	{ TW_ROW(TEXTS, "energy", energy, "SELECTOR",
-		 "counters of energy, J (default: " NODE_ENERGY ")") },
-	{ TW_ROW(TEXT, "idle", idle, "W|SELECTOR",
+	{ TW_ROW(TEXTS, "energy", ask.energy, "SELECTOR",
+		 "counters of energy, J (default: " TW_UNIT_NODE_ENERGY ")") },
+	{ TW_ROW(TEXT, "idle", ask.idle, "W|SELECTOR",
 		 "idle power or energy to subtract [leave out series of mode idle]") },
 	{ TW_ROW(TEXT, "input", input, "FILE",
 		 "response file to read instead of a Prometheus") },
@@ -61,7 +54,7 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(DURATION_MS, "last", prom.last_ms, "TIME",
 		 "length of the recording, without --start"),
 	  .fallback = "24h" },
-	{ TW_ROW(TEXT, "block", block, "TIME",
+	{ TW_ROW(TEXT, "block", ask.block, "TIME",
 		 "length of a block (default: 4 or more samples)") },
 	{ TW_ROW(TEXT, "batch", batch, "SELECTOR",
 		 "gauge of the size of batches: joules by that size, too") },
@@ -100,29 +93,6 @@ static void say(const char *text)
 
 /* ---- wrong use ---- */
 
-static int parse_number(const char *option, const char *text, double max, double *out,
-			struct tw_err *err)
-{
-	if (!tw_parse_double(text, strlen(text), out) || !(*out >= 0 && *out <= max))
-		return tw_fail(err, TW_INVALID, "%s %.32s: want a number from 0 to %.0f",
-			       option, text, max);
-	return 0;
-}
-
-/* A number, or a selector of series. */
-static int parse_either(struct config *c, const char *option, const char *text,
-			enum tw_unit_role role, double max, double *out,
-			struct tw_err *err)
-{
-	double unused;
-
-	if (tw_parse_double(text, strlen(text), &unused) || text[0] == '-')
-		return parse_number(option, text, max, out, err);
-	if (tw_unit_data_add(&c->data, role, text, err) < 0)
-		return tw_err_wrap(err, "%s", option);
-	return 0;
-}
-
 static int check_sci(struct config *c, struct tw_err *err)
 {
 	struct tw_sci_input *s = &c->sci_in;
@@ -141,32 +111,14 @@ static int check_sci(struct config *c, struct tw_err *err)
 		return tw_err_wrap(err, "--sci");
 	s->intensity = NAN;
 	s->lifespan_years = c->lifespan;
-	if (parse_either(c, "--intensity", c->intensity, TW_UNIT_INTENSITY, INTENSITY_MAX,
-			 &s->intensity, err) < 0 ||
-	    parse_number("--embodied", c->embodied, KG_MAX, &s->embodied_kg, err) < 0 ||
-	    parse_number("--reserved", c->reserved, 100, &percent, err) < 0)
-		return -1;
+	if (tw_unit_data_either(&c->data, TW_UNIT_INTENSITY, c->intensity, INTENSITY_MAX,
+				&s->intensity, err) < 0)
+		return tw_err_wrap(err, "--intensity");
+	if (tw_unit_data_number(c->embodied, KG_MAX, &s->embodied_kg, err) < 0)
+		return tw_err_wrap(err, "--embodied");
+	if (tw_unit_data_number(c->reserved, 100, &percent, err) < 0)
+		return tw_err_wrap(err, "--reserved");
 	s->reserved = percent / 100;
-	return 0;
-}
-
-static int check_selectors(struct config *c, struct tw_err *err)
-{
-	if (c->energy.count == 0 && tw_strs_adds(&c->energy, NODE_ENERGY, err) < 0)
-		return -1;
-	for (size_t i = 0; i < c->energy.count; i++)
-		if (tw_unit_data_add(&c->data, TW_UNIT_ENERGY, c->energy.at[i], err) < 0)
-			return tw_err_wrap(err, "--energy");
-	for (size_t i = 0; i < c->work.count; i++)
-		if (tw_unit_data_add_work(&c->data, c->work.at[i], err) < 0)
-			return tw_err_wrap(err, "--work");
-	if (c->batch != NULL &&
-	    tw_unit_data_add(&c->data, TW_UNIT_BATCH, c->batch, err) < 0)
-		return tw_err_wrap(err, "--batch");
-	c->data.with_idle = c->idle != NULL;
-	if (c->idle != NULL && parse_either(c, "--idle", c->idle, TW_UNIT_IDLE, WATTS_MAX,
-					    &c->idle_w, err) < 0)
-		return -1;
 	return 0;
 }
 
@@ -174,12 +126,12 @@ static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
 
-	if (c->block != NULL && tw_parse_duration_ms(c->block, &c->block_ms, err) < 0)
-		return tw_err_wrap(err, "--block");
-	if (c->block != NULL &&
-	    (c->block_ms == 0 || c->block_ms > (uint64_t)TW_DATE_MAX_MS))
-		return tw_fail(err, TW_INVALID, "--block is not above 0");
-	if (check_selectors(c, err) < 0 || check_sci(c, err) < 0 ||
+	if (tw_unit_data_open(&c->data, &c->ask, "--", err) < 0)
+		return -1;
+	if (c->batch != NULL &&
+	    tw_unit_data_add(&c->data, TW_UNIT_BATCH, c->batch, err) < 0)
+		return tw_err_wrap(err, "--batch");
+	if (check_sci(c, err) < 0 ||
 	    tw_prom_source_range(&c->prom, &c->range, err) < 0)
 		return -1;
 	return tw_command_credentials(&c->access, &c->web, "PROM_HEADERS",
@@ -206,33 +158,6 @@ static int query(struct config *c, struct tw_err *err)
 	tw_prom_client_free(client);
 	tw_stop_close(&stop);
 	return rc;
-}
-
-/* The energy has the idle energy that an option tells: take it out. */
-static int subtract_idle(struct tw_unit_blocks *b, double idle_w, struct tw_err *err)
-{
-	double energy_j = 0, idle_j = 0;
-
-	for (size_t i = 0; i < b->count; i++) {
-		b->idle_j[i] += idle_w * tw_unit_block_s(b, i);
-		b->energy_j[i] -= b->idle_j[i];
-		energy_j += b->energy_j[i];
-		idle_j += b->idle_j[i];
-	}
-	if (!(energy_j > 0))
-		return tw_fail(err, TW_INVALID,
-			       "--idle leaves nothing: %.6g J of %.6g J are idle energy",
-			       idle_j, energy_j + idle_j);
-	return 0;
-}
-
-static int make_blocks(struct config *c, uint64_t block_ms, struct tw_unit_blocks *out,
-		       struct tw_err *err)
-{
-	c->data.in.block_ms = block_ms;
-	if (tw_unit_blocks_make(&c->data.in, out, err) < 0)
-		return -1;
-	return c->idle != NULL ? subtract_idle(out, c->idle_w, err) : 0;
 }
 
 static void warn(struct tw_unit_result *r, char *text)
@@ -293,7 +218,7 @@ static void compare_blocks(struct config *c, struct tw_unit_result *r)
 	struct tw_unit_fit f = { 0 };
 	struct tw_err err = { 0 };
 
-	if (make_blocks(c, 2 * (uint64_t)r->blocks.block_ms, &b, &err) == 0 &&
+	if (tw_unit_data_blocks(&c->data, 2 * (uint64_t)r->blocks.block_ms, &b, &err) == 0 &&
 	    tw_unit_fit(&b, &f, &err) == 0)
 		for (size_t k = 0; k < f.works; k++) {
 			const struct tw_unit_value *v = &r->fit.work[k].joules;
@@ -315,7 +240,7 @@ static int find(struct config *c, struct tw_unit_result *r, struct tw_err *err)
 {
 	if ((c->input != NULL ? tw_unit_data_read(&c->data, c->input, err)
 			      : query(c, err)) < 0 ||
-	    make_blocks(c, c->block_ms, &r->blocks, err) < 0 ||
+	    tw_unit_data_blocks(&c->data, c->data.block_ms, &r->blocks, err) < 0 ||
 	    tw_unit_fit(&r->blocks, &r->fit, err) < 0)
 		return -1;
 	r->idle_w = r->fit.idle_j / r->fit.seconds;

@@ -2,13 +2,13 @@
 #include "cli/unit/unit_report.h"
 
 #include "cli/memory.h"
-#include "cli/unit/unit_data.h"
 #include "lib/core/buf.h"
 #include "lib/core/date.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
 #include "model-db/report/svg.h"
+#include "trainer/unit/unit_data.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -168,13 +168,13 @@ class Unit(Case):
                 (("--work", "a{b}"), "--work: 'a{b}': no operator"),
                 (("--work", "a", "--work", "a{b=\"c\"}"), "two counters named 'a'"),
                 (("--work", "a", "--sci", "b", "--intensity", "1", "--embodied", "0"),
-                 "--sci: no --work of the name 'b'"),
+                 "--sci: no work of the name 'b'"),
                 (("--work", "a", "--sci", "a"), "--sci needs --intensity and --embodied"),
                 (("--work", "a", "--intensity", "1"), "--intensity and --embodied need --sci"),
-                (("--work", "a", "--block", "0s"), "--block is not above 0"),
-                (("--work", "a", "--idle", "-3"), "--idle -3: want a number from 0")):
+                (("--work", "a", "--block", "0s"), "--block: '0s' is no length of time"),
+                (("--work", "a", "--idle", "-3"), "--idle: '-3': want a number from 0")):
             self.assertIn(line, self.refused(*one, *args, codes=(2,)))
-        self.assertIn("--idle leaves nothing", self.refused(
+        self.assertIn("idle power leaves nothing", self.refused(
             "unit", "--input", path, "--idle", "9999", *self.ASK, codes=(1,)))
         self.assertRegex(self.refused("unit", "--input", path, "--sci", "decode", "--embodied", "0",
                                       "--intensity", "co2", *self.ASK, codes=(1,)),

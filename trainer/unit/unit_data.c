@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/unit/unit_data.h"
+#include "trainer/unit/unit_data.h"
 
-#include "cli/memory.h"
+#include "lib/core/date.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/num.h"
 #include "lib/core/strs.h"
 #include "trainer/record/prom_query.h"
 #include "trainer/response/prom.h"
+#include "trainer/unit/unit_fit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +16,7 @@
 #include <unistd.h>
 
 #define NAME_MAX_LEN 40
+#define WATTS_MAX 1e9
 
 static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 				 "0123456789:.-";
@@ -26,10 +30,10 @@ static int add_slot(struct tw_unit_data *d, size_t role, const char *text, char 
 		free(name);
 		return tw_fail(err, TW_INVALID, "over %d selectors", TW_UNIT_SLOTS_MAX);
 	}
-	*slot = (struct tw_unit_slot){ .role = role,
-				       .text = tw_must(strdup(text)),
-				       .name = name };
+	*slot = (struct tw_unit_slot){ .role = role, .text = strdup(text), .name = name };
 	d->slots++;
+	if (slot->text == NULL)
+		return tw_fail(err, TW_NOMEM, "selector");
 	if (tw_selector_parse(text, &slot->selector, err) < 0)
 		return tw_err_wrap(err, "'%.80s'", text);
 	return 0;
@@ -50,10 +54,29 @@ int tw_unit_data_find(const struct tw_unit_data *d, const char *name, size_t *ou
 		*out = i;
 		return 0;
 	}
-	return tw_fail(err, TW_NOTFOUND, "no --work of the name '%.64s'", name);
+	return tw_fail(err, TW_NOTFOUND, "no work of the name '%.64s'", name);
 }
 
-int tw_unit_data_add_work(struct tw_unit_data *d, const char *text, struct tw_err *err)
+int tw_unit_data_number(const char *text, double max, double *out, struct tw_err *err)
+{
+	if (!tw_parse_double(text, strlen(text), out) || !(*out >= 0 && *out <= max))
+		return tw_fail(err, TW_INVALID, "'%.32s': want a number from 0 to %.0f",
+			       text, max);
+	return 0;
+}
+
+int tw_unit_data_either(struct tw_unit_data *d, enum tw_unit_role role, const char *text,
+			double max, double *out, struct tw_err *err)
+{
+	double unused;
+
+	if (tw_parse_double(text, strlen(text), &unused) || text[0] == '-')
+		return tw_unit_data_number(text, max, out, err);
+	return tw_unit_data_add(d, role, text, err);
+}
+
+/* A counter of work: NAME=SELECTOR, or SELECTOR, which has the metric's name. */
+static int add_work(struct tw_unit_data *d, const char *text, struct tw_err *err)
 {
 	const size_t len = strspn(text, name_bytes);
 	const bool named = text[len] == '=';
@@ -69,7 +92,9 @@ int tw_unit_data_add_work(struct tw_unit_data *d, const char *text, struct tw_er
 	if (d->in.works == TW_UNIT_WORKS_MAX)
 		return tw_fail(err, TW_INVALID, "over %d counters of work",
 			       TW_UNIT_WORKS_MAX);
-	name = tw_must(strndup(text, len));
+	name = strndup(text, len);
+	if (name == NULL)
+		return tw_fail(err, TW_NOMEM, "counter of work");
 	if (tw_unit_data_find(d, name, &found, &none) == 0) {
 		tw_fail(err, TW_INVALID, "two counters named '%.64s': want NAME=SELECTOR",
 			name);
@@ -80,6 +105,43 @@ int tw_unit_data_add_work(struct tw_unit_data *d, const char *text, struct tw_er
 		     err) < 0)
 		return -1;
 	d->in.work[d->in.works++].name = name;
+	return 0;
+}
+
+static int add_energy(struct tw_unit_data *d, const struct tw_strs *energy,
+		      struct tw_err *err)
+{
+	if (energy->count == 0)
+		return tw_unit_data_add(d, TW_UNIT_ENERGY, TW_UNIT_NODE_ENERGY, err);
+	for (size_t i = 0; i < energy->count; i++)
+		if (tw_unit_data_add(d, TW_UNIT_ENERGY, energy->at[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int set_block(struct tw_unit_data *d, const char *block, struct tw_err *err)
+{
+	if (tw_parse_duration_ms(block, &d->block_ms, err) < 0)
+		return -1;
+	return d->block_ms > 0 && d->block_ms <= (uint64_t)TW_DATE_MAX_MS
+		       ? 0
+		       : tw_fail(err, TW_INVALID, "'%.32s' is no length of time", block);
+}
+
+int tw_unit_data_open(struct tw_unit_data *d, const struct tw_unit_ask *ask,
+		      const char *before, struct tw_err *err)
+{
+	if (add_energy(d, &ask->energy, err) < 0)
+		return tw_err_wrap(err, "%senergy", before);
+	for (size_t i = 0; i < ask->work.count; i++)
+		if (add_work(d, ask->work.at[i], err) < 0)
+			return tw_err_wrap(err, "%swork", before);
+	d->with_idle = ask->idle != NULL;
+	if (ask->idle != NULL && tw_unit_data_either(d, TW_UNIT_IDLE, ask->idle,
+						     WATTS_MAX, &d->idle_w, err) < 0)
+		return tw_err_wrap(err, "%sidle", before);
+	if (ask->block != NULL && set_block(d, ask->block, err) < 0)
+		return tw_err_wrap(err, "%sblock", before);
 	return 0;
 }
 
@@ -173,16 +235,18 @@ int tw_unit_data_query(struct tw_unit_data *d, struct tw_prom_client *c,
 		       const struct tw_prom_query *q, struct tw_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
-	char *dir = tw_must_printf("%s/tallywatt-XXXXXX",
-				   tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-	char *path = NULL;
+	char *dir = NULL, *path = NULL;
 	int rc = -1;
 
+	if (tw_path_join(&dir, err, tmp != NULL && *tmp != '\0' ? tmp : "/tmp",
+			 "tallywatt-XXXXXX", NULL) < 0)
+		return -1;
 	if (mkdtemp(dir) == NULL) {
 		tw_fail_errno(err, errno, "'%s'", dir);
 		goto out;
 	}
-	path = tw_must_printf("%s/response.json", dir);
+	if (tw_path_join(&path, err, dir, "response.json", NULL) < 0)
+		goto remove;
 	for (size_t i = 0; i < d->slots; i++)
 		if (query_slot(&d->slot[i], c, q, path, err) < 0 ||
 		    select_slot(d, &d->slot[i], d->slot[i].prom, err) < 0)
@@ -195,6 +259,35 @@ out:
 	free(path);
 	free(dir);
 	return rc;
+}
+
+/* ---- blocks ---- */
+
+/* The energy has the idle energy that was asked to subtract: take it out. */
+static int subtract_idle(struct tw_unit_blocks *b, double idle_w, struct tw_err *err)
+{
+	double energy_j = 0, idle_j = 0;
+
+	for (size_t i = 0; i < b->count; i++) {
+		b->idle_j[i] += idle_w * tw_unit_block_s(b, i);
+		b->energy_j[i] -= b->idle_j[i];
+		energy_j += b->energy_j[i];
+		idle_j += b->idle_j[i];
+	}
+	if (!(energy_j > 0))
+		return tw_fail(err, TW_INVALID,
+			       "idle power leaves nothing: %.6g J of %.6g J are idle",
+			       idle_j, energy_j + idle_j);
+	return 0;
+}
+
+int tw_unit_data_blocks(struct tw_unit_data *d, uint64_t block_ms,
+			struct tw_unit_blocks *out, struct tw_err *err)
+{
+	d->in.block_ms = block_ms;
+	if (tw_unit_blocks_make(&d->in, out, err) < 0)
+		return -1;
+	return d->with_idle ? subtract_idle(out, d->idle_w, err) : 0;
 }
 
 void tw_unit_data_release(struct tw_unit_data *d)
