@@ -41,6 +41,9 @@ static double *simulate(const struct simulated_law *law, struct tw_random *r)
 	for (size_t k = 0; k < SIMULATED_WORKS; k++)
 		load[k] = draw_normal(r);
 	for (unsigned t = 1; t <= law->seconds; t++) {
+		const double *unit_j = law->change_s > 0 && t > law->change_s
+					       ? law->later_j
+					       : law->unit_j;
 		double *now = total + t * COLUMNS;
 		double joules = law->standing_w, rate[SIMULATED_WORKS];
 
@@ -54,7 +57,7 @@ static double *simulate(const struct simulated_law *law, struct tw_random *r)
 					  law->mixed * rate[0] * law->rate[1] /
 						  law->rate[0];
 			now[1 + k] = now[1 + k - COLUMNS] + rate[k];
-			joules += law->unit_j[k] * rate[k];
+			joules += unit_j[k] * rate[k];
 		}
 		if (law->noise_w > 0) {
 			noise = walk(r, noise, law->noise_memory_s);

@@ -25,6 +25,8 @@ struct simulated_law {
 	double memory_s[SIMULATED_WORKS]; /* of the rate; 0: it is constant */
 	double mixed; /* share of the second rate that is the first's, 0..1 */
 	double noise_w, noise_memory_s;
+	unsigned change_s; /* unit_j are later_j from then on; 0: they stay */
+	double later_j[SIMULATED_WORKS];
 	double energy_scrape_s, work_scrape_s, jitter_s;
 };
 
