@@ -350,6 +350,8 @@ static enum tw_code code_of(unsigned status, const char *why)
 		return TW_DENIED;
 	if (status == 404)
 		return TW_NOTFOUND;
+	if (status == 429 || status >= 500)
+		return TW_IO;
 	for (size_t i = 0; i < TW_COUNT(too_much); i++)
 		if ((status == 400 || status == 422) && strstr(why, too_much[i]) != NULL)
 			return TW_UNSUPPORTED;

@@ -100,7 +100,8 @@ void tw_prom_answer_release(struct tw_prom_answer *a);
 
 /*
  * Always fails, with the error text of an answer other than 200. TW_DENIED for 401 and
- * 403, TW_NOTFOUND for 404, TW_UNSUPPORTED if the request exceeds a limit of the server.
+ * 403, TW_NOTFOUND for 404, TW_IO for 429 and 5xx, TW_UNSUPPORTED if the request exceeds
+ * a limit of the server.
  */
 int tw_prom_answer_fail(const struct tw_http_answer *http, struct tw_err *err);
 
