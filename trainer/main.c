@@ -22,6 +22,9 @@
 #include "trainer/response/prom_store.h"
 #include "trainer/service/rights.h"
 #include "trainer/service/train_service.h"
+#include "trainer/unit/unit_file.h"
+#include "trainer/unit/unit_results.h"
+#include "trainer/unit/unit_watch.h"
 
 #include <errno.h>
 #include <gsl/gsl_errno.h>
@@ -41,7 +44,7 @@
 /* Limit of an answer of Prometheus. */
 #define ANSWER_MAX ((size_t)512 << 20)
 
-/* Options of online training. */
+/* Options of online training and of units of work. */
 struct online_config {
 	bool on;
 	char *prometheus, *state, *name, *trainers;
@@ -49,6 +52,8 @@ struct online_config {
 	uint64_t interval_ms, delay_ms, lookback_ms, rollback_ms, bytes_max, timeout_ms;
 	uint32_t rows_max, rows_min, margin_percent;
 	unsigned partial;
+	char *unit;
+	struct tw_unit_file units;    /* of unit */
 	struct tw_credentials access; /* of web */
 };
 
@@ -149,6 +154,9 @@ static const struct tw_opt options[] = {
 	  .fallback = "5", .max = 90 },
 	ONLINE(TW_OPT_DURATION_MS, "rollback-after", rollback_ms, "30m", "TIME",
 	       "roll back if the live error is worse than before for this time"),
+	{ OPT(TEXT, "unit", online.unit, "FILE",
+	      "file of units of work, whose joules are found from the server"),
+	  .env = "TW_TRAINER_UNIT" },
 	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
 	TW_OPT_READY_FILE(struct config),
 	TW_OPTS_LOG(struct config),
@@ -163,6 +171,7 @@ static void list_metrics(struct tw_buf *out)
 	tw_expo_list(out, tw_http_families);
 	tw_expo_list(out, tw_train_service_families);
 	tw_expo_list(out, tw_online_families);
+	tw_expo_list(out, tw_unit_families);
 }
 
 static int check(void *config, struct tw_err *err);
@@ -207,10 +216,14 @@ static void warn_of_answer(const char *text)
 
 static int check_online(struct config *c, struct tw_err *err)
 {
+	if (c->online.unit != NULL &&
+	    tw_unit_file_read(c->online.unit, &c->online.units, err) < 0)
+		return tw_err_wrap(err, "--unit");
+	if ((c->online.on || c->online.unit != NULL) &&
+	    tw_credentials_open(&c->online.access, &c->web, "PROM_HEADERS", err) < 0)
+		return -1;
 	if (!c->online.on)
 		return 0;
-	if (tw_credentials_open(&c->online.access, &c->web, "PROM_HEADERS", err) < 0)
-		return -1;
 	if (c->model_db == NULL)
 		return tw_fail(err, TW_INVALID, "--online without --model-db");
 	if (c->online.state == NULL)
@@ -244,7 +257,9 @@ static int go_without_online(struct tw_train_service *service, struct tw_err *er
 
 	snprintf(why, sizeof(why), "%s", err->text);
 	tw_log_error("no online training: %s; move the file away, and start again", why);
-	tw_train_service_add_health(service, tw_online_write_damage, why);
+	tw_train_service_add(
+		service,
+		&(struct tw_train_part){ .arg = why, .health = tw_online_write_damage });
 	tw_err_clear(err);
 	return 0;
 }
@@ -258,17 +273,57 @@ static int open_online(const struct config *c, struct tw_online_config *online,
 	if (!k->on)
 		return 0;
 	online->rules.trainings = tw_train_service_trainings(service);
-	if (read_trainers(k->trainers, &online->rules, err) < 0 || tw_http_init(err) < 0)
+	if (read_trainers(k->trainers, &online->rules, err) < 0)
 		return -1;
 	if (tw_online_open(online, out, err) < 0)
 		return err->code == TW_PARSE ? go_without_online(service, err) : -1;
-	tw_train_service_add_metrics(service, tw_online_write_metrics, *out);
-	tw_train_service_add_health(service, tw_online_write_health, *out);
-	if (c->web.insecure)
-		tw_log_warn("certificates are not verified (--insecure)");
+	tw_train_service_add(service,
+			     &(struct tw_train_part){ .arg = *out,
+						      .metrics = tw_online_write_metrics,
+						      .health = tw_online_write_health });
 	tw_log_info("online: reading '%s' each %" PRIu64 " s", k->prometheus,
 		    k->interval_ms / 1000);
 	return 0;
+}
+
+static int open_units(const struct config *c, const struct tw_prom_client_config *client,
+		      struct tw_train_service *service, struct tw_unit_watch **out,
+		      struct tw_err *err)
+{
+	const struct tw_unit_watch_config watch = { .file = &c->online.units,
+						    .client = *client,
+						    .delay_ms = c->online.delay_ms };
+
+	if (c->online.unit == NULL)
+		return 0;
+	if (tw_unit_watch_open(&watch, out, err) < 0)
+		return -1;
+	tw_train_service_add(service,
+			     &(struct tw_train_part){ .arg = *out,
+						      .metrics = tw_unit_watch_metrics,
+						      .health = tw_unit_watch_health,
+						      .units = tw_unit_watch_list });
+	tw_log_info("evaluating %zu units of work each %" PRIu64 " s, by '%s'",
+		    c->online.units.count, c->online.units.every_ms / 1000,
+		    c->online.prometheus);
+	return 0;
+}
+
+/* What reads the Prometheus server. */
+static int open_readers(const struct config *c, struct tw_online_config *online_config,
+			struct tw_train_service *service, struct tw_online **online,
+			struct tw_unit_watch **units, struct tw_err *err)
+{
+	if (!c->online.on && c->online.unit == NULL)
+		return 0;
+	if (c->web.insecure)
+		tw_log_warn("certificates are not verified (--insecure)");
+	return tw_http_init(err) < 0 ||
+			       open_online(c, online_config, service, online, err) < 0 ||
+			       open_units(c, &online_config->client, service, units,
+					  err) < 0
+		       ? -1
+		       : 0;
 }
 
 static int serve(const struct config *c, struct tw_err *err)
@@ -319,6 +374,7 @@ static int serve(const struct config *c, struct tw_err *err)
 		.lookback_ms = c->online.lookback_ms,
 	};
 	struct tw_online *online = NULL;
+	struct tw_unit_watch *units = NULL;
 	struct tw_http_stats *stats = NULL;
 	struct tw_train_service *service = NULL;
 	struct tw_httpd *httpd = NULL;
@@ -335,7 +391,7 @@ static int serve(const struct config *c, struct tw_err *err)
 		goto out;
 	httpd_config.stats = stats;
 	httpd_config.app = service;
-	if (open_online(c, &online_config, service, &online, err) < 0 ||
+	if (open_readers(c, &online_config, service, &online, &units, err) < 0 ||
 	    tw_httpd_open(&httpd_config, &httpd, err) < 0 ||
 	    tw_daemon_ready(c->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
@@ -357,6 +413,7 @@ out:
 		tw_train_service_stop(service);
 	}
 	tw_online_close(online);
+	tw_unit_watch_close(units);
 	tw_strs_clear(&online_config.rules.abs_trainers);
 	tw_strs_clear(&online_config.rules.dyn_trainers);
 	tw_train_service_free(service);
@@ -426,6 +483,7 @@ int main(int argc, char **argv)
 			status = TW_EXIT_OK;
 	}
 	tw_credentials_release(&c.online.access);
+	tw_unit_file_release(&c.online.units);
 	tw_opts_release(&opts, &c);
 	return status;
 }

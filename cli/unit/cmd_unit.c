@@ -131,8 +131,7 @@ static int check_use(void *config, struct tw_err *err)
 	if (c->batch != NULL &&
 	    tw_unit_data_add(&c->data, TW_UNIT_BATCH, c->batch, err) < 0)
 		return tw_err_wrap(err, "--batch");
-	if (check_sci(c, err) < 0 ||
-	    tw_prom_source_range(&c->prom, &c->range, err) < 0)
+	if (check_sci(c, err) < 0 || tw_prom_source_range(&c->prom, &c->range, err) < 0)
 		return -1;
 	return tw_command_credentials(&c->access, &c->web, "PROM_HEADERS",
 				      "tallywatt unit", err);
@@ -218,7 +217,8 @@ static void compare_blocks(struct config *c, struct tw_unit_result *r)
 	struct tw_unit_fit f = { 0 };
 	struct tw_err err = { 0 };
 
-	if (tw_unit_data_blocks(&c->data, 2 * (uint64_t)r->blocks.block_ms, &b, &err) == 0 &&
+	if (tw_unit_data_blocks(&c->data, 2 * (uint64_t)r->blocks.block_ms, &b, &err) ==
+		    0 &&
 	    tw_unit_fit(&b, &f, &err) == 0)
 		for (size_t k = 0; k < f.works; k++) {
 			const struct tw_unit_value *v = &r->fit.work[k].joules;

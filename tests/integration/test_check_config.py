@@ -28,6 +28,7 @@ REFUSED = {
         (("--sign", "/dev/null/none.key"), "/dev/null/none.key"), (("--online",), "--online"),
         (("--online", "--prometheus", "http://127.0.0.1:1", "--model-db", "/tmp/db",
           "--online-state", "/tmp/s", "--online-trainers", "Nope"), "Nope"),
+        (("--unit", "/dev/null/none.json"), "/dev/null/none.json"),
         (("--web-config", "/dev/null/none.yml"), "/dev/null/none.yml")],
     "tw-estimator": [
         (("--socket-mode", "999"), "--socket-mode"), (("--socket", LONG), "expected a path"),

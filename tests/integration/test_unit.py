@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tallywatt unit: joules of units of work, from a Prometheus and from a recording."""
+"""tallywatt unit and tw-trainer --unit: joules of units of work, from a Prometheus and from a
+recording."""
 import json
 import math
 import random
@@ -8,7 +9,7 @@ import shutil
 import subprocess
 import xml.etree.ElementTree
 
-from harness import Case
+from harness import Case, call, wait_until
 from scripted_prometheus import START_S, ScriptedPrometheus
 
 SCRAPE_S = 15
@@ -17,13 +18,15 @@ STANDING_W, IDLE_W, JOULES = 6.0, 20.0, {"prefill": 0.002, "decode": 0.05}
 ENERGY = "tallywatt_pod_energy_joules_total"
 WORK = {"prefill": "vllm:prompt_tokens_total", "decode": "vllm:generation_tokens_total"}
 RUNNING = "vllm:num_requests_running"
+LIVE = re.compile(r"^tallywatt_unit_(\w+)\{(.*)\} (\S+)$", re.M)
 SELECTOR = re.compile(r'^\{__name__="([\w:]+)"(?:,([^}]*))?\}\[(\d+)ms\]$')
 MATCHER = re.compile(r'(\w+)="([^"]*)"')
 
 
-def make_series(together=False):
+def make_series(together=False, change_s=SECONDS):
     """(metric, labels, samples): a service that restarts once and has two replicas for a while,
-    and another service. Energy and work are scraped at different times."""
+    and another service. Energy and work are scraped at different times. From change_s on a decoded
+    token takes twice the energy."""
     rng = random.Random(41)
     loads = {"prefill": 0.0, "decode": 0.0}
     joules = {"chat-0": 0.0, "chat-1": 0.0, "other": 0.0}
@@ -49,7 +52,8 @@ def make_series(together=False):
             joules[pod] += share * STANDING_W
             for kind in WORK:
                 done[pod, kind] += share * rates[kind]
-                joules[pod] += share * rates[kind] * JOULES[kind]
+                joules[pod] += share * rates[kind] * JOULES[kind] * (
+                    2 if kind == "decode" and t >= change_s else 1)
         joules["other"] += 5 + rng.random()
         up = {"chat-0", "other"} | ({"chat-1"} if two else set())
         if t % SCRAPE_S == 0:
@@ -77,6 +81,9 @@ class LabelledPrometheus(ScriptedPrometheus):
 
     def answer(self, request):
         url, asked = self.parse(request)
+        if self.down or asked.get("query") == "time()":
+            super().answer(request)
+            return
         if url.path.endswith("/label/__name__/values"):
             self.succeed(request, sorted({metric for metric, _, _ in self.series}))
             return
@@ -147,6 +154,60 @@ class Unit(Case):
         if shutil.which("promtool"):
             subprocess.run(["promtool", "check", "rules", self.path("rules.yml")], check=True,
                            stdout=subprocess.DEVNULL)
+
+    def watch(self, server):
+        """tw-trainer with two units, of which one has no series."""
+        path = self.write("units.json", json.dumps({
+            "window": f"{SECONDS}s", "every": "1s", "units": [
+                {"name": "chat", "energy": [ENERGY + '{namespace="chat"}'],
+                 "work": [f"{kind}={metric}" for kind, metric in WORK.items()]},
+                {"name": "lost", "energy": [ENERGY], "work": ["no_such_total"]}]}))
+        return self.start_http("tw-trainer", "--prometheus", server.url, "--delay", "0s", "--unit", path)
+
+    @staticmethod
+    def metrics(trainer):
+        text = call(trainer, "GET", "/metrics").body.decode()
+        return {(name, labels): float(value) for name, labels, value in LIVE.findall(text)}
+
+    def test_a_trainer_evaluates_units_and_tells_drift(self):
+        server = LabelledPrometheus(self, make_series())
+        trainer = self.watch(server)
+        wait_until(lambda: self.metrics(trainer).get(("up", 'unit="lost",reason="no series"')) == 0,
+                   "both units are evaluated")
+        found = self.metrics(trainer)
+        self.assertEqual(found["up", 'unit="chat",reason=""'], 1)
+        self.assertEqual(found["drift", 'unit="chat"'], 0)
+        self.assertLess(abs(found["evaluated_timestamp_seconds", 'unit="chat"'] - server.now_s), 60)
+        self.assertFalse([key for key in found if 'unit="lost"' in key[1] and key[0] != "up"])
+        # The same numbers as the command's.
+        told = json.loads(self.tallywatt("unit", "--server", server.url, "--json", *self.ASK))
+        self.assert_law(told)
+        for unit in told["units"]:
+            labels = f'unit="chat",counter="{unit["unit"]}"'
+            self.assertEqual([found[name, labels] for name in ("joules", "low_joules", "high_joules")],
+                             [unit["joules"][key] for key in ("value", "low", "high")])
+        self.assertEqual([found[name, 'unit="chat"'] for name in (
+            "standing_watts", "standing_low_watts", "standing_high_watts", "r2", "residual_watts")], [
+                *(told["standing_watts"][key] for key in ("value", "low", "high")),
+                told["r2"], told["residual_watts"]])
+        chat, lost = call(trainer, "GET", "/api/v1/units").json()["units"]
+        self.assertEqual([c["name"] for c in chat["counters"]], list(WORK))
+        self.assertEqual(chat["evaluations"][-1]["joules"], [u["joules"] for u in told["units"]])
+        self.assertEqual((chat["problem"], lost["evaluations"]), (None, []))
+        self.assertIn("no_such_total", lost["problem"])
+        self.assertEqual([p["unit"] for p in call(trainer, "GET", "/healthz").json()["units"]["problems"]],
+                         ["lost"])
+
+        server.series = make_series(change_s=SECONDS - 6000)
+        wait_until(lambda: self.metrics(trainer).get(("drift", 'unit="chat"')) == 1, "drift is told")
+        trainer.wait_logged("unit chat drifts: .* J for decode in the last 1.6.? h, ")
+
+        server.down = True
+        wait_until(lambda: self.metrics(trainer).get(("up", 'unit="chat",reason="no answer"')) == 0,
+                   "the failure is told")
+        found = self.metrics(trainer)
+        self.assertNotIn(("standing_watts", 'unit="chat"'), found)
+        self.assertIn(("evaluated_timestamp_seconds", 'unit="chat"'), found)
 
     def test_work_that_is_counted_late_is_told(self):
         series = [(metric, labels, [(t + (90 if metric in WORK.values() else 0), v)

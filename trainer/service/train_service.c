@@ -22,11 +22,9 @@
 
 struct tw_train_service {
 	struct tw_trainings *trainings;
-	const struct tw_http_stats *stats;          /* or NULL */
-	void (*more)(void *arg, struct tw_expo *e); /* or NULL */
-	void *more_arg;
-	void (*health)(void *arg, struct tw_buf *out);
-	void *health_arg;
+	const struct tw_http_stats *stats; /* or NULL */
+	struct tw_train_part part[TW_TRAIN_PARTS_MAX];
+	size_t parts;
 	pthread_mutex_t lock; /* guards refusals */
 	struct tw_log_limit refusals;
 };
@@ -337,6 +335,24 @@ static void get_report(void *app, const struct tw_http_request *q,
 	tw_jobs_zip_free(zip);
 }
 
+/* ---- units of work ---- */
+
+static void get_units(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
+{
+	const struct tw_train_service *s = app;
+	struct tw_buf b = { 0 };
+
+	(void)q;
+	tw_json_add_object(&b, NULL);
+	tw_json_add_array(&b, "units");
+	for (size_t i = 0; i < s->parts; i++)
+		if (s->part[i].units != NULL)
+			s->part[i].units(s->part[i].arg, &b);
+	tw_json_end_array(&b);
+	tw_json_end_object(&b);
+	tw_http_reply_buf(r, &b);
+}
+
 /* ---- health and metrics ---- */
 
 static void get_health(void *app, const struct tw_http_request *request,
@@ -348,8 +364,9 @@ static void get_health(void *app, const struct tw_http_request *request,
 	(void)request;
 	tw_json_add_object(&b, NULL);
 	tw_json_add_text(&b, "status", "ok");
-	if (s->health != NULL)
-		s->health(s->health_arg, &b);
+	for (size_t i = 0; i < s->parts; i++)
+		if (s->part[i].health != NULL)
+			s->part[i].health(s->part[i].arg, &b);
 	tw_json_end_object(&b);
 	tw_http_reply_buf(r, &b);
 }
@@ -378,8 +395,9 @@ static void write_metrics(void *service, struct tw_expo *e)
 		tw_expo_count_by(e, "state", tw_job_state_name((enum tw_job_state)i),
 				 count[i]);
 	tw_expo_single(e, &families[JOBS_MAX], tw_trainings_max(s->trainings));
-	if (s->more != NULL)
-		s->more(s->more_arg, e);
+	for (size_t i = 0; i < s->parts; i++)
+		if (s->part[i].metrics != NULL)
+			s->part[i].metrics(s->part[i].arg, e);
 }
 
 static void get_metrics(void *app, const struct tw_http_request *q,
@@ -409,6 +427,7 @@ const struct tw_http_route tw_train_service_routes[] = {
 	{ "GET", "/metrics", .handle = get_metrics },
 	{ "GET", "/api/v1/jobs/{job}/pipeline", .handle = get_pipeline },
 	{ "GET", "/api/v1/jobs/{job}/report", .handle = get_report },
+	{ "GET", "/api/v1/units", .handle = get_units },
 	{ "POST", "/api/v1/train", .handle = post_job, .body = &train_body },
 	{ "POST", "/train", .handle = handle_train, .body = &train_body },
 	{ "GET", "/", .handle = tw_page_jobs },
@@ -442,18 +461,9 @@ struct tw_trainings *tw_train_service_trainings(struct tw_train_service *s)
 	return s->trainings;
 }
 
-void tw_train_service_add_metrics(struct tw_train_service *s,
-				  void (*write)(void *arg, struct tw_expo *e), void *arg)
+void tw_train_service_add(struct tw_train_service *s, const struct tw_train_part *part)
 {
-	s->more = write;
-	s->more_arg = arg;
-}
-
-void tw_train_service_add_health(struct tw_train_service *s,
-				 void (*write)(void *arg, struct tw_buf *out), void *arg)
-{
-	s->health = write;
-	s->health_arg = arg;
+	s->part[s->parts++] = *part;
 }
 
 void tw_train_service_stop(struct tw_train_service *s)

@@ -31,13 +31,19 @@ struct tw_trainings *tw_train_service_trainings(struct tw_train_service *s);
 
 extern const struct tw_expo_table tw_train_service_families[];
 
-/* Add families to /metrics: write(arg, e) from any thread. Before the server opens. */
-void tw_train_service_add_metrics(struct tw_train_service *s,
-				  void (*write)(void *arg, struct tw_expo *e), void *arg);
+/* What another part of the program shows. Functions are called from any thread, or NULL.
+ */
+struct tw_train_part {
+	void *arg;
+	void (*metrics)(void *arg, struct tw_expo *e); /* families of /metrics */
+	void (*health)(void *arg, struct tw_buf *out); /* members of /healthz */
+	void (*units)(void *arg, struct tw_buf *out);  /* entries of /api/v1/units */
+};
 
-/* Add members to /healthz: write(arg, out) from any thread. Before the server opens. */
-void tw_train_service_add_health(struct tw_train_service *s,
-				 void (*write)(void *arg, struct tw_buf *out), void *arg);
+#define TW_TRAIN_PARTS_MAX 2
+
+/* Add a part, at most TW_TRAIN_PARTS_MAX. Before the server opens. */
+void tw_train_service_add(struct tw_train_service *s, const struct tw_train_part *part);
 
 /* Routes for struct tw_httpd_config; ->app is the service. */
 extern const struct tw_http_route tw_train_service_routes[];

@@ -60,8 +60,8 @@ struct tw_unit_data {
 };
 
 /*
- * Check what is asked for, and fill the empty *d. Errors begin with the name of the member
- * after `before`: "--work: ..".
+ * Check what is asked for, and fill the empty *d. Errors begin with the name of the
+ * member after `before`: "--work: ..".
  */
 int tw_unit_data_open(struct tw_unit_data *d, const struct tw_unit_ask *ask,
 		      const char *before, struct tw_err *err);

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/unit/unit_results.h"
+
+#include "lib/core/array.h"
+#include "lib/core/buf.h"
+#include "lib/core/date.h"
+#include "lib/json/writer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char not_yet[] = "not evaluated yet";
+
+int tw_unit_results_open(struct tw_unit_results *r, const struct tw_unit_file *f,
+			 struct tw_err *err)
+{
+	*r = (struct tw_unit_results){ .file = f };
+	pthread_mutex_init(&r->lock, NULL);
+	r->unit = calloc(f->count, sizeof(*r->unit));
+	if (r->unit == NULL)
+		return tw_fail(err, TW_NOMEM, "units of work");
+	for (size_t i = 0; i < f->count; i++) {
+		struct tw_unit_history *h = &r->unit[i];
+
+		h->reason = not_yet;
+		snprintf(h->problem, sizeof(h->problem), "%s", not_yet);
+		h->evaluation = calloc(TW_UNIT_HISTORY, sizeof(*h->evaluation));
+		if (h->evaluation == NULL)
+			return tw_fail(err, TW_NOMEM, "history of a unit of work");
+		if (tw_unit_data_open(&h->asked, &f->unit[i].ask, "", err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void tw_unit_results_close(struct tw_unit_results *r)
+{
+	for (size_t i = 0; r->unit != NULL && i < r->file->count; i++) {
+		tw_unit_data_release(&r->unit[i].asked);
+		free(r->unit[i].evaluation);
+	}
+	free(r->unit);
+	pthread_mutex_destroy(&r->lock);
+}
+
+bool tw_unit_results_add(struct tw_unit_results *r, size_t i,
+			 const struct tw_unit_evaluation *e)
+{
+	struct tw_unit_history *h = &r->unit[i];
+	bool changed;
+
+	pthread_mutex_lock(&r->lock);
+	changed = !h->up;
+	h->up = true;
+	h->drifts = e->drift == TW_UNIT_DRIFT_SEEN;
+	h->reason = "";
+	h->problem[0] = '\0';
+	h->evaluation[h->added++ % TW_UNIT_HISTORY] = *e;
+	pthread_mutex_unlock(&r->lock);
+	return changed;
+}
+
+/* Few words: they are the value of a label. */
+static const char *reason_of(const struct tw_err *why)
+{
+	static const char *const reasons[TW_CODE_COUNT] = {
+		[TW_NOMEM] = "no memory",      [TW_IO] = "no answer",
+		[TW_PARSE] = "wrong answer",   [TW_INVALID] = "no result",
+		[TW_NOTFOUND] = "no series",   [TW_UNSUPPORTED] = "too much",
+		[TW_DENIED] = "not permitted",
+	};
+
+	return reasons[why->code] != NULL ? reasons[why->code] : "no answer";
+}
+
+bool tw_unit_results_fail(struct tw_unit_results *r, size_t i, const struct tw_err *why)
+{
+	struct tw_unit_history *h = &r->unit[i];
+	const char *reason = reason_of(why);
+	bool changed;
+
+	pthread_mutex_lock(&r->lock);
+	changed = h->up || strcmp(h->reason, reason) != 0;
+	h->up = false;
+	h->reason = reason;
+	snprintf(h->problem, sizeof(h->problem), "%s", why->text);
+	pthread_mutex_unlock(&r->lock);
+	return changed;
+}
+
+/* The last evaluation that gave numbers, or NULL. */
+static const struct tw_unit_evaluation *last(const struct tw_unit_history *h)
+{
+	return h->added > 0 ? &h->evaluation[(h->added - 1) % TW_UNIT_HISTORY] : NULL;
+}
+
+/* ---- exposition ---- */
+
+enum { UP };
+
+static const struct tw_expo_family families[] = {
+	[UP] = { "tallywatt_unit_up", TW_EXPO_GAUGE, NULL,
+		 "1 if the last evaluation of a unit of work gave numbers, else 0." },
+};
+
+#define VALUE(name, unit, help, member)                                \
+	TW_EXPO_ROW("tallywatt_unit_" name, TW_EXPO_GAUGE, unit, help, \
+		    struct tw_unit_value, member, 1)
+
+static const struct tw_expo_row joules[] = {
+	VALUE("joules", "joules", "Energy of one more unit of the counter's work.", at),
+	VALUE("low_joules", "joules", "Lower end of its interval of 90 %.", low),
+	VALUE("high_joules", "joules", "Upper end of its interval of 90 %.", high),
+};
+
+static const struct tw_expo_row standing[] = {
+	VALUE("standing_watts", "watts", "Power of the service with no work.", at),
+	VALUE("standing_low_watts", "watts", "Lower end of its interval of 90 %.", low),
+	VALUE("standing_high_watts", "watts", "Upper end of its interval of 90 %.", high),
+};
+
+/* Of the last evaluation; NAN: no sample. */
+struct gauges {
+	double r2, residual_w, drift, to_s;
+};
+
+#define GAUGE(name, unit, help, member)                                               \
+	TW_EXPO_ROW("tallywatt_unit_" name, TW_EXPO_GAUGE, unit, help, struct gauges, \
+		    member, 1)
+
+static const struct tw_expo_row gauges[] = {
+	GAUGE("r2", NULL, "Share of the variance of power that work explains.", r2),
+	GAUGE("residual_watts", "watts", "Usual power that work does not explain.",
+	      residual_w),
+	GAUGE("drift", NULL,
+	      "1 if the newest quarter of the window has other joules or standing power.",
+	      drift),
+};
+static const struct tw_expo_row evaluated[] = {
+	GAUGE("evaluated_timestamp_seconds", "seconds",
+	      "End of the window of the last evaluation that gave numbers.", to_s),
+};
+
+const struct tw_expo_table tw_unit_families[] = {
+	TW_EXPO_TABLE(families), TW_EXPO_TABLE(joules),    TW_EXPO_TABLE(standing),
+	TW_EXPO_TABLE(gauges),   TW_EXPO_TABLE(evaluated), { .first = NULL },
+};
+
+static void write_up(const struct tw_unit_results *r, struct tw_expo *e)
+{
+	tw_expo_family(e, &families[UP]);
+	for (size_t i = 0; i < r->file->count; i++) {
+		const struct tw_expo_label label[] = {
+			{ "unit", r->file->unit[i].name },
+			{ "reason", r->unit[i].reason },
+		};
+
+		tw_expo_count(e, label, 2, r->unit[i].up);
+	}
+}
+
+static void write_joules(const struct tw_unit_results *r, const struct tw_expo_row *row,
+			 struct tw_expo *e)
+{
+	tw_expo_family(e, &row->family);
+	for (size_t i = 0; i < r->file->count; i++) {
+		const struct tw_unit_history *h = &r->unit[i];
+
+		for (size_t k = 0; h->up && k < h->asked.in.works; k++) {
+			const struct tw_labels l = {
+				.at = { { "unit", r->file->unit[i].name },
+					{ "counter", h->asked.in.work[k].name } },
+				.count = 2
+			};
+
+			tw_expo_number(e, row, &l, &last(h)->joules[k]);
+		}
+	}
+}
+
+static double drift_of(const struct tw_unit_evaluation *e)
+{
+	return e->drift == TW_UNIT_DRIFT_UNKNOWN ? NAN : e->drift == TW_UNIT_DRIFT_SEEN;
+}
+
+/* Numbers of the last evaluation, of units that are up; those of `always` of all that
+ * ever had one. */
+static void write_rows(const struct tw_unit_results *r, const struct tw_expo_row *row,
+		       size_t rows, bool always, struct tw_expo *e)
+{
+	for (size_t n = 0; n < rows; n++) {
+		tw_expo_family(e, &row[n].family);
+		for (size_t i = 0; i < r->file->count; i++) {
+			const struct tw_unit_evaluation *v = last(&r->unit[i]);
+			const struct tw_labels l = {
+				.at = { { "unit", r->file->unit[i].name } }, .count = 1
+			};
+
+			if (v == NULL || !(r->unit[i].up || always))
+				continue;
+			if (row == standing) {
+				tw_expo_number(e, &row[n], &l, &v->standing_w);
+				continue;
+			}
+			tw_expo_number(
+				e, &row[n], &l,
+				&(struct gauges){ .r2 = v->r2,
+						  .residual_w = v->residual_w,
+						  .drift = drift_of(v),
+						  .to_s = (double)v->to_ms / 1e3 });
+		}
+	}
+}
+
+void tw_unit_results_metrics(struct tw_unit_results *r, struct tw_expo *e)
+{
+	pthread_mutex_lock(&r->lock);
+	write_up(r, e);
+	for (size_t n = 0; n < TW_COUNT(joules); n++)
+		write_joules(r, &joules[n], e);
+	write_rows(r, standing, TW_COUNT(standing), false, e);
+	write_rows(r, gauges, TW_COUNT(gauges), false, e);
+	write_rows(r, evaluated, TW_COUNT(evaluated), true, e);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- JSON ---- */
+
+void tw_unit_results_health(struct tw_unit_results *r, struct tw_buf *out)
+{
+	pthread_mutex_lock(&r->lock);
+	tw_json_add_object(out, "units");
+	tw_json_add_array(out, "problems");
+	for (size_t i = 0; i < r->file->count; i++) {
+		if (r->unit[i].up || r->unit[i].reason == not_yet)
+			continue;
+		tw_json_add_object(out, NULL);
+		tw_json_add_text(out, "unit", r->file->unit[i].name);
+		tw_json_add_text(out, "problem", r->unit[i].problem);
+		tw_json_end_object(out);
+	}
+	tw_json_end_array(out);
+	tw_json_end_object(out);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void add_value(struct tw_buf *out, const char *key, const struct tw_unit_value *v)
+{
+	tw_json_add_object(out, key);
+	tw_json_add_number(out, "value", v->at);
+	tw_json_add_number(out, "low", v->low);
+	tw_json_add_number(out, "high", v->high);
+	tw_json_end_object(out);
+}
+
+static void add_evaluation(struct tw_buf *out, const struct tw_unit_evaluation *e,
+			   size_t works)
+{
+	char to[TW_DATE_TEXT];
+
+	tw_format_date_ms(e->to_ms, to);
+	tw_json_add_object(out, NULL);
+	tw_json_add_text(out, "to", to);
+	add_value(out, "standing_watts", &e->standing_w);
+	tw_json_add_array(out, "joules");
+	for (size_t k = 0; k < works; k++)
+		add_value(out, NULL, &e->joules[k]);
+	tw_json_end_array(out);
+	tw_json_add_number(out, "r2", e->r2);
+	tw_json_add_number(out, "residual_watts", e->residual_w);
+	if (e->drift == TW_UNIT_DRIFT_UNKNOWN)
+		tw_json_add_null(out, "drift");
+	else
+		tw_json_add_bool(out, "drift", e->drift == TW_UNIT_DRIFT_SEEN);
+	tw_json_end_object(out);
+}
+
+static void add_selectors(struct tw_buf *out, const struct tw_unit_data *d)
+{
+	tw_json_add_array(out, "energy");
+	for (size_t i = 0; i < d->slots; i++)
+		if (d->slot[i].role == TW_UNIT_ENERGY)
+			tw_json_add_text(out, NULL, d->slot[i].text);
+	tw_json_end_array(out);
+	tw_json_add_array(out, "counters");
+	for (size_t k = 0; k < d->in.works; k++) {
+		tw_json_add_object(out, NULL);
+		tw_json_add_text(out, "name", d->in.work[k].name);
+		tw_json_add_text(out, "selector", tw_unit_data_text(d, TW_UNIT_WORK + k));
+		tw_json_end_object(out);
+	}
+	tw_json_end_array(out);
+}
+
+static void add_unit(struct tw_buf *out, const char *name,
+		     const struct tw_unit_history *h)
+{
+	const uint64_t first =
+		h->added > TW_UNIT_HISTORY ? h->added - TW_UNIT_HISTORY : 0;
+
+	tw_json_add_object(out, NULL);
+	tw_json_add_text(out, "unit", name);
+	add_selectors(out, &h->asked);
+	tw_json_add_text(out, "problem", h->up ? NULL : h->problem);
+	tw_json_add_array(out, "evaluations");
+	for (uint64_t i = first; i < h->added; i++)
+		add_evaluation(out, &h->evaluation[i % TW_UNIT_HISTORY],
+			       h->asked.in.works);
+	tw_json_end_array(out);
+	tw_json_end_object(out);
+}
+
+void tw_unit_results_list(struct tw_unit_results *r, struct tw_buf *out)
+{
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < r->file->count; i++)
+		add_unit(out, r->file->unit[i].name, &r->unit[i]);
+	pthread_mutex_unlock(&r->lock);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_TRAINER_UNIT_RESULTS_H
+#define TW_TRAINER_UNIT_RESULTS_H
+
+/*
+ * The last evaluations of each unit of work: as metrics, as a member of /healthz, and as
+ * the answer to GET /api/v1/units. One thread adds evaluations, threads of the HTTP
+ * server write them.
+ */
+
+#include "lib/core/err.h"
+#include "lib/http/server/expo.h"
+#include "trainer/unit/unit_drift.h"
+#include "trainer/unit/unit_file.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tw_buf;
+
+#define TW_UNIT_HISTORY 200
+
+struct tw_unit_evaluation {
+	int64_t to_ms; /* end of its window */
+	struct tw_unit_value standing_w, joules[TW_UNIT_WORKS_MAX];
+	double r2, residual_w;
+	enum tw_unit_drift_state drift;
+};
+
+/* Of one unit. */
+struct tw_unit_history {
+	struct tw_unit_data asked; /* without series: names and selectors */
+	bool drifts;               /* by the last evaluation that gave numbers */
+	bool up;                   /* the last evaluation gave numbers */
+	const char *reason;        /* why not, in a few fixed words; "" */
+	char problem[TW_ERR_TEXT]; /* the same in full; "" */
+	/* A ring of the evaluations that gave numbers: the last is at (added - 1). */
+	struct tw_unit_evaluation *evaluation;
+	uint64_t added;
+};
+
+struct tw_unit_results {
+	pthread_mutex_t lock;
+	const struct tw_unit_file *file; /* borrowed */
+	struct tw_unit_history *unit;    /* of each unit of the file */
+};
+
+int tw_unit_results_open(struct tw_unit_results *r, const struct tw_unit_file *f,
+			 struct tw_err *err);
+/* Also after a failed open. */
+void tw_unit_results_close(struct tw_unit_results *r);
+
+/* The result of an evaluation of unit i: e, or why there is none. True: whether there is
+ * one, or the reason, differs from before. */
+bool tw_unit_results_add(struct tw_unit_results *r, size_t i,
+			 const struct tw_unit_evaluation *e);
+bool tw_unit_results_fail(struct tw_unit_results *r, size_t i, const struct tw_err *why);
+
+extern const struct tw_expo_table tw_unit_families[];
+void tw_unit_results_metrics(struct tw_unit_results *r, struct tw_expo *e);
+void tw_unit_results_health(struct tw_unit_results *r, struct tw_buf *out);
+/* The members of a list. */
+void tw_unit_results_list(struct tw_unit_results *r, struct tw_buf *out);
+
+#endif /* TW_TRAINER_UNIT_RESULTS_H */
