@@ -166,6 +166,20 @@ MODELS = dashboard("models", "models", [JOB, INSTANCE], [
           [("tw_trainer_online_live_error_watts", "{{machine}} live"),
            ("tw_trainer_online_expected_error_watts", "{{machine}} expected")],
           help_text="A model drifts if its live error is twice the expected one."),
+    panel("timeseries", "Joules of a unit of work",
+          [("tallywatt_unit_joules", "{{unit}} {{counter}}"),
+           ("tallywatt_unit_low_joules", "{{unit}} {{counter}} low"),
+           ("tallywatt_unit_high_joules", "{{unit}} {{counter}} high")], unit="joule",
+          help_text="Of tw-trainer --unit, with the interval of 90 %."),
+    panel("timeseries", "Standing power of units of work",
+          [("tallywatt_unit_standing_watts", "{{unit}}"),
+           ("tallywatt_unit_standing_low_watts", "{{unit}} low"),
+           ("tallywatt_unit_standing_high_watts", "{{unit}} high")],
+          help_text="Power of the service with no work."),
+    panel("table", "Units of work: evaluated or why not", [("tallywatt_unit_up", "")], unit="none"),
+    panel("stat", "Units of work whose joules have changed",
+          [("tallywatt_unit_drift == 1", "{{unit}}")], unit="none",
+          help_text="The newest quarter of the window has other joules or standing power."),
 ])
 
 FLEET = dashboard("fleet", "fleet", [], [

@@ -21,8 +21,9 @@ ETC = os.path.join(ROOT, "etc/prometheus")
 BOARDS = os.path.join(ROOT, "etc/grafana")
 RULES = sorted(glob.glob(os.path.join(ETC, "tallywatt-*.yml")))
 
-# Queries that need an exporter of somebody else's, online training, or a machine without a meter.
-WITHOUT_DATA = ("co2e", "tw_trainer_online_", "tallywatt_model_", "tallywatt_node_unattributed_joules")
+# Queries that need an exporter of somebody else's, online training, units of work, or a machine without a meter.
+WITHOUT_DATA = ("co2e", "tw_trainer_online_", "tallywatt_model_", "tallywatt_node_unattributed_joules",
+                *(f"tallywatt_unit_{name}" for name in ("joules", "low_", "high_", "standing_", "drift")))
 
 # Kepler's public dashboards ask for these (Kepler 0.10 and later).
 KEPLER = [
@@ -148,10 +149,12 @@ class Loop(Metered):
     def start_all(self):
         machine = self.machine()
         train_generated(self.path("db"))
+        units = self.write("units.json", '{"units":[{"name":"web","work":["http_requests_total"]}]}')
         return {
             "tw-collector": self.collect("--compat", "kepler,kepler-legacy", *machine),
             "tw-server": self.start_http("tw-server", "--model-db", self.path("db")),
-            "tw-trainer": self.start_http("tw-trainer", "--model-db", self.path("db")),
+            "tw-trainer": self.start_http("tw-trainer", "--model-db", self.path("db"),
+                                          "--prometheus", "http://127.0.0.1:1", "--unit", units),
         }
 
     def run_machine(self, seconds):
