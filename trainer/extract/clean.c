@@ -20,6 +20,8 @@
 #define UPDATE_MAX 0.1
 /* A series is compared with so many that begin after it. */
 #define NEIGHBOURS_MAX 16
+/* Names of labels that are remembered. */
+#define KINDS_MAX 32
 
 /* ---- labels ---- */
 
@@ -30,11 +32,37 @@ static bool is_process_name(const char *label)
 	       strcmp(label, "exe") == 0;
 }
 
-/*
- * Of the labels of the scrape, or of those that tell what the series counts, independent
- * of their order. Equal texts have equal addresses.
- */
-static uint64_t hash_labels(const struct tw_series *s, bool of_scrape)
+/* Kinds of labels by name, so that a name is compared with those of the schemas once. */
+enum label_kind { OF_METER, OF_SCRAPE, OF_NAME };
+
+struct label_kinds {
+	const char *name[KINDS_MAX];
+	enum label_kind kind[KINDS_MAX];
+	size_t count;
+};
+
+/* Equal texts have equal addresses. */
+static enum label_kind kind_of(struct label_kinds *k, const char *name)
+{
+	enum label_kind kind;
+
+	for (size_t i = 0; i < k->count; i++)
+		if (k->name[i] == name)
+			return k->kind[i];
+	kind = is_process_name(name)             ? OF_NAME
+	       : tw_schema_is_scrape_label(name) ? OF_SCRAPE
+						 : OF_METER;
+	if (k->count < KINDS_MAX) {
+		k->name[k->count] = name;
+		k->kind[k->count++] = kind;
+	}
+	return kind;
+}
+
+/* Of the labels of the scrape, or of those that tell what the series counts, independent
+ * of their order. */
+static uint64_t hash_labels(const struct tw_series *s, enum label_kind kind,
+			    struct label_kinds *kinds)
 {
 	uint64_t sum = 0;
 
@@ -42,8 +70,7 @@ static uint64_t hash_labels(const struct tw_series *s, bool of_scrape)
 		const struct tw_label *l = &s->label[i];
 		uint64_t h = (uint64_t)(uintptr_t)l->value;
 
-		if (tw_schema_is_scrape_label(l->name) != of_scrape ||
-		    is_process_name(l->name))
+		if (kind_of(kinds, l->name) != kind)
 			continue;
 		h ^= (uint64_t)(uintptr_t)l->name * UINT64_C(0x9e3779b97f4a7c15);
 		h *= UINT64_C(0xbf58476d1ce4e5b9);
@@ -251,11 +278,13 @@ static bool is_update(const struct tw_series *a, const struct tw_series *b,
 
 /* Clean the earlier series a and the later one b, of the same labels. */
 static int clean_pair(struct tw_counter_set *c, size_t a, size_t b,
-		      const struct tw_schema_metric *m, bool of_node, struct tw_err *err)
+		      const struct tw_schema_metric *m, bool of_node,
+		      struct label_kinds *kinds, struct tw_err *err)
 {
 	const struct tw_series *one = c->at[a].series, *other = c->at[b].series;
 	const double from_ms = tw_packed_first(&other->time_ms);
-	const bool one_scrape = hash_labels(one, true) == hash_labels(other, true);
+	const bool one_scrape = hash_labels(one, OF_SCRAPE, kinds) ==
+				hash_labels(other, OF_SCRAPE, kinds);
 	struct overlap o;
 
 	if (tw_packed_last(&one->time_ms) < from_ms)
@@ -281,7 +310,6 @@ static int clean_pair(struct tw_counter_set *c, size_t a, size_t b,
 		return cut(c, a, from_ms, err);
 	}
 	return refuse(m->name, one, other, err);
-	return 0;
 }
 
 static void drop_empty(struct tw_counter_set *c)
@@ -297,16 +325,16 @@ static void drop_empty(struct tw_counter_set *c)
 /* Clean the series [from, to) of one counter, in order of their first samples. */
 static int clean_counter(struct tw_counter_set *c, size_t from, size_t to,
 			 const struct tw_schema_metric *m, bool of_node,
-			 struct tw_err *err)
+			 struct label_kinds *kinds, struct tw_err *err)
 {
 	for (size_t i = from; i < to; i++) {
-		const uint64_t hash = hash_labels(c->at[i].series, false);
+		const uint64_t hash = hash_labels(c->at[i].series, OF_METER, kinds);
 
 		for (size_t k = i + 1; k < to && k <= i + NEIGHBOURS_MAX; k++)
 			if (c->at[i].series->value.count > 0 &&
 			    c->at[k].series->value.count > 0 &&
-			    hash_labels(c->at[k].series, false) == hash &&
-			    clean_pair(c, i, k, m, of_node, err) < 0)
+			    hash_labels(c->at[k].series, OF_METER, kinds) == hash &&
+			    clean_pair(c, i, k, m, of_node, kinds, err) < 0)
 				return -1;
 	}
 	return 0;
@@ -315,6 +343,7 @@ static int clean_counter(struct tw_counter_set *c, size_t from, size_t to,
 int tw_clean_series(struct tw_counter_set *c, const struct tw_metric_series *metric,
 		    bool of_node, struct tw_err *err)
 {
+	struct label_kinds kinds = { .count = 0 };
 	size_t next;
 
 	for (size_t i = 0; i < c->count; i = next) {
@@ -325,7 +354,7 @@ int tw_clean_series(struct tw_counter_set *c, const struct tw_metric_series *met
 		if (next - i < 2 ||
 		    (m != NULL && (m->kind == TW_METRIC_LEVEL || m->falls)))
 			continue;
-		if (clean_counter(c, i, next, m, of_node, err) < 0)
+		if (clean_counter(c, i, next, m, of_node, &kinds, err) < 0)
 			return -1;
 	}
 	drop_empty(c);
