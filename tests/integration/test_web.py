@@ -18,7 +18,7 @@ from simulated_agents import Node, Server
 
 MODULES = os.environ.get("WEB_MODULES", os.path.join(BIN, "web/node_modules"))
 INTERVAL_MS = 500
-CHECKS = ("live", "keyboard", "many", "models", "jobs", "fleet")
+CHECKS = ("live", "keyboard", "many", "models", "jobs", "units", "fleet")
 NODES = 24
 LIMIT_BYTES = 60 * 1024
 

@@ -269,6 +269,49 @@ async function jobs(name) {
 	await page.context().close();
 }
 
+/* ---- units of work, on the page of the jobs ---- */
+
+const value = (v) => ({ value: v, low: 0.9 * v, high: 1.1 * v });
+
+function evaluations(count) {
+	return Array.from({ length: count }, (_, i) => ({
+		to: new Date(1700000000000 + 600000 * i).toISOString(), standing_watts: value(6),
+		joules: [value(0.002 + 1e-5 * i), value(0.05)], r2: 0.99, residual_watts: 0.25, drift: i === count - 1,
+	}));
+}
+
+async function units(name) {
+	const counters = [{ name: 'prefill', selector: 'prompt_tokens_total' }, { name: 'decode', selector: HOSTILE }];
+	const page = await open(name, config.jobs, {
+		before: (p) => p.route('**/api/v1/units', (route) => route.fulfill({ json: { units: [
+			{ unit: 'chat', energy: ['joules_total'], counters, problem: null, evaluations: evaluations(40) },
+			{ unit: 'lost', energy: ['joules_total'], counters, problem: HOSTILE, evaluations: [] },
+		] } })),
+	});
+	const chat = page.locator('article[aria-label="Unit chat"]');
+	await chat.locator('canvas').waitFor();
+	const text = await chat.textContent();
+	for (const part of ['0.00239', '0.05', '0.045 .. 0.055', '6.00', '5.40 .. 6.60', 'drifts', HOSTILE])
+		expect(name, text.includes(part), `no ${part} in ${text}`);
+	await chat.locator('select').selectOption({ label: 'standing W' });
+	await chat.locator('[role=img][aria-label^="standing W"]').waitFor();
+	expect(name, (await page.textContent('article[aria-label="Unit lost"]')).includes(HOSTILE), 'the problem is not told');
+	expect(name, await page.evaluate(() => window.hurt === undefined), 'a hostile name became markup');
+	await page.locator('summary:has-text("Choose workload")').focus();
+	await page.keyboard.press('Enter');
+	await page.locator('form input').fill('shop');
+	await page.locator('form textarea').nth(0).fill('joules_total{pod="it\'s"}');
+	await page.locator('form textarea').nth(1).fill('order=orders_total\n\nvisit=visits_total');
+	expect(name, await page.textContent('#unit-command') === 'tallywatt unit --energy \'joules_total{pod="it\'\\\'\'s"}\' ' +
+		'--work \'order=orders_total\' --work \'visit=visits_total\'', `the command is ${await page.textContent('#unit-command')}`);
+	expect(name, JSON.stringify(JSON.parse(await page.textContent('#unit-entry'))) === JSON.stringify({
+		name: 'shop', energy: ['joules_total{pod="it\'s"}'], work: ['order=orders_total', 'visit=visits_total'],
+	}), 'the entry is another');
+	await shots(page, 'units');
+	await looks(name, page);
+	await page.context().close();
+}
+
 /* ---- fleet ---- */
 
 async function fleet(name) {
@@ -305,7 +348,7 @@ async function fleet(name) {
 }
 
 const began = Date.now();
-await Promise.all([check('live', live), check('keyboard', keyboard), check('many', many), check('models', models), check('jobs', jobs), check('fleet', fleet)]);
+await Promise.all([check('live', live), check('keyboard', keyboard), check('many', many), check('models', models), check('jobs', jobs), check('units', units), check('fleet', fleet)]);
 await browser.close();
 figures.seconds = (Date.now() - began) / 1000;
 process.stdout.write(`${JSON.stringify({ wrong, figures })}\n`);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The jobs of a trainer: the queue, progress, reports, and two trainings side by side.
+// The jobs of a trainer: the queue, progress, reports, and two trainings side by side; units of work.
 import {
 	ask, duration, Header, html, number, Problem, render, Sure, useCallback, useEffect, usePolling, useState, watts,
 } from './library.js';
 import { certificate, Errors, Quality } from './report.js';
+import { Units } from './units.js';
 
 const BUSY_MS = 1000, IDLE_MS = 5000;
 const ENDED = ['done', 'failed', 'cancelled', 'lost'];
@@ -134,6 +135,7 @@ function Page() {
 			</section>
 			${a && b ? html`<${Comparison} key=${a.id + b.id} a=${a} b=${b} />` : ''}
 			${report && find(report) ? html`<${Report} key=${report} job=${find(report)} />` : ''}
+			<${Units} />
 		</main>`;
 }
 
