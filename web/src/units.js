@@ -33,7 +33,7 @@ function Unit({ unit }) {
 			${last?.drift ? html` <span class="no">drifts: the newest quarter of the window has other values</span>` : ''}</h3>
 		<${Problem} text=${unit.problem && (last ? `${unit.problem}. The figures below are old.` : unit.problem)} />
 		${last ? html`<div class=${unit.problem ? 'stale' : ''}><div class="box" tabindex="0" role="region" aria-label=${`Joules of ${unit.unit}`}><table>
-			<thead><tr><th scope="col">counter</th><th scope="col" class="number">J a unit, 90 % interval</th></tr></thead>
+			<thead><tr><th scope="col">counter</th><th scope="col" class="number">J a unit<br /><span class="detail">90 % interval</span></th></tr></thead>
 			<tbody>${unit.counters.map((c, i) => row(c.name, last.joules[i], joules, c.selector))}
 				${row('standing power, W', last.standing_watts, watts, unit.energy.join(', '))}</tbody></table></div>
 			<p class="sum">R² ${joules(last.r2)}, residual ${watts(last.residual_watts)} W, window to ${new Date(last.to).toLocaleString('en-GB')}</p>
