@@ -31,6 +31,8 @@ struct energy {
 	bool fresh; /* the last answer has its watts */
 };
 
+_Static_assert(TW_ZONE_KIND_COUNT <= TW_ASK_ENERGIES, "a counter has room for each kind");
+
 struct tw_agent_counter {
 	struct tw_agent_counter *next;
 	struct tw_sum *sum;        /* of its own level; NULL: no room */
@@ -75,7 +77,8 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->key, y->key);
 }
 
-#define KEY_SIZE (TW_ASK_WORD + TW_ASK_ID + 1)
+/* Two texts with their ends. */
+#define KEY_SIZE (TW_ASK_WORD + TW_ASK_ID)
 
 /* A counter with room for the key of any row, to search with. */
 union search {
@@ -377,7 +380,7 @@ static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_
 		     uint64_t now_ns)
 {
 	struct tw_agent_counter *c = find(a, r);
-	struct tw_agent_counter before = { .energies = 0 };
+	struct tw_agent_counter before; /* its energies alone */
 
 	/* It may have counted before, in rows that were not taken. */
 	if (c == NULL && a->was_cut && how == READING_ON)
@@ -407,7 +410,7 @@ static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_
 				    &c->energy[c->energies++]);
 	}
 	/* A zone that is missing in this answer goes on from its last value. */
-	for (uint32_t i = 0; i < before.energies && c->energies < TW_ASK_ENERGIES; i++)
+	for (uint32_t i = 0; i < before.energies; i++)
 		if (energy_of(c, before.energy[i].kind) == NULL && how == READING_ON) {
 			c->energy[c->energies] = before.energy[i];
 			c->energy[c->energies++].fresh = false;

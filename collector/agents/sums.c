@@ -58,7 +58,7 @@ static int compare(const void *a, const void *b)
 		return x->level < y->level ? -1 : 1;
 	if (x->level == TW_SUM_VM || x->level == TW_SUM_JOB)
 		return strcmp(x->names.id, y->names.id);
-	for (size_t i = 0; i < sizeof(of_x) / sizeof(of_x[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(of_x); i++) {
 		const int order = strcmp(of_x[i], of_y[i]);
 
 		if (order != 0)
@@ -79,18 +79,18 @@ static struct tw_sum *make(enum tw_sum_level level, const struct tw_sum_names *n
 {
 	const char *const from[] = { n->node,       n->id,        n->name,
 				     n->name_space, n->container, n->runtime };
-	const char *to[sizeof(from) / sizeof(from[0])];
+	const char *to[TW_COUNT(from)];
 	size_t len = 0;
 	struct tw_sum *sum;
 	char *at;
 
-	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(from); i++)
 		len += strlen(from[i]) + 1;
 	sum = malloc(sizeof(*sum) + len);
 	if (sum == NULL)
 		return NULL;
 	at = (char *)(sum + 1);
-	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(from); i++) {
 		to[i] = at;
 		at = stpcpy(at, from[i]) + 1;
 	}
@@ -148,7 +148,9 @@ struct tw_sum *tw_sums_use(struct tw_sums *s, struct tw_quota_user *by,
 
 	if (sum == NULL)
 		return NULL;
-	if (sum->users++ == 0 && level == TW_SUM_VM)
+	sum->users++;
+	/* One whose id another had, in another case, is found once that has ended. */
+	if (level == TW_SUM_VM)
 		tsearch(sum, &s->vms, compare_vms);
 	return sum;
 }

@@ -5,120 +5,16 @@
 #include "collector/agents/agent.h"
 #include "collector/agents/sums.h"
 #include "lib/core/err.h"
+#include "tests/unit/collector/agent_fixture.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND UINT64_C(1000000000)
-#define BOTH ((struct tw_agent_part){ .passed_on = true, .name_spaces = true })
-
-struct fixture {
-	struct tw_sums *sums;
-	struct tw_agent agent;
-	struct tw_ask_row row[8];
-	size_t rows;
-	struct tw_ask_answer answer;
-	uint64_t now_ns;
-};
-
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-	struct tw_err err = { 0 };
-
-	if (f == NULL || tw_sums_open(&f->sums, &err) < 0)
-		return -1;
-	f->now_ns = 1000 * SECOND;
-	f->agent.began_ns = f->now_ns;
-	strcpy(f->agent.url, "http://n1:8103");
-	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	tw_agent_clear(&f->agent, f->sums, f->now_ns);
-	tw_sums_close(f->sums);
-	free(f);
-	return 0;
-}
-
-static void add_row(struct fixture *f, const char *level, const char *id,
-		    const char *name_space, const char *source, uint64_t uj)
-{
-	struct tw_ask_row *r = &f->row[f->rows++];
-
-	*r = (struct tw_ask_row){ .energies = 1 };
-	strcpy(r->level, level);
-	strcpy(r->id, id);
-	strcpy(r->name_space, name_space);
-	strcpy(r->energy[0].zone, "package");
-	strcpy(r->energy[0].source, source);
-	r->energy[0].dynamic_uj = uj;
-	r->energy[0].watts = 5;
-	r->energy[0].powered = 1;
-}
-
-/* An answer of one zone of the node, by an instance with that uptime. */
-static void node_answers(struct fixture *f, const char *instance, uint64_t uptime_s,
-			 uint64_t uj)
-{
-	f->rows = 0;
-	add_row(f, "node", "zone", "", "rapl", uj);
-	f->answer = (struct tw_ask_answer){ .uptime_ms = uptime_s * 1000 };
-	strcpy(f->answer.node, "n1");
-	strcpy(f->answer.instance, instance);
-}
-
-/* Take the answer after so many seconds. */
-static void take(struct fixture *f, uint64_t after_s)
-{
-	const struct tw_answer_rows rows = { f->row, f->rows };
-	struct tw_err err = { 0 };
-
-	f->now_ns += after_s * SECOND;
-	if (tw_agent_check(&f->agent, &rows, &f->answer, f->now_ns, &err) < 0)
-		fail_msg("%s", err.text);
-	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, BOTH, f->now_ns);
-	tw_agent_settle(&f->agent, f->sums, BOTH, f->now_ns, 0);
-}
-
-static const struct tw_sum *find(const struct fixture *f, enum tw_sum_level level,
-				 const char *text)
-{
-	const struct tw_sum *sum = NULL;
-
-	while ((sum = tw_sums_next(f->sums, level, sum)) != NULL)
-		if ((strcmp(sum->names.node, text) == 0 ||
-		     strcmp(sum->names.id, text) == 0 ||
-		     strcmp(sum->names.name_space, text) == 0))
-			return sum;
-	return NULL;
-}
-
-static uint64_t energy_of(const struct fixture *f, enum tw_sum_level level,
-			  const char *text)
-{
-	const struct tw_sum *sum = find(f, level, text);
-	uint64_t uj = 0;
-
-	for (size_t i = 0; sum != NULL && i < sum->parts; i++)
-		uj += sum->part[i].dynamic_uj + sum->part[i].idle_uj;
-	return uj;
-}
-
-static uint64_t all_energy(const struct fixture *f)
-{
-	return energy_of(f, TW_SUM_ALL, "");
-}
-
 static void energy_before_the_sums_began_is_not_counted(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 
 	node_answers(f, "i1", 5000, 900000000);
 	take(f, 10);
@@ -131,7 +27,7 @@ static void energy_before_the_sums_began_is_not_counted(void **state)
 
 static void an_agent_that_started_later_is_counted_from_its_start(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 
 	node_answers(f, "i1", 7, 700);
 	take(f, 10);
@@ -140,7 +36,7 @@ static void an_agent_that_started_later_is_counted_from_its_start(void **state)
 
 static void a_restart_loses_and_repeats_nothing(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 
 	node_answers(f, "i1", 1, 1000);
 	take(f, 2);
@@ -153,6 +49,7 @@ static void a_restart_loses_and_repeats_nothing(void **state)
 	node_answers(f, "i3", 99999, 777777);
 	take(f, 10);
 	assert_int_equal(all_energy(f), 6000);
+	assert_int_equal(f->agent.restarts, 2);
 	/* A counter that falls without another instance has begun at 0. */
 	node_answers(f, "i3", 100009, 7);
 	take(f, 10);
@@ -161,7 +58,7 @@ static void a_restart_loses_and_repeats_nothing(void **state)
 
 static void an_absence_is_made_up_for(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 
 	node_answers(f, "i1", 1, 1000);
 	take(f, 2);
@@ -172,7 +69,7 @@ static void an_absence_is_made_up_for(void **state)
 
 static void a_zone_that_was_missing_goes_on(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 
 	node_answers(f, "i1", 1, 1000);
 	add_row(f, "node", "zone2", "", "rapl", 50);
@@ -191,7 +88,7 @@ static void a_zone_that_was_missing_goes_on(void **state)
  */
 static void a_zone_that_was_missing_at_first_is_no_jump(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 
 	node_answers(f, "i1", 5000, 1000);
 	add_row(f, "node", "zone2", "", "rapl", 0);
@@ -219,7 +116,7 @@ static void a_zone_that_was_missing_at_first_is_no_jump(void **state)
 
 static void pods_that_end_stay_in_their_namespace(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 
 	node_answers(f, "i1", 1, 1000);
 	add_row(f, "pod", "u1", "shop", "rapl", 300);
@@ -235,14 +132,14 @@ static void pods_that_end_stay_in_their_namespace(void **state)
 	assert_int_equal(energy_of(f, TW_SUM_NAMESPACE, "shop"), 750);
 	/* The ended pods are kept for a while. */
 	tw_sums_expire(f->sums, f->now_ns + 100 * SECOND, 120 * SECOND);
-	assert_non_null(find(f, TW_SUM_POD, "u1"));
+	assert_non_null(find_sum(f, TW_SUM_POD, "u1"));
 	tw_sums_expire(f->sums, f->now_ns + 130 * SECOND, 120 * SECOND);
-	assert_null(find(f, TW_SUM_POD, "u1"));
-	assert_non_null(find(f, TW_SUM_POD, "u3"));
+	assert_null(find_sum(f, TW_SUM_POD, "u1"));
+	assert_non_null(find_sum(f, TW_SUM_POD, "u3"));
 	assert_int_equal(energy_of(f, TW_SUM_NAMESPACE, "shop"), 750);
 }
 
-static int check(struct fixture *f, uint64_t after_s, struct tw_err *err)
+static int check(struct agent_fixture *f, uint64_t after_s, struct tw_err *err)
 {
 	const struct tw_answer_rows rows = { f->row, f->rows };
 
@@ -253,7 +150,7 @@ static int check(struct fixture *f, uint64_t after_s, struct tw_err *err)
 
 static void impossible_power_is_refused(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 	struct tw_err err = { 0 };
 
 	node_answers(f, "i1", 1, 1000);
@@ -276,7 +173,7 @@ static void impossible_power_is_refused(void **state)
 /* 90 kW of each of 4 pods are 360 kW. */
 static void power_is_that_of_all_rows_of_a_level(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 	struct tw_err err = { 0 };
 
 	for (int watts = 0; watts < 2; watts++) {
@@ -294,7 +191,7 @@ static void power_is_that_of_all_rows_of_a_level(void **state)
 /* What it says of its own ticks adds one of them, once, whatever it says each time. */
 static void energy_is_bounded_by_our_own_clock(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 	struct tw_err err = { 0 };
 	uint64_t uj = 0;
 	int taken = 0;
@@ -332,7 +229,7 @@ static void a_budget_is_what_was_not_spent(void **state)
 /* Its counters go on meanwhile, so that nothing is made up for. */
 static void a_barred_agent_counts_nothing_and_comes_back(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 	const struct tw_answer_rows rows = { f->row, 1 };
 	struct tw_err err = { 0 };
 
@@ -355,7 +252,7 @@ static void a_barred_agent_counts_nothing_and_comes_back(void **state)
 /* What was left out for want of room has counted before it is seen. */
 static void a_row_that_was_cut_is_no_jump(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 
 	node_answers(f, "i1", 1, 0);
 	f->answer.rows_cut = 1;
@@ -403,7 +300,7 @@ static void a_share_stays_free_for_each_agent(void **state)
 /* Its energy counts; only its source is told no more. */
 static void sources_beyond_the_quota_are_other(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 	const struct tw_sum *all;
 	size_t named = 0;
 
@@ -415,7 +312,7 @@ static void sources_beyond_the_quota_are_other(void **state)
 		strcpy(f->row[0].energy[0].source, source);
 		take(f, 2);
 	}
-	all = find(f, TW_SUM_ALL, "");
+	all = find_sum(f, TW_SUM_ALL, "");
 	for (size_t i = 0; i < all->parts; i++)
 		named += strncmp(all->part[i].source, "made-up-", 8) == 0;
 	assert_true(named > 0 && named < all->parts && all->parts < 40);
@@ -425,7 +322,7 @@ static void sources_beyond_the_quota_are_other(void **state)
 
 static void energy_that_a_host_passed_on_is_in_no_sum_over_all_agents(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 	const struct tw_answer_rows rows = { f->row, 2 };
 	const struct tw_agent_part alone = { .passed_on = false };
 
@@ -441,7 +338,7 @@ static void energy_that_a_host_passed_on_is_in_no_sum_over_all_agents(void **sta
 
 /* The agent of the fixture is the guest of another agent, whose machine "u" used so much.
  */
-static void host_answers(struct fixture *f, struct tw_agent *host, uint64_t after_s,
+static void host_answers(struct agent_fixture *f, struct tw_agent *host, uint64_t after_s,
 			 uint64_t uj)
 {
 	const struct tw_answer_rows rows = { f->row, 1 };
@@ -458,7 +355,7 @@ static void host_answers(struct fixture *f, struct tw_agent *host, uint64_t afte
 
 #define WAIT (30 * SECOND)
 
-static void guest_answers(struct fixture *f, uint64_t after_s, uint64_t uj)
+static void guest_answers(struct agent_fixture *f, uint64_t after_s, uint64_t uj)
 {
 	const struct tw_agent_part part = { .vm = tw_sums_vm(f->sums, "u") };
 	const struct tw_answer_rows rows = { f->row, 1 };
@@ -472,7 +369,7 @@ static void guest_answers(struct fixture *f, uint64_t after_s, uint64_t uj)
 
 static void a_guest_is_left_out_as_far_as_its_host_has_its_energy(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 	struct tw_agent host = { .began_ns = f->now_ns, .url = "http://n2:8103" };
 	const uint64_t *beyond = f->agent.cover.beyond_uj;
 
@@ -579,7 +476,7 @@ static void a_kind_that_the_host_lacks_is_covered_as_the_others(void **state)
 /* KubeVirt: the host's pod has the energy of the pods in the virtual machine. */
 static void pods_of_a_guest_in_a_pod_are_in_no_namespace(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 	const struct tw_answer_rows rows = { f->row, 2 };
 	struct tw_agent_part part = BOTH;
 
@@ -597,7 +494,7 @@ static void pods_of_a_guest_in_a_pod_are_in_no_namespace(void **state)
 
 static void a_vm_says_whether_a_pod_runs_it(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 
 	node_answers(f, "i1", 1, 0);
 	add_row(f, "vm", "in", "", "rapl", 100);
@@ -610,7 +507,7 @@ static void a_vm_says_whether_a_pod_runs_it(void **state)
 
 static void a_vm_that_moves_is_one_sum(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 	struct tw_agent other = { .began_ns = f->now_ns, .url = "http://n2:8103" };
 
 	node_answers(f, "i1", 1, 0);
@@ -637,7 +534,7 @@ static void a_vm_that_moves_is_one_sum(void **state)
 
 static void watts_are_those_of_the_last_answer(void **state)
 {
-	struct fixture *f = *state;
+	struct agent_fixture *f = *state;
 	const struct tw_sum *all;
 
 	node_answers(f, "i1", 1, 1000);
@@ -646,7 +543,7 @@ static void watts_are_those_of_the_last_answer(void **state)
 	tw_sums_power_begin(f->sums);
 	tw_agent_add_power(&f->agent, f->sums);
 	tw_agent_add_power_to_all(&f->agent, f->sums, BOTH);
-	all = find(f, TW_SUM_ALL, "");
+	all = find_sum(f, TW_SUM_ALL, "");
 	assert_int_equal(all->parts, 1);
 	assert_true(all->part[0].powered && all->part[0].watts == 5);
 	/* An agent that is down has none. */
@@ -661,7 +558,7 @@ static void watts_are_those_of_the_last_answer(void **state)
 	tw_agent_add_power(&f->agent, f->sums);
 	tw_agent_add_power_to_all(&f->agent, f->sums, BOTH);
 	assert_false(all->part[0].powered);
-	assert_false(find(f, TW_SUM_POD, "u1")->part[0].powered);
+	assert_false(find_sum(f, TW_SUM_POD, "u1")->part[0].powered);
 	assert_int_equal(all->part[0].dynamic_uj, 1000);
 	/* Nor one that has stopped: its energy counts, and it has no power. */
 	node_answers(f, "i1", 21, 1500);
@@ -679,7 +576,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_budget_is_what_was_not_spent),
 		cmocka_unit_test(a_share_stays_free_for_each_agent),
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, agent_set_up, agent_tear_down)
 		TEST(energy_before_the_sums_began_is_not_counted),
 		TEST(an_agent_that_started_later_is_counted_from_its_start),
 		TEST(a_restart_loses_and_repeats_nothing),
@@ -696,23 +593,6 @@ int main(void)
 		TEST(energy_that_a_host_passed_on_is_in_no_sum_over_all_agents),
 		TEST(a_guest_is_left_out_as_far_as_its_host_has_its_energy),
 		TEST(a_guest_that_shows_its_whole_host_is_left_out),
-		cmocka_unit_test(a_share_stays_free_for_each_agent),
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-		TEST(energy_before_the_sums_began_is_not_counted),
-		TEST(an_agent_that_started_later_is_counted_from_its_start),
-		TEST(a_restart_loses_and_repeats_nothing),
-		TEST(an_absence_is_made_up_for),
-		TEST(a_zone_that_was_missing_goes_on),
-		TEST(a_zone_that_was_missing_at_first_is_no_jump),
-		TEST(pods_that_end_stay_in_their_namespace),
-		TEST(impossible_power_is_refused),
-		TEST(power_is_that_of_all_rows_of_a_level),
-		TEST(energy_is_bounded_by_our_own_clock),
-		TEST(a_barred_agent_counts_nothing_and_comes_back),
-		TEST(a_row_that_was_cut_is_no_jump),
-		TEST(sources_beyond_the_quota_are_other),
-		TEST(energy_that_a_host_passed_on_is_in_no_sum_over_all_agents),
-		TEST(a_guest_is_left_out_as_far_as_its_host_has_its_energy),
 		TEST(a_kind_that_the_host_lacks_is_covered_as_the_others),
 		TEST(pods_of_a_guest_in_a_pod_are_in_no_namespace),
 		TEST(a_vm_says_whether_a_pod_runs_it),
