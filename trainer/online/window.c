@@ -45,7 +45,7 @@ static bool extract(const struct tw_prom *p, double tdp_w,
 					      .apart = true };
 	struct tw_err why = { 0 };
 
-	return group->count > 0 && tw_extract(p, &args, out, &why) == 0;
+	return tw_extract(p, &args, out, &why) == 0;
 }
 
 /* The rows of the first measured source with the group that has most features. */
@@ -72,32 +72,33 @@ static bool extract_most(const struct tw_prom *p, double tdp_w, struct tw_datase
 	return out->cols > 0;
 }
 
+static double mean_of(const double *v, size_t rows)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < rows; i++)
+		sum += isfinite(v[i]) ? v[i] : 0;
+	return sum / (double)rows;
+}
+
 static void add_mean(struct tw_segment *s, const struct tw_column *c, size_t rows)
 {
 	const struct tw_feature *f = tw_feature_find(c->name);
-	double sum = 0;
 
 	if (f == NULL || s->features == TW_SEGMENT_FEATURES_MAX)
 		return;
-	for (size_t i = 0; i < rows; i++)
-		sum += isfinite(c->v[i]) ? c->v[i] : 0;
 	s->feature[s->features] = f;
-	s->mean[s->features++] = sum / (double)rows;
+	s->mean[s->features++] = mean_of(c->v, rows);
 }
 
 /* The mean power of the first component of the dataset. */
 static double mean_power(const struct tw_dataset *d)
 {
-	const double *watts = NULL;
-	double sum = 0;
-
-	for (size_t i = 0; i < d->cols && watts == NULL; i++)
+	for (size_t i = 0; i < d->cols; i++)
 		for (size_t c = 0; c < TW_COMPONENT_COUNT; c++)
 			if (strcmp(d->col[i].name, tw_power_column(c)) == 0)
-				watts = d->col[i].v;
-	for (size_t i = 0; watts != NULL && i < d->rows; i++)
-		sum += watts[i];
-	return watts != NULL ? sum / (double)d->rows : NAN;
+				return mean_of(d->col[i].v, d->rows);
+	return NAN;
 }
 
 static void find_load(const struct tw_dataset *d, struct tw_segment *s)
@@ -136,12 +137,10 @@ int tw_segment_summarize(const struct tw_prom *p, struct tw_segment *s,
 	s->rows = d.rows;
 	for (size_t i = 0; i < d.cols; i++)
 		add_mean(s, &d.col[i], d.rows);
-	if (s->features > 0) {
-		find_load(&d, s);
-		s->watts = mean_power(&d);
-	}
+	find_load(&d, s);
+	s->watts = mean_power(&d);
 	tw_dataset_release(&d);
-	return s->features > 0 ? 0 : tw_fail(err, TW_NOTFOUND, "no feature");
+	return 0;
 }
 
 /* One segment of so many is held out. */
@@ -185,7 +184,6 @@ static void add_scale(struct scales *s, const struct tw_feature *f, double value
 		if (s->count == 2 * TW_SEGMENT_FEATURES_MAX)
 			return;
 		s->feature[s->count++] = f;
-		s->largest[i] = 0;
 	}
 	s->largest[i] = fmax(s->largest[i], fabs(value));
 }
@@ -248,7 +246,7 @@ static size_t find_like(const struct tw_segments *w, const double *z, bool held)
 	double least = INFINITY;
 	size_t found = w->count;
 
-	for (size_t i = 0; i + 1 < w->count; i++) {
+	for (size_t i = 0; i < w->count; i++) {
 		for (size_t k = i + 1; k < w->count && w->at[i].held == held; k++) {
 			double d;
 
