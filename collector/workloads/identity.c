@@ -77,7 +77,7 @@ static bool all_hex(struct text p)
 	for (size_t i = 0; i < p.len; i++)
 		if (hex_digit(p.at[i]) < 0)
 			return false;
-	return p.len > 0;
+	return true;
 }
 
 /* Undo systemd's escapes of unit names: "a\x2db" is "a-b". */
@@ -121,13 +121,9 @@ static size_t parent_end(const char *path, struct text p)
 static const struct {
 	const char *text, *runtime;
 } runtimes[] = {
-	{ "cri-containerd", "containerd" },
-	{ "containerd", "containerd" },
-	{ "nerdctl", "containerd" },
-	{ "docker", "docker" },
-	{ "crio", "crio" },
-	{ "libpod", "podman" },
-	{ "kata", "kata" },
+	{ "containerd", "containerd" }, { "nerdctl", "containerd" },
+	{ "docker", "docker" },         { "crio", "crio" },
+	{ "libpod", "podman" },         { "kata", "kata" },
 };
 
 static const char *find_runtime(struct text p)
@@ -317,7 +313,7 @@ static bool read_place(const char *path, struct text p, struct text parent,
 			runtime = places[i].runtime;
 			top.at -= strlen(places[i].before) - 1;
 		}
-	if (runtime == NULL && parent.len == 32 && all_hex(parent) && p.len > 33 &&
+	if (parent.len == 32 && all_hex(parent) && p.len > 33 &&
 	    memcmp(p.at, parent.at, 32) == 0 && p.at[32] == '-' &&
 	    ends_with((struct text){ path, (size_t)(parent.at - path) }, "/ecs/")) {
 		runtime = "ecs";
@@ -334,38 +330,38 @@ static bool read_place(const char *path, struct text p, struct text parent,
 /* ---- pods and units ---- */
 
 /* 8-4-4-4-12 hex digits, with '_' for '-' in a slice's name; or 32 of a static pod. */
-static bool read_uid(struct text p, char out[TW_UID_TEXT])
+static void read_uid(struct text p, char out[TW_UID_TEXT])
 {
 	if (p.len == 32 && all_hex(p))
-		return copy(p, out, TW_UID_TEXT);
+		copy(p, out, TW_UID_TEXT);
 	if (p.len != 36)
-		return false;
+		return;
 	for (size_t i = 0; i < p.len; i++) {
 		const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
 
 		if (dash ? p.at[i] != '-' && p.at[i] != '_' : hex_digit(p.at[i]) < 0)
-			return false;
+			return;
 	}
 	copy(p, out, TW_UID_TEXT);
 	for (char *c = strchr(out, '_'); c != NULL; c = strchr(c, '_'))
 		*c = '-';
-	return true;
 }
 
 /* "pod<uid>", "kubepods-burstable-pod<uid>.slice", "...slice:cri-containerd:<id>" */
-static bool read_pod(struct text p, struct tw_identity *out)
+static void read_pod(struct text p, struct tw_identity *out)
 {
 	const char *colon = memchr(p.at, ':', p.len);
 
 	if (colon != NULL)
 		p.len = (size_t)(colon - p.at);
 	p = without_end(p, ".slice");
-	if (starts_with(p, "pod"))
-		return read_uid(skip(p, 3), out->pod_uid);
+	if (starts_with(p, "pod")) {
+		read_uid(skip(p, 3), out->pod_uid);
+		return;
+	}
 	for (size_t n = 36; n >= 32; n -= 4)
 		if (p.len > n + 4 && memcmp(p.at + p.len - n - 4, "-pod", 4) == 0)
-			return read_uid(skip(p, p.len - n), out->pod_uid);
-	return false;
+			read_uid(skip(p, p.len - n), out->pod_uid);
 }
 
 static bool is_unit(struct text p)
@@ -493,7 +489,8 @@ static bool value_of(struct text *args, struct text arg, const char *option,
 		*value = next(args);
 		return value->at != NULL;
 	}
-	if (arg.len <= n || !starts_with(arg, option) || arg.at[n] != '=')
+	/* As long as the option, it would be equal. */
+	if (!starts_with(arg, option) || arg.at[n] != '=')
 		return false;
 	*value = skip(arg, n + 1);
 	return true;
@@ -514,7 +511,7 @@ static void take_qemu_name(struct text value, struct tw_identity *out)
 {
 	const char *comma;
 
-	if (value.len > 6 && starts_with(value, "guest="))
+	if (starts_with(value, "guest="))
 		value = skip(value, 6);
 	comma = memchr(value.at, ',', value.len);
 	if (comma != NULL)
@@ -556,7 +553,7 @@ static void take_xen(struct text value, struct tw_identity *out)
 /* The last operand is the configuration file: /vm/web/web.vmx. */
 static void take_vmx(struct text arg, struct tw_identity *out)
 {
-	if (arg.len > 4 && ends_with(arg, ".vmx"))
+	if (ends_with(arg, ".vmx"))
 		take_name(without_end(file_name(arg), ".vmx"), out);
 }
 
@@ -569,7 +566,7 @@ static void take_socket(struct text value, struct tw_identity *out)
 	struct text file, dir;
 	const char *dot;
 
-	if (value.len > 5 && starts_with(value, "path="))
+	if (starts_with(value, "path="))
 		value = skip(value, 5);
 	file = file_name(value);
 	dir = (struct text){ value.at, (size_t)(file.at - value.at) };

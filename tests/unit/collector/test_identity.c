@@ -65,6 +65,7 @@ static void check_path(char *line)
 	if (strcmp(got, space + 1) != 0)
 		fail_msg("%.*s:\n got %s\nwant %s", (int)(space - line), line, got,
 			 space + 1);
+	assert_int_equal(who.kind == TW_OWNER_NONE, who.owner_len == 0);
 }
 
 static void a_path_gives_the_owner(void **state)
@@ -127,7 +128,21 @@ static void a_path_gives_the_job_and_step_of_slurm(void **state)
 		{ "/system.slice/slurmstepd.scope/s5K1KKYAYG5D00/step_0/user/task_0",
 		  "s5K1KKYAYG5D00", "s5K1KKYAYG5D00.0", "" },
 		{ "/system.slice/slurmstepd.scope/s5k1KKYAYG5D00/step_0", "", "", "" },
+		/* 12 and 14 digits, and a minus sign. */
+		{ "/system.slice/slurmstepd.scope/s5K1KKYAYG5D0/step_0", "", "", "" },
+		{ "/system.slice/slurmstepd.scope/s5K1KKYAYG5D000/step_0", "", "", "" },
+		{ "/system.slice/slurmstepd.scope/s-K1KKYAYG5D00/step_0", "", "", "" },
+		{ "/system.slice/slurmstepd.scope/t5K1KKYAYG5D00/step_0", "", "", "" },
 		{ "/system.slice/slurmstepd.scope/system", "", "", "" },
+		/* As long as a step may be, and one more; as a number may be, and one
+		 * more.
+		 */
+		{ "/slurm/job_123456789012345/step_abcdefghijklmnopqrstuvw",
+		  "123456789012345", "123456789012345.abcdefghijklmnopqrstuvw", "" },
+		{ "/slurm/job_123456789012345/step_abcdefghijklmnopqrstuvwx",
+		  "123456789012345", "", "" },
+		{ "/slurm/uid_12x/job_3/step_0_1", "3", "", "" },
+		{ "/slurm/uid_1/x/job_3/steps_0", "3", "", "" },
 		{ "/slurm/s5K1KKYAYG5D00/step_0", "", "", "" },
 		{ "/slurm/uid_1/job_8/step_0/libpod-" HEX "/job_9", "9", "", "" },
 		{ "/system.slice/job_12/step_0", "", "", "" },
@@ -168,6 +183,104 @@ static void texts_too_long_or_not_printable_are_ignored(void **state)
 	assert_string_equal(who.name, "");
 }
 
+/* A text of n letters behind a prefix, in front of a suffix. */
+static char *long_text(const char *prefix, size_t n, const char *suffix)
+{
+	char *text = malloc(strlen(prefix) + n + strlen(suffix) + 1);
+
+	assert_non_null(text);
+	memset(stpcpy(text, prefix), 'a', n);
+	strcpy(text + strlen(prefix) + n, suffix);
+	return text;
+}
+
+static struct tw_identity of_long_path(const char *prefix, size_t n, const char *suffix)
+{
+	char *path = long_text(prefix, n, suffix);
+	struct tw_identity who;
+
+	tw_identity_of_path(path, strlen(path), &who);
+	free(path);
+	return who;
+}
+
+static void texts_are_whole_or_not_there(void **state)
+{
+	struct tw_identity who;
+
+	(void)state;
+	who = of_long_path("/lxc/", TW_ID_TEXT - 1, "");
+	assert_int_equal(strlen(who.id), TW_ID_TEXT - 1);
+	assert_int_equal(of_long_path("/lxc/", TW_ID_TEXT, "").kind, TW_OWNER_NONE);
+	who = of_long_path("/", TW_NAME_TEXT - 9, ".service");
+	assert_int_equal(strlen(who.unit), TW_NAME_TEXT - 1);
+	assert_string_equal(of_long_path("/", TW_NAME_TEXT - 8, ".service").unit, "");
+	who = of_long_path("/machine.slice/machine-", TW_ID_TEXT - 1, ".scope");
+	assert_int_equal(strlen(who.id), TW_ID_TEXT - 1);
+	who = of_long_path("/machine.slice/machine-", TW_NAME_TEXT + 9, ".scope");
+	assert_int_equal(who.kind, TW_OWNER_NONE);
+	assert_null(who.runtime);
+}
+
+/* An id of a VM is its name if that is no longer than an id. */
+static void a_name_is_an_id_if_it_fits(void **state)
+{
+	static const size_t lens[] = { TW_ID_TEXT - 1, TW_ID_TEXT, TW_NAME_TEXT - 1,
+				       TW_NAME_TEXT };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		char *args = long_text("kvm -name ", lens[i], "");
+		struct tw_identity who;
+
+		args[3] = args[9] = '\0';
+		assert_true(tw_identity_of_command(args, 10 + lens[i], &who));
+		assert_int_equal(strlen(who.name), lens[i] < TW_NAME_TEXT ? lens[i] : 0);
+		assert_int_equal(strlen(who.id), lens[i] < TW_ID_TEXT ? lens[i] : 0);
+		free(args);
+	}
+}
+
+/* The digits of an id, and the bytes beside them. */
+static void ids_have_hex_digits_in_lower_case(void **state)
+{
+	static const struct {
+		char c;
+		bool hex;
+	} cases[] = { { '0', true },  { '9', true },  { 'a', true },
+		      { 'f', true },  { '.', false }, { ':', false },
+		      { '`', false }, { 'g', false }, { 'A', false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char path[] = "/docker/" HEX;
+		struct tw_identity who;
+
+		path[sizeof(path) - 2] = cases[i].c;
+		tw_identity_of_path(path, strlen(path), &who);
+		assert_int_equal(who.kind == TW_OWNER_CONTAINER, cases[i].hex);
+	}
+}
+
+static void bytes_outside_printable_ascii_are_in_no_id(void **state)
+{
+	static const char bytes[] = "\x1f\x7f\x80\xe4\xff";
+
+	(void)state;
+	for (const char *c = bytes; *c != '\0'; c++) {
+		char path[] = "/lxc/a.b";
+		struct tw_identity who;
+
+		path[6] = *c;
+		tw_identity_of_path(path, strlen(path), &who);
+		assert_int_equal(who.kind, TW_OWNER_NONE);
+		path[5] = *c;
+		path[6] = '.';
+		tw_identity_of_path(path, strlen(path), &who);
+		assert_int_equal(who.kind, TW_OWNER_NONE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +289,10 @@ int main(void)
 		cmocka_unit_test(owner_len_ends_at_the_owners_element),
 		cmocka_unit_test(a_path_gives_the_job_and_step_of_slurm),
 		cmocka_unit_test(texts_too_long_or_not_printable_are_ignored),
+		cmocka_unit_test(texts_are_whole_or_not_there),
+		cmocka_unit_test(a_name_is_an_id_if_it_fits),
+		cmocka_unit_test(ids_have_hex_digits_in_lower_case),
+		cmocka_unit_test(bytes_outside_printable_ascii_are_in_no_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
