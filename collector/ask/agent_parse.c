@@ -299,9 +299,8 @@ static int take(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 	case TW_JSAX_OBJECT_END:
 		if (e->depth == IN_ZONE - 1 && in_zones(p))
 			return end_zone(p, err);
-		return e->depth == IN_WORKLOAD - 1 && in_workloads(p)
-			       ? end_workload(p, err)
-			       : 0;
+		/* Of another list it has no level. */
+		return e->depth == IN_WORKLOAD - 1 ? end_workload(p, err) : 0;
 	case TW_JSAX_ARRAY:
 		p->any_answer =
 			p->any_answer || (e->depth == IN_ANSWER && in_workloads(p));

@@ -34,6 +34,7 @@ struct tw_containers_parser {
 
 /* ---- the list ---- */
 
+/* Names are zeroed for each container: their ends are there. */
 static void take_id(const struct tw_jsax_event *e, char *out)
 {
 	for (size_t i = 0; i < e->len; i++)
@@ -43,7 +44,6 @@ static void take_id(const struct tw_jsax_event *e, char *out)
 	if (e->len != ID_LEN)
 		return;
 	memcpy(out, e->text, ID_LEN);
-	out[ID_LEN] = '\0';
 }
 
 /*
@@ -55,12 +55,10 @@ static void take_name(const struct tw_jsax_event *e, char *out, size_t size)
 	if (e->len < 2 || e->len > size || e->text[0] != '/')
 		return;
 	for (size_t i = 1; i < e->len; i++)
-		if (!isascii((unsigned char)e->text[i]) ||
-		    (!isalnum((unsigned char)e->text[i]) &&
-		     strchr("_.-", e->text[i]) == NULL))
+		if (!isalnum((unsigned char)e->text[i]) &&
+		    strchr("_.-", e->text[i]) == NULL)
 			return;
 	memcpy(out, e->text + 1, e->len - 1);
-	out[e->len - 1] = '\0';
 }
 
 static int take(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
@@ -73,11 +71,8 @@ static int take(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 			       tw_jsax_type_name(e->type));
 	switch (e->type) {
 	case TW_JSAX_OBJECT:
-	case TW_JSAX_ARRAY:
-		if (e->depth == DEPTH_CONTAINER) {
+		if (e->depth == DEPTH_CONTAINER)
 			memset(&p->names, 0, sizeof(p->names));
-			p->key = KEY_OTHER;
-		}
 		return 0;
 	case TW_JSAX_KEY:
 		if (e->depth == DEPTH_KEY)

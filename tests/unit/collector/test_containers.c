@@ -60,6 +60,11 @@ static void names_of_an_answer(void **state)
 		  "0123 web-1.a_b\nffff db\n" },
 		{ "[{\"Id\":\"" ID "\",\"Names\":[\"/first\",\"/second\"]}]",
 		  "0123 first\n" },
+		/* A name of one letter; other texts are no ids, and no names. */
+		{ "[{\"Id\":\"" ID "\",\"Image\":\"" OTHER "\",\"State\":\"/run\","
+		  "\"Ports\":[\"/p\"],\"Names\":[\"/x\",\"/yy\"]},"
+		  "[[\"/n\"]],{\"Id\":\"" OTHER "\"}]",
+		  "0123 x\n" },
 		/* Without a name, or with one that no engine gives. */
 		{ "[{\"Id\":\"" ID "\",\"Names\":[]},{\"Id\":\"" ID "\",\"Names\":null},"
 		  "{\"Id\":\"" ID "\",\"Names\":[\"/\",\"web\",\"/a b\",\"/\\u0000\","
@@ -87,7 +92,7 @@ static void names_of_an_answer(void **state)
 
 			tw_buf_addf(&text, OK "%s", cases[i].json);
 			tw_buf_adds(&out, "");
-			if (parse(text.data, pieces[k], &out, &err) < 0)
+			if (parse(text.data, pieces[k], &out, &err) != 0)
 				fail_msg("%s: %s", cases[i].json, err.text);
 			assert_string_equal(out.data, cases[i].wanted);
 			tw_buf_clear(&text);
@@ -104,6 +109,7 @@ static void a_malformed_answer_is_rejected(void **state)
 		{ "HTTP/1.0 200 OK\r\n", "cut short in the header" },
 		{ "SSH-2.0-OpenSSH\r\n\r\n", "no answer of HTTP" },
 		{ "HTTP/1.0\r\nServer: a b\r\n\r\n", "no answer of HTTP" },
+		{ "HTTP/1.0\r\n\r\n", "no answer of HTTP" },
 		{ "HTTP/1.0 403 Forbidden\r\n\r\n[]", "answers 403 Forbidden" },
 		{ OK, "cut short" },
 		{ OK "[{\"Id\":", "cut short" },
@@ -121,6 +127,55 @@ static void a_malformed_answer_is_rejected(void **state)
 		if (strstr(err.text, cases[i].text) == NULL)
 			fail_msg("%s: %s", cases[i].answer, err.text);
 		tw_buf_clear(&out);
+	}
+}
+
+/* As much of a reason as fits in 64 bytes. */
+static void a_long_reason_is_cut(void **state)
+{
+	static const char fits[] = TWENTY TWENTY "aaaaaaaaaaaaaaaaaaa";
+	struct tw_buf out = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(parse("HTTP/1.0 500 " HUNDRED "\r\n\r\n", 65536, &out, &err),
+			 -1);
+	assert_int_equal(strlen(err.text), strlen("answers") + 64);
+	tw_err_clear(&err);
+	assert_int_equal(parse("HTTP/1.0 500 " TWENTY TWENTY
+			       "aaaaaaaaaaaaaaaaaaa\r\n\r\n",
+			       65536, &out, &err),
+			 -1);
+	assert_non_null(strstr(err.text, fits));
+	assert_int_equal(strlen(err.text), strlen("answers 500 ") + strlen(fits));
+}
+
+/* A header and a list that come in pieces larger than the room for a header. */
+static void a_long_answer_is_read_whole(void **state)
+{
+	static const size_t pieces[] = { 100, 5000, 8191, 8192, 8193, 1 << 20 };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(pieces) / sizeof(pieces[0]); k++) {
+		struct tw_buf text = { 0 }, out = { 0 }, want = { 0 };
+		struct tw_err err = { 0 };
+
+		tw_buf_adds(&text, "HTTP/1.0 200 OK\r\n");
+		while (text.len < 6000)
+			tw_buf_adds(&text, "X: " HUNDRED "\r\n");
+		tw_buf_adds(&text, "\r\n[");
+		for (int i = 0; i < 300; i++) {
+			tw_buf_addf(&text, "%s{\"Id\":\"" ID "\",\"Names\":[\"/n%d\"]}",
+				    i > 0 ? "," : "", i);
+			tw_buf_addf(&want, "0123 n%d\n", i);
+		}
+		tw_buf_adds(&text, "]");
+		if (parse(text.data, pieces[k], &out, &err) != 0)
+			fail_msg("%zu: %s", pieces[k], err.text);
+		assert_string_equal(out.data, want.data);
+		tw_buf_clear(&text);
+		tw_buf_clear(&out);
+		tw_buf_clear(&want);
 	}
 }
 
@@ -280,6 +335,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_an_answer),
 		cmocka_unit_test(a_malformed_answer_is_rejected),
+		cmocka_unit_test(a_long_reason_is_cut),
+		cmocka_unit_test(a_long_answer_is_read_whole),
 		cmocka_unit_test(a_header_has_a_limit),
 		cmocka_unit_test(without_memory_a_parser_fails_and_leaks_nothing),
 		cmocka_unit_test_setup_teardown(
