@@ -135,6 +135,61 @@ static void a_mean_has_the_interval_of_student(void **state)
 	assert_true(fabs(tw_run_mean_error(&m) - 3.182446 * 1.2909944 / 2) < 1e-5);
 }
 
+static void two_values_have_an_interval(void **state)
+{
+	struct tw_run_mean m = { .count = 0 };
+
+	(void)state;
+	tw_run_mean_add(&m, 1);
+	tw_run_mean_add(&m, 3);
+	/* t(0.975, 1) = 12.706, and a standard error of 1. */
+	assert_true(fabs(tw_run_mean_error(&m) - 12.70620) < 1e-4);
+}
+
+/* At the ends of the interval, "1" is 20 times less likely than the mixture of effects.
+ */
+static void an_interval_ends_where_the_ratio_is_twenty(void **state)
+{
+	static const size_t counts[] = { 5, 6, 10, 100, 1000 };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(counts); i++) {
+		const double n = (double)counts[i], f = n - 1, k = 1 + n;
+		/* A standard error of 0.02. */
+		const struct tw_run_mean m = { .count = counts[i],
+					       .mean = log(1.25),
+					       .squares = 0.0004 * n * (n - 1) };
+		const struct tw_run_ratio r = tw_run_pairs_ratio(&m);
+		const double t = log(r.high / 1.25) / 0.02;
+		const double ratio = pow(k, -0.5) *
+				     pow((1 + t * t / f) / (1 + t * t / (f * k)), n / 2);
+
+		assert_true(t > 0 && fabs(ratio - 20) < 1e-6);
+		assert_true(fabs(r.of - 1.25) < 1e-9);
+		assert_true(fabs(r.low * r.high - 1.25 * 1.25) < 1e-9);
+	}
+}
+
+static void an_interval_decides_without_1(void **state)
+{
+	static const struct {
+		double low, high;
+		bool decides;
+	} cases[] = { { 0.5, 2, false },
+		      { 1, 2, false },
+		      { 0.5, 1, false },
+		      { 1.01, 2, true },
+		      { 0.5, 0.99, true } };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		const struct tw_run_ratio r = { .low = cases[i].low,
+						.high = cases[i].high };
+
+		assert_int_equal(tw_run_ratio_decides(&r), cases[i].decides);
+	}
+}
+
 /* ---- the report ---- */
 
 static char left[] = "sleep (pid 7)";
@@ -199,6 +254,9 @@ int main(void)
 		cmocka_unit_test(five_percent_more_is_found),
 		cmocka_unit_test(few_pairs_have_no_verdict),
 		cmocka_unit_test(a_mean_has_the_interval_of_student),
+		cmocka_unit_test(two_values_have_an_interval),
+		cmocka_unit_test(an_interval_ends_where_the_ratio_is_twenty),
+		cmocka_unit_test(an_interval_decides_without_1),
 		cmocka_unit_test(the_report_says_what_is_counted),
 	};
 
