@@ -6,6 +6,7 @@
 #include "collector/power/node.h"
 #include "collector/power/power.h"
 #include "collector/system/roots.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
@@ -23,14 +24,22 @@
 #define ZONE "class/powercap/intel-rapl:1"
 #define VMS 10
 
+/* Nothing here waits for the disk. */
+int fsync(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
 struct machine {
 	struct workload_fixture *f;
 	struct tw_roots roots;
 	struct tw_node node;
 	struct tw_power *power;
 	struct tw_powercap pc;
-	char *dir;
+	char *dir, *node_dir;
 	char path[VMS][64];
+	uint64_t uj; /* of each VM in a tick */
 };
 
 static int setup(void **state)
@@ -54,7 +63,9 @@ static int setup(void **state)
 	    tw_power_open(&pc, &m->power, &err) < 0)
 		fail_msg("%s", err.text);
 	tw_power_tick(m->power, m->f->now_ns, 0, -1);
+	m->uj = 1;
 	m->dir = scratch_path(m->f->dir, "trees");
+	m->node_dir = scratch_path(m->f->dir, "own");
 	m->pc = (struct tw_powercap){ .vm_dir = m->dir,
 				      .trees_max = 20,
 				      .keep_ns = KEEP_S * S };
@@ -75,29 +86,40 @@ static int teardown(void **state)
 	tw_node_release(&m->node);
 	workloads_teardown(&fixture);
 	free(m->dir);
+	free(m->node_dir);
 	free(m);
 	return 0;
 }
 
-/* A tick in which the first `count` VMs use 1 uJ. */
-static void tick(struct machine *m, size_t count)
+/* A tick in which the first `count` VMs use m->uj, to be written in a second. */
+static int begin_tick(struct machine *m, size_t count, struct tw_err *err)
 {
 	struct tw_charge charge = { { 0 }, { 0 } };
 	const struct tw_slice *s;
-	struct tw_err err = { 0 };
 	size_t slices;
 
 	for (size_t i = 0; i < count; i++)
 		say(ALIVE, 100 + (uint32_t)i, LATER + 1, 10 + i,
 		    m->f->now_ns / S - LATER / S + 100);
 	workloads_tick(m->f);
-	charge.dynamic_uj[TW_ZONE_PLATFORM] = 1;
+	for (int kind = 0; kind < TW_ZONE_PLATFORM; kind++)
+		charge.dynamic_uj[kind] = m->uj * (uint64_t)(10 + kind);
+	charge.dynamic_uj[TW_ZONE_PLATFORM] = m->uj - m->uj / 4;
+	charge.idle_uj[TW_ZONE_PLATFORM] = m->uj / 4;
 	s = tw_workloads_slices(m->f->t, &slices);
 	for (size_t i = 0; i < slices; i++)
 		tw_workloads_charge(m->f->t, &s[i], &charge);
 	tw_workloads_scraped(m->f->t);
 	tw_power_tick(m->power, m->f->now_ns, S, -1);
-	if (tw_powercap_tick(&m->pc, m->power, m->f->t, m->f->now_ns, S, &err) < 0)
+	return tw_powercap_tick(&m->pc, m->power, m->f->t, m->f->now_ns, S, err);
+}
+
+/* A tick and its second. */
+static void tick(struct machine *m, size_t count)
+{
+	struct tw_err err = { 0 };
+
+	if (begin_tick(m, count, &err) != 0)
 		fail_msg("%s", err.text);
 	tw_powercap_step(&m->pc, m->f->now_ns + S);
 }
@@ -128,16 +150,28 @@ static void make_old_trees(const struct machine *m, size_t count)
 		}
 }
 
-static uint64_t energy_of(const struct machine *m, const char *vm)
+/* A file of a zone of a tree, without its end of line. "": there is none. */
+static const char *read_zone(const char *dir, const char *file)
 {
+	static char text[128];
 	struct tw_err err = { 0 };
-	char path[512], text[32];
+	char path[512];
 	size_t len;
 
-	snprintf(path, sizeof(path), "%s/%s/" ZONE "/energy_uj", m->dir, vm);
+	snprintf(path, sizeof(path), "%s/" ZONE "/%s", dir, file);
 	if (tw_file_read_at(-100, path, text, sizeof(text), &len, &err) < 0)
-		fail_msg("%s", err.text);
-	return strtoull(text, NULL, 10);
+		return "";
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+static uint64_t energy_of(const struct machine *m, const char *vm)
+{
+	char dir[512];
+
+	snprintf(dir, sizeof(dir), "%s/%s", m->dir, vm);
+	assert_string_not_equal(read_zone(dir, "energy_uj"), "");
+	return strtoull(read_zone(dir, "energy_uj"), NULL, 10);
 }
 
 static void begin(struct machine *m, size_t vms)
@@ -170,6 +204,13 @@ static void trees_are_made_in_turn_and_end_with_their_vms(void **state)
 		tick(m, 1);
 	assert_int_equal(trees(m), 1);
 	assert_int_equal(energy_of(m, "vm0"), 12);
+	say(ENDED, 100, LATER + 1, 10, 0);
+	for (int i = 0; i < 2; i++)
+		tick(m, 0);
+	m->f->now_ns += KEEP_S * S;
+	for (int i = 0; i < 8; i++)
+		tick(m, 0);
+	assert_int_equal(trees(m), 0);
 }
 
 static void a_tree_of_an_earlier_collector_goes_on_or_ends(void **state)
@@ -226,6 +267,311 @@ static void an_id_that_is_no_name_of_a_file_has_no_tree(void **state)
 	assert_int_equal(trees(m), 0);
 }
 
+/* In steps, from one tick to the next, and no more often than files may be written. */
+static void a_counter_advances_between_ticks(void **state)
+{
+	struct machine *m = *state;
+	struct tw_err err = { 0 };
+	const uint64_t least_ns = TW_POWERCAP_STEP_NS / 100;
+	uint64_t now_ns;
+
+	begin(m, 1);
+	m->uj = 1000;
+	assert_int_equal(begin_tick(m, 1, &err), 0);
+	now_ns = m->f->now_ns;
+	assert_int_equal(energy_of(m, "vm0"), 0);
+	tw_powercap_step(&m->pc, now_ns + S / 4);
+	assert_int_equal(energy_of(m, "vm0"), 250);
+	assert_int_equal(m->pc.stepped, 1);
+	tw_powercap_step(&m->pc, now_ns + S / 4 + least_ns - 1);
+	assert_int_equal(energy_of(m, "vm0"), 250);
+	tw_powercap_step(&m->pc, now_ns + S / 4 + least_ns);
+	assert_int_equal(energy_of(m, "vm0"), 251);
+	/* The next tick goes on from there, and may come late. */
+	m->f->now_ns = now_ns - S / 2; /* a tick is a second later */
+	assert_int_equal(begin_tick(m, 1, &err), 0);
+	now_ns = m->f->now_ns;
+	assert_int_equal(energy_of(m, "vm0"), 500);
+	tw_powercap_step(&m->pc, now_ns + S / 2);
+	assert_int_equal(energy_of(m, "vm0"), 1250);
+	tw_powercap_step(&m->pc, now_ns + 5 * S);
+	assert_int_equal(energy_of(m, "vm0"), 2000);
+	/* What is written is not written again. */
+	tw_powercap_step(&m->pc, now_ns + 6 * S);
+	assert_int_equal(m->pc.stepped, 0);
+}
+
+static void a_tree_looks_like_the_kernels(void **state)
+{
+	struct machine *m = *state;
+	char dir[512], text[32];
+
+	m->pc.node_dir = m->node_dir;
+	begin(m, 1);
+	tick(m, 1);
+	snprintf(dir, sizeof(dir), "%s/vm0", m->dir);
+	for (int i = 0; i < 2; i++) {
+		const char *tree = i == 0 ? dir : m->node_dir;
+
+		snprintf(text, sizeof(text), "%llu",
+			 (unsigned long long)TW_POWERCAP_RANGE_UJ);
+		assert_string_equal(read_zone(tree, "name"), "psys");
+		assert_string_equal(read_zone(tree, "max_energy_range_uj"), text);
+		assert_string_equal(read_zone(tree, "source"), "acpi");
+		assert_string_not_equal(read_zone(tree, "energy_uj"), "");
+	}
+	/* The origin is written when it changes: not each time. */
+	tree_write(dir, ZONE "/source", "kept\n");
+	tick(m, 1);
+	assert_string_equal(read_zone(dir, "source"), "kept");
+	/* A tree that was removed is made again. */
+	tree_remove(dir, ZONE "/energy_uj");
+	tree_remove(dir, ZONE "/name");
+	tick(m, 1);
+	assert_string_equal(read_zone(dir, "name"), "psys");
+	assert_string_equal(read_zone(dir, "source"), "acpi");
+}
+
+/* A RAPL package of these joules, and its parts. */
+static void write_rapl(const struct machine *m, unsigned long long joules)
+{
+	static const char *const zones[][2] = { { "", "package-0" },
+						{ ":0", "core" },
+						{ ":1", "uncore" },
+						{ ":2", "dram" } };
+	char path[64];
+
+	for (size_t i = 0; i < TW_COUNT(zones); i++) {
+		snprintf(path, sizeof(path), "class/powercap/intel-rapl:0%s",
+			 zones[i][0]);
+		tree_rapl(m->f->dir, path, zones[i][1], joules * 1000000,
+			  UINT64_C(262143328850));
+	}
+}
+
+/* Zones of RAPL, of which the core is in the package, beside the inlet's. */
+static void each_kind_has_its_place(void **state)
+{
+	static const struct {
+		const char *zone, *name, *source;
+		uint64_t uj;
+	} places[] = { { "intel-rapl:0", "package-0", "rapl-sysfs", 20 },
+		       { "intel-rapl:0:0", "core", "rapl-sysfs", 22 },
+		       { "intel-rapl:0:1", "uncore", "rapl-sysfs", 24 },
+		       { "intel-rapl:0:2", "dram", "rapl-sysfs", 26 },
+		       { "intel-rapl:1", "psys", "acpi", 2 } };
+	struct machine *m = *state;
+	struct tw_power_config pc = {
+		.meter = { .roots = &m->roots, .node = &m->node, .nvml = "/nonexistent" }
+	};
+	struct tw_err err = { 0 };
+	char path[512], text[64];
+	size_t len;
+
+	tw_power_close(m->power);
+	write_rapl(m, 100);
+	assert_int_equal(tw_power_open(&pc, &m->power, &err), 0);
+	tw_power_tick(m->power, m->f->now_ns, 0, -1);
+	begin(m, 1);
+	for (unsigned i = 1; i <= 3; i++) {
+		write_rapl(m, 100 + 5 * i);
+		m->uj = i == 1 ? 0 : 1;
+		tick(m, 1);
+	}
+	for (size_t i = 0; i < TW_COUNT(places); i++) {
+		const char *const wanted[][2] = { { "name", places[i].name },
+						  { "source", places[i].source } };
+
+		snprintf(path, sizeof(path), "%s/vm0/class/powercap/%s/energy_uj", m->dir,
+			 places[i].zone);
+		if (tw_file_read_at(-100, path, text, sizeof(text), &len, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(strtoull(text, NULL, 10), places[i].uj);
+		for (size_t k = 0; k < 2; k++) {
+			snprintf(path, sizeof(path), "%s/vm0/class/powercap/%s/%s",
+				 m->dir, places[i].zone, wanted[k][0]);
+			if (tw_file_read_at(-100, path, text, sizeof(text), &len, &err) <
+			    0)
+				fail_msg("%s", err.text);
+			text[strcspn(text, "\n")] = '\0';
+			assert_string_equal(text, wanted[k][1]);
+		}
+	}
+}
+
+/* The files of a machine that ended may be deleted: nobody makes new ones. */
+static void an_ended_machine_has_no_new_files(void **state)
+{
+	struct machine *m = *state;
+
+	begin(m, 1);
+	tick(m, 1);
+	say(ENDED, 100, LATER + 1, 10, 0);
+	tick(m, 0);
+	tree_remove(m->dir, "vm0");
+	tick(m, 0);
+	assert_int_equal(m->pc.vms, 1);
+	assert_int_equal(trees(m), 0);
+}
+
+/* 100 W of the meter for some seconds. */
+static void the_machines_tree_has_all_energy(void **state)
+{
+	struct machine *m = *state;
+	uint64_t before;
+
+	m->pc.node_dir = m->node_dir;
+	tick(m, 0);
+	before = strtoull(read_zone(m->node_dir, "energy_uj"), NULL, 10);
+	tick(m, 0);
+	tick(m, 0);
+	assert_int_equal(strtoull(read_zone(m->node_dir, "energy_uj"), NULL, 10) - before,
+			 2 * 100000000);
+}
+
+/* Of a killed collector, else of one that ended, else 0; a counter wraps around. */
+static void a_counter_goes_on_from_the_last_collectors(void **state)
+{
+	static const struct {
+		const char *energy, *last;
+		uint64_t then;
+	} cases[] = {
+		{ "5000\n", "7\n", 5100 },
+		{ NULL, "7\n", 107 },
+		{ "word\n", "7\n", 107 },
+		{ "-5\n", "7\n", 107 },
+		{ "99999999999999999999\n", "7\n", 107 },
+		{ "\n", NULL, 100 },
+		{ "262143328850\n", NULL, 99 },
+		{ "262143328851\n", "7\n", 107 },
+		{ NULL, "262143328851\n", 100 },
+	};
+	struct machine *m = *state;
+	char file[64];
+
+	m->uj = 100;
+	begin(m, TW_COUNT(cases));
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		snprintf(file, sizeof(file), "vm%zu/class/powercap", i);
+		tree_write(m->dir, strcat(file, "/x"), "");
+		snprintf(file, sizeof(file), "vm%zu/" ZONE "/energy_uj", i);
+		if (cases[i].energy != NULL)
+			tree_write(m->dir, file, cases[i].energy);
+		snprintf(file, sizeof(file), "vm%zu/" ZONE "/last_uj", i);
+		if (cases[i].last != NULL)
+			tree_write(m->dir, file, cases[i].last);
+	}
+	tick(m, TW_COUNT(cases));
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		snprintf(file, sizeof(file), "vm%zu", i);
+		assert_int_equal(energy_of(m, file), cases[i].then);
+	}
+	/* A tick writes the same values as its steps. */
+	m->f->now_ns += 5 * S;
+	m->uj = 0;
+	tick(m, TW_COUNT(cases));
+	assert_int_equal(energy_of(m, "vm6"), 99);
+}
+
+/* A file that cannot be read or written fails the tick; all other trees are written. */
+static void a_tree_that_fails_stops_no_other(void **state)
+{
+	static const char *const files[] = {
+		"energy_uj", "last_uj", "model", "source", "name", "max_energy_range_uj"
+	};
+	struct machine *m = *state;
+	struct tw_err err = { 0 };
+	char file[64];
+
+	m->uj = 100;
+	begin(m, TW_COUNT(files) + 1);
+	for (size_t i = 0; i < TW_COUNT(files); i++) {
+		snprintf(file, sizeof(file), "vm%zu/" ZONE "/%s/x", i, files[i]);
+		tree_write(m->dir, file, "");
+	}
+	assert_int_equal(begin_tick(m, TW_COUNT(files) + 1, &err), -1);
+	assert_string_not_equal(err.text, "");
+	tw_powercap_step(&m->pc, m->f->now_ns + S);
+	assert_int_equal(energy_of(m, "vm6"), 100);
+	for (size_t i = 1; i < TW_COUNT(files); i++) {
+		snprintf(file, sizeof(file), "%s/vm%zu", m->dir, i);
+		assert_string_equal(read_zone(file, "energy_uj"), "");
+	}
+}
+
+/* The machine's own, too, with trees of VMs and without. */
+static void the_machines_tree_may_fail(void **state)
+{
+	struct machine *m = *state;
+	struct tw_err err = { 0 };
+
+	tree_write(m->node_dir, ZONE "/energy_uj/x", "");
+	m->pc.node_dir = m->node_dir;
+	assert_int_equal(begin_tick(m, 0, &err), -1);
+	m->pc.vm_dir = NULL;
+	assert_int_equal(begin_tick(m, 0, &err), -1);
+	m->pc.node_dir = NULL;
+	assert_int_equal(begin_tick(m, 0, &err), 0);
+}
+
+/* A step that cannot write is made up for by the next. */
+static void a_file_that_cannot_be_written_waits(void **state)
+{
+	struct machine *m = *state;
+	struct tw_err err = { 0 };
+
+	m->uj = 100;
+	begin(m, 1);
+	assert_int_equal(begin_tick(m, 1, &err), 0);
+	tree_write(m->dir, "vm0/" ZONE "/.energy_uj/x", "");
+	tw_powercap_step(&m->pc, m->f->now_ns + S);
+	assert_int_equal(m->pc.stepped, 0);
+	assert_int_equal(energy_of(m, "vm0"), 0);
+	tree_remove(m->dir, "vm0/" ZONE "/.energy_uj/x");
+	tree_remove(m->dir, "vm0/" ZONE "/.energy_uj");
+	tw_powercap_step(&m->pc, m->f->now_ns + 2 * S);
+	assert_int_equal(energy_of(m, "vm0"), 100);
+}
+
+/* A tick syncs 64 trees, the next one goes on behind them. */
+static void trees_are_synced_in_turn(void **state)
+{
+	struct machine *m = *state;
+
+	m->pc.trees_max = 100;
+	make_old_trees(m, 70);
+	begin(m, 1);
+	tick(m, 1);
+	assert_int_equal(m->pc.vms, 71);
+	assert_int_equal(trees(m), 70);
+	tick(m, 1);
+	assert_int_equal(trees(m), 71);
+	/* Energy of all ticks. */
+	assert_int_equal(energy_of(m, "vm0"), 2);
+}
+
+/* A collector that ends writes all that it knows, and names the counters so. */
+static void counters_have_another_name_without_a_collector(void **state)
+{
+	struct machine *m = *state;
+	struct tw_err err = { 0 };
+	char dir[512];
+
+	m->pc.node_dir = m->node_dir;
+	m->uj = 1000;
+	begin(m, 1);
+	tick(m, 1);
+	assert_int_equal(begin_tick(m, 1, &err), 0);
+	tw_powercap_release(&m->pc);
+	assert_int_equal(m->pc.vms, 0);
+	assert_null(m->pc.vm);
+	snprintf(dir, sizeof(dir), "%s/vm0", m->dir);
+	assert_string_equal(read_zone(dir, "last_uj"), "2000");
+	assert_string_equal(read_zone(dir, "energy_uj"), "");
+	assert_string_not_equal(read_zone(m->node_dir, "last_uj"), "");
+	assert_string_equal(read_zone(m->node_dir, "energy_uj"), "");
+}
+
 #define TREE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -235,6 +581,17 @@ int main(void)
 		TREE_TEST(a_tree_of_an_earlier_collector_goes_on_or_ends),
 		TREE_TEST(there_are_only_so_many_trees),
 		TREE_TEST(an_id_that_is_no_name_of_a_file_has_no_tree),
+		TREE_TEST(a_counter_advances_between_ticks),
+		TREE_TEST(a_tree_looks_like_the_kernels),
+		TREE_TEST(each_kind_has_its_place),
+		TREE_TEST(an_ended_machine_has_no_new_files),
+		TREE_TEST(the_machines_tree_has_all_energy),
+		TREE_TEST(a_counter_goes_on_from_the_last_collectors),
+		TREE_TEST(a_tree_that_fails_stops_no_other),
+		TREE_TEST(the_machines_tree_may_fail),
+		TREE_TEST(a_file_that_cannot_be_written_waits),
+		TREE_TEST(trees_are_synced_in_turn),
+		TREE_TEST(counters_have_another_name_without_a_collector),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
