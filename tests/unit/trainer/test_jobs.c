@@ -4,12 +4,21 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 #include "trainer/service/jobs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Nothing here waits for the disk. */
+int fsync(int fd)
+{
+	(void)fd;
+	return 0;
+}
 
 static struct tw_jobs *open_jobs(const char *dir, size_t unread_wanted)
 {
@@ -221,6 +230,246 @@ static void old_jobs_and_pipelines_are_dropped_running_ones_never(void **state)
 	scratch_free(dir);
 }
 
+/* ---- identities, files and lists ---- */
+
+static void identities_grow(void **state)
+{
+	struct tw_jobs *t = open_jobs(NULL, 0);
+	char last[TW_JOB_ID] = "";
+	int cancelled = 0;
+
+	(void)state;
+	/* Many in one millisecond. */
+	for (int i = 0; i < 200; i++) {
+		struct tw_job *job = add(t, "web", &cancelled);
+
+		assert_int_equal(strlen(tw_job_id(job)), 20);
+		assert_true(strncmp(tw_job_id(job), last, 12) > 0);
+		strcpy(last, tw_job_id(job));
+		end(t, job, (struct tw_job_end){ .state = TW_JOB_DONE });
+	}
+	tw_jobs_close(t);
+}
+
+static void a_job_that_runs_is_shown_as_it_is_cancelled(void **state)
+{
+	struct tw_jobs *t = open_jobs(NULL, 0);
+	int cancelled = 0;
+	struct tw_job *job = add(t, "web", &cancelled);
+	struct tw_err err = { 0 };
+	char id[TW_JOB_ID];
+
+	(void)state;
+	strcpy(id, tw_job_id(job));
+	assert_int_equal(tw_jobs_cancel(t, id, &err), 0);
+	shows(t, id, "\"state\":\"waiting\",\"created\"");
+	assert_int_equal(tw_jobs_begin(t, job, &err), 0);
+	tw_jobs_progress(t, job, "fit", 0.5, 12.5);
+	shows(t, id,
+	      "\"state\":\"running\",\"stage\":\"cancel\",\"progress\":0.500,"
+	      "\"created\"");
+	end(t, job, (struct tw_job_end){ .state = TW_JOB_DONE });
+	shows(t, id, "\"state\":\"done\"");
+	tw_jobs_close(t);
+}
+
+static char *read_record(const char *dir, const char *id)
+{
+	struct tw_err err = { 0 };
+	char name[TW_JOB_ID + 8], *path, *text = NULL;
+	size_t len;
+
+	snprintf(name, sizeof(name), "%s.json", id);
+	path = scratch_path(dir, name);
+	if (tw_file_read(path, 65536, &text, &len, &err) < 0)
+		assert_int_equal(err.code, TW_NOTFOUND);
+	free(path);
+	return text;
+}
+
+static void a_file_has_each_state(void **state)
+{
+	static const char *const wanted[] = { "\"state\":\"waiting\"",
+					      "\"state\":\"running\"",
+					      "\"state\":\"failed\"" };
+	struct tw_jobs *t = open_jobs(*state, 0);
+	int cancelled = 0;
+	struct tw_job *job = add(t, "web", &cancelled);
+	struct tw_err err = { 0 };
+	char id[TW_JOB_ID];
+
+	strcpy(id, tw_job_id(job));
+	for (size_t i = 0; i < 3; i++) {
+		char *text;
+
+		if (i == 1)
+			assert_int_equal(tw_jobs_begin(t, job, &err), 0);
+		if (i == 2)
+			end(t, job,
+			    (struct tw_job_end){ .state = TW_JOB_FAILED, .error = "x" });
+		text = read_record(*state, id);
+		assert_non_null(text);
+		assert_non_null(strstr(text, wanted[i]));
+		assert_non_null(strstr(text, "\"pipeline\":\"web\""));
+		assert_int_equal(text[strlen(text) - 1], '\n');
+		free(text);
+	}
+	tw_jobs_close(t);
+}
+
+/* Jobs of more than a week ago go, with their files; others stay. */
+static void old_jobs_go_with_their_files(void **state)
+{
+	static const char old[] = "{\"id\":\"a\",\"pipeline\":\"web\",\"state\":\"done\","
+				  "\"ended\":\"2000-01-01T00:00:00Z\"}";
+	static const char late[] =
+		"{\"id\":\"b\",\"pipeline\":\"web\",\"state\":\"done\","
+		"\"ended\":\"9000-01-01T00:00:00Z\"}";
+	struct tw_buf b = { 0 };
+	struct tw_jobs *t;
+	char *text;
+
+	write_file(*state, "a.json", old);
+	write_file(*state, "b.json", late);
+	/* No names of records. */
+	write_file(*state, ".b.json", "x");
+	write_file(*state, ".json", "x");
+	write_file(*state, "b.json.tmp", "x");
+	t = open_jobs(*state, 0);
+	assert_false(tw_jobs_show(t, "a", &b));
+	shows(t, "b", "\"state\":\"done\"");
+	tw_jobs_close(t);
+	assert_null(read_record(*state, "a"));
+	text = read_record(*state, "b");
+	assert_non_null(text);
+	free(text);
+	tw_buf_clear(&b);
+}
+
+static bool is_mine(void *arg, const char *pipeline)
+{
+	return strcmp(pipeline, arg) != 0;
+}
+
+static void a_list_has_the_newest_first_of_those_that_may_be_seen(void **state)
+{
+	struct tw_jobs *t = open_jobs(NULL, 0);
+	struct tw_buf list = { 0 }, want = { 0 };
+	char pipeline[TW_JOB_PIPELINE];
+	struct tw_job *job[4];
+	int cancelled = 0;
+	char yours[] = "yours";
+
+	(void)state;
+	tw_jobs_list(t, is_mine, yours, &list);
+	assert_string_equal(list.data, "{\"jobs\":[]}");
+	for (int i = 0; i < 4; i++)
+		job[i] = add(t, i == 2 ? yours : "mine", &cancelled);
+	tw_buf_adds(&want, "{\"jobs\":[");
+	for (int i = 3; i >= 0; i--)
+		if (i != 2) {
+			assert_true(tw_jobs_show(t, tw_job_id(job[i]), &want));
+			tw_buf_adds(&want, i > 0 ? "," : "]}");
+		}
+	tw_buf_clear(&list);
+	tw_jobs_list(t, is_mine, yours, &list);
+	assert_string_equal(list.data, want.data);
+	assert_true(tw_jobs_pipeline(t, tw_job_id(job[2]), pipeline));
+	assert_string_equal(pipeline, "yours");
+	assert_false(tw_jobs_pipeline(t, "x", pipeline));
+	for (int i = 0; i < 4; i++)
+		end(t, job[i], (struct tw_job_end){ .state = TW_JOB_DONE });
+	tw_buf_clear(&list);
+	tw_buf_clear(&want);
+	tw_jobs_close(t);
+}
+
+static bool has_zip(struct tw_jobs *t, const char *id)
+{
+	struct tw_jobs_zip *zip = NULL;
+	struct tw_err err = { 0 };
+	const int rc = tw_jobs_zip(t, id, &zip, &err);
+
+	assert_int_equal(rc == 0, zip != NULL);
+	tw_jobs_zip_free(zip);
+	return rc == 0;
+}
+
+/* The newest eight, and no more bytes than may be kept. */
+static void pipelines_are_kept_as_far_as_they_fit(void **state)
+{
+	static const struct {
+		size_t first, second;
+		bool kept;
+	} sizes[] = { { 1, TW_JOBS_ZIP_BYTES - 1, true },
+		      { 2, TW_JOBS_ZIP_BYTES - 1, false },
+		      { TW_JOBS_ZIP_BYTES, 1, false } };
+	char id[TW_JOBS_ZIPS + 1][TW_JOB_ID];
+	struct tw_jobs *t = open_jobs(NULL, 0);
+	struct tw_jobs_zip *zip;
+	struct tw_err err = { 0 };
+	int cancelled = 0;
+
+	(void)state;
+	for (int i = 0; i <= TW_JOBS_ZIPS; i++) {
+		struct tw_job *job = add(t, "web", &cancelled);
+
+		strcpy(id[i], tw_job_id(job));
+		end(t, job,
+		    (struct tw_job_end){ .state = TW_JOB_DONE,
+					 .published = i == 0,
+					 .zip = strdup("zip"),
+					 .zip_len = 3 });
+		assert_true(has_zip(t, id[0]) == (i < TW_JOBS_ZIPS));
+		assert_true(has_zip(t, id[i]));
+	}
+	assert_true(has_zip(t, id[1]));
+	assert_int_equal(tw_jobs_zip(t, id[0], &zip, &err), -1);
+	assert_non_null(
+		strstr(err.text, "is done and has no pipeline here; it is in the"));
+	tw_err_clear(&err);
+	assert_int_equal(tw_jobs_zip(t, "x", &zip, &err), -1);
+	assert_int_equal(err.code, TW_NOTFOUND);
+	tw_jobs_close(t);
+	/* Only the length counts. */
+	for (size_t i = 0; i < 3; i++) {
+		t = open_jobs(NULL, 0);
+		for (int k = 0; k < 2; k++) {
+			struct tw_job *job = add(t, "web", &cancelled);
+
+			strcpy(id[k], tw_job_id(job));
+			end(t, job,
+			    (struct tw_job_end){ .state = TW_JOB_DONE,
+						 .zip = strdup("zip"),
+						 .zip_len = k == 0 ? sizes[i].first
+								   : sizes[i].second });
+		}
+		assert_int_equal(has_zip(t, id[0]), sizes[i].kept);
+		assert_true(has_zip(t, id[1]));
+		tw_jobs_close(t);
+	}
+}
+
+static void without_memory_there_are_no_jobs(void **state)
+{
+	for (int n = 1;; n++) {
+		struct tw_jobs *t = NULL;
+		struct tw_err err = { 0 };
+		size_t unread;
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_jobs_open(*state, &t, &unread, &err);
+		if (!fail_alloc_told(rc, &err)) {
+			tw_jobs_close(t);
+			break;
+		}
+	}
+}
+
+#define IN_SCRATCH(name) \
+	cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +479,13 @@ int main(void)
 		cmocka_unit_test(files_that_are_no_records_are_counted_and_kept),
 		cmocka_unit_test(two_processes_do_not_share_a_directory),
 		cmocka_unit_test(old_jobs_and_pipelines_are_dropped_running_ones_never),
+		cmocka_unit_test(identities_grow),
+		cmocka_unit_test(a_job_that_runs_is_shown_as_it_is_cancelled),
+		IN_SCRATCH(a_file_has_each_state),
+		IN_SCRATCH(old_jobs_go_with_their_files),
+		cmocka_unit_test(a_list_has_the_newest_first_of_those_that_may_be_seen),
+		cmocka_unit_test(pipelines_are_kept_as_far_as_they_fit),
+		IN_SCRATCH(without_memory_there_are_no_jobs),
 	};
 
 	return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
