@@ -203,16 +203,20 @@ static void lists_have_limits(void **state)
 
 static void names_have_room_for_their_end(void **state)
 {
+	static const char *const places[] = { "categories.7.3", "categories.0.0" };
+	static const char *const named[] = { "categories[7][3]", "categories[0][0]" };
+
 	(void)state;
-	for (size_t len = TW_PRIOR_TEXT - 1; len <= TW_PRIOR_TEXT; len++) {
+	for (size_t i = 0; i < 4; i++) {
+		const size_t len = TW_PRIOR_TEXT - 1 + i % 2;
 		char name[TW_PRIOR_TEXT + 1] = "", why[64];
 		struct tw_prior p = { 0 };
 		struct tw_err err = { 0 };
 
 		memset(name, 'n', len);
-		snprintf(why, sizeof(why), "categories[7][3]: longer than %d bytes",
+		snprintf(why, sizeof(why), "%s: longer than %d bytes", named[i / 2],
 			 TW_PRIOR_TEXT - 1);
-		assert_int_equal(read_with("categories.7.3", json_string(name), &p, &err),
+		assert_int_equal(read_with(places[i / 2], json_string(name), &p, &err),
 				 len < TW_PRIOR_TEXT ? 0 : -1);
 		if (len == TW_PRIOR_TEXT && strstr(err.text, why) == NULL)
 			fail_msg("%s", err.text);
