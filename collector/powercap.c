@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #define PATH_BYTES 1024
+/* Of a file in it. */
+#define FILE_BYTES (PATH_BYTES + 32)
 
 /*
  * Of one tick, which answers no scrape meanwhile: trees that are made, with 30 files
@@ -58,7 +60,7 @@ struct common {
 static int write_text(const char *dir, const char *file, const char *text,
 		      struct tw_err *err)
 {
-	char path[PATH_BYTES + 32], line[TW_ZONE_NAME + 1];
+	char path[FILE_BYTES], line[TW_ZONE_NAME + 1];
 	const int len = snprintf(line, sizeof(line), "%s\n", text);
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
@@ -96,7 +98,7 @@ static int write_origin(const char *dir, const struct tw_zone_origin *o,
 static int write_zone(const char *dir, const char *name, const struct tw_zone_origin *o,
 		      uint64_t *origin, uint64_t uj, struct tw_err *err)
 {
-	char path[PATH_BYTES + 32];
+	char path[FILE_BYTES];
 
 	snprintf(path, sizeof(path), "%s/" COUNTER_FILE, dir);
 	if (access(path, F_OK) != 0) {
@@ -116,7 +118,7 @@ static int read_counter(const char *dir, const char *file, uint64_t *out,
 			struct tw_err *err)
 {
 	struct tw_err why = { 0 };
-	char path[PATH_BYTES + 32];
+	char path[FILE_BYTES];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
 	if (tw_meter_number(path, out, &why) < 0 && why.code != TW_NOTFOUND &&
@@ -166,7 +168,7 @@ static uint64_t value_at(const struct tw_powercap *pc,
  */
 static bool write_quickly(const char *dir, uint64_t uj)
 {
-	char path[PATH_BYTES + 32], fresh[PATH_BYTES + 32], text[24];
+	char path[FILE_BYTES], fresh[FILE_BYTES], text[24];
 	const int len = snprintf(text, sizeof(text), "%" PRIu64 "\n",
 				 uj % (TW_POWERCAP_RANGE_UJ + 1));
 	struct tw_err ignored = { 0 };
@@ -277,7 +279,7 @@ static int write_tree(const char *dir, const struct common *common,
 		if (!common->readable[i])
 			continue;
 		if (!path_of(tree, i, path))
-			return tw_fail(err, TW_INVALID, "'%s' is too long", dir);
+			return tw_fail(err, TW_INVALID, "too long a path: '%s'", dir);
 		if (base_counter(path, c, err) < 0 ||
 		    write_zone(path, places[i].name, &common->origin[i], &c->origin,
 			       c->from_uj, err) < 0)
@@ -324,7 +326,7 @@ static struct tw_powercap_tree *add_tree(struct tw_powercap *p, const char *dir)
 /* Whether a directory is a tree, and not that of the machine itself. */
 static bool is_old_tree(const struct tw_powercap *p, const char *dir)
 {
-	char inside[PATH_BYTES + 32];
+	char inside[FILE_BYTES];
 	struct stat node, st;
 
 	snprintf(inside, sizeof(inside), "%s/class/powercap", dir);
@@ -508,7 +510,7 @@ int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
 /* Write all energy that is known. A counter that stands still would be read as 0 W. */
 static void retire_tree(const struct tw_powercap *pc, struct tw_powercap_tree *tree)
 {
-	char dir[PATH_BYTES], from[PATH_BYTES + 32], to[PATH_BYTES + 32];
+	char dir[PATH_BYTES], from[FILE_BYTES], to[FILE_BYTES];
 
 	step_tree(pc, tree, pc->tick_ns + pc->span_ns);
 	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++) {

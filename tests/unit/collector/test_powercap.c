@@ -155,7 +155,7 @@ static const char *read_zone(const char *dir, const char *file)
 {
 	static char text[128];
 	struct tw_err err = { 0 };
-	char path[512];
+	char path[1100];
 	size_t len;
 
 	snprintf(path, sizeof(path), "%s/" ZONE "/%s", dir, file);
@@ -276,26 +276,26 @@ static void a_counter_advances_between_ticks(void **state)
 	uint64_t now_ns;
 
 	begin(m, 1);
-	m->uj = 1000;
+	m->uj = 1000000;
 	assert_int_equal(begin_tick(m, 1, &err), 0);
 	now_ns = m->f->now_ns;
 	assert_int_equal(energy_of(m, "vm0"), 0);
 	tw_powercap_step(&m->pc, now_ns + S / 4);
-	assert_int_equal(energy_of(m, "vm0"), 250);
+	assert_int_equal(energy_of(m, "vm0"), 250000);
 	assert_int_equal(m->pc.stepped, 1);
 	tw_powercap_step(&m->pc, now_ns + S / 4 + least_ns - 1);
-	assert_int_equal(energy_of(m, "vm0"), 250);
+	assert_int_equal(energy_of(m, "vm0"), 250000);
 	tw_powercap_step(&m->pc, now_ns + S / 4 + least_ns);
-	assert_int_equal(energy_of(m, "vm0"), 251);
+	assert_int_equal(energy_of(m, "vm0"), 251000);
 	/* The next tick goes on from there, and may come late. */
 	m->f->now_ns = now_ns - S / 2; /* a tick is a second later */
 	assert_int_equal(begin_tick(m, 1, &err), 0);
 	now_ns = m->f->now_ns;
-	assert_int_equal(energy_of(m, "vm0"), 500);
+	assert_int_equal(energy_of(m, "vm0"), 500000);
 	tw_powercap_step(&m->pc, now_ns + S / 2);
-	assert_int_equal(energy_of(m, "vm0"), 1250);
+	assert_int_equal(energy_of(m, "vm0"), 1250000);
 	tw_powercap_step(&m->pc, now_ns + 5 * S);
-	assert_int_equal(energy_of(m, "vm0"), 2000);
+	assert_int_equal(energy_of(m, "vm0"), 2000000);
 	/* What is written is not written again. */
 	tw_powercap_step(&m->pc, now_ns + 6 * S);
 	assert_int_equal(m->pc.stepped, 0);
@@ -550,6 +550,39 @@ static void trees_are_synced_in_turn(void **state)
 	assert_int_equal(energy_of(m, "vm0"), 2);
 }
 
+/* A directory of a tree may be so long that the path of a zone has 1023 bytes. */
+static void a_tree_has_a_longest_path(void **state)
+{
+	struct machine *m = *state;
+	const size_t longest = 1023 - strlen("/" ZONE);
+
+	for (size_t len = longest; len <= longest + 1; len++) {
+		struct tw_err err = { 0 };
+		char dir[1100];
+		size_t at;
+
+		at = (size_t)snprintf(dir, sizeof(dir), "%s", m->node_dir);
+		while (at < len)
+			dir[at++] = '/';
+		for (size_t i = strlen(m->node_dir) + 1; i < len; i++)
+			dir[i] = i % 200 == 199 && i + 2 < len ? '/' : 'd';
+		dir[len] = '\0';
+		m->pc.node_dir = dir;
+		assert_int_equal(begin_tick(m, 0, &err), len == longest ? 0 : -1);
+		tw_powercap_step(&m->pc, m->f->now_ns + S);
+		if (len == longest)
+			assert_string_not_equal(read_zone(dir, "energy_uj"), "");
+		else
+			assert_non_null(strstr(err.text, "too long a path"));
+		tw_powercap_release(&m->pc);
+		if (len == longest)
+			assert_string_not_equal(read_zone(dir, "last_uj"), "");
+		m->pc = (struct tw_powercap){ .vm_dir = m->dir,
+					      .trees_max = 20,
+					      .keep_ns = KEEP_S * S };
+	}
+}
+
 /* A collector that ends writes all that it knows, and names the counters so. */
 static void counters_have_another_name_without_a_collector(void **state)
 {
@@ -591,6 +624,7 @@ int main(void)
 		TREE_TEST(the_machines_tree_may_fail),
 		TREE_TEST(a_file_that_cannot_be_written_waits),
 		TREE_TEST(trees_are_synced_in_turn),
+		TREE_TEST(a_tree_has_a_longest_path),
 		TREE_TEST(counters_have_another_name_without_a_collector),
 	};
 
