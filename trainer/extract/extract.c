@@ -63,6 +63,7 @@ struct job {
 	struct tw_power_series power;
 	struct tw_guest guest; /* the VM; power comes from its host, under another name */
 	struct tw_counter_set workloads;
+	struct tw_starts starts;
 	struct tw_rates rates;
 	struct tw_node_rows node;
 	struct tw_increment_counts counts;
@@ -378,8 +379,9 @@ static int make_dataset(struct job *j, struct tw_err *err)
 {
 	size_t rows;
 
-	if (tw_rates_init(&j->rates, &j->power, &j->workloads, j->in.feature, &j->clock,
-			  j->args, err) < 0)
+	if (tw_starts_find(j->in.prom, &j->starts, err) < 0 ||
+	    tw_rates_init(&j->rates, &j->power, &j->workloads, j->in.feature, &j->starts,
+			  &j->clock, j->args, err) < 0)
 		return -1;
 	for (size_t f = 0; f < j->in.features; f++)
 		j->rates.thirdparty_makes_no_rows |= !j->in.feature[f].of_node;
@@ -568,6 +570,7 @@ out:
 	free(j.row);
 	tw_node_rows_release(&j.node);
 	tw_rates_release(&j.rates);
+	tw_starts_release(&j.starts);
 	tw_counter_set_release(&j.workloads);
 	tw_power_series_release(&j.power);
 	tw_clock_release(&j.clock);

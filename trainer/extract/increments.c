@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "trainer/extract/counter_series.h"
+#include "trainer/extract/starts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -383,6 +384,23 @@ static bool is_hidden(const struct tw_increment_rules *rules, double amount, int
 	return true;
 }
 
+/* Count from a known start, if that is within the recording; else from the sample. */
+static int count_from_start(const struct reading *r, const struct step *s,
+			    int64_t start_ms, struct tw_err *err)
+{
+	const int64_t least = s->first ? r->rules->first_ms : s->from_ms;
+	struct tw_increment_counts *n = &r->out->counts;
+
+	if (start_ms < least) {
+		n->hidden++;
+		return add_span(r->out, least, s->ms, 0, false, err);
+	}
+	n->births += s->first;
+	n->singles += s->first && s->series->value.count == 1;
+	n->reused += !s->first;
+	return add_span(r->out, start_ms, s->ms, s->value, false, err);
+}
+
 /* Count from 0, since the tick before. A sample before it is at that tick, or earlier. */
 static int count_from_zero(const struct reading *r, const struct step *s,
 			   struct tw_err *err)
@@ -391,10 +409,13 @@ static int count_from_zero(const struct reading *r, const struct step *s,
 	struct tw_increment_counts *n = &r->out->counts;
 	size_t place = 0;
 	const int64_t tick = tw_ticks_before(rules->ticks, s->ms, &place);
+	const int64_t start_ms = tw_start_of(rules->starts, s->series, s->ms - 1);
 	double amount = s->value;
 
 	if (tick >= s->ms)
 		return 0;
+	if (start_ms != TW_START_UNKNOWN)
+		return count_from_start(r, s, start_ms, err);
 	if (is_hidden(rules, amount, tick, s->ms)) {
 		n->hidden++;
 		amount = 0;

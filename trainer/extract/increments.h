@@ -7,7 +7,8 @@
  *
  * - A series that begins after the first tick counts from 0: its workload began since the
  *   tick before. A series of one sample counts, too. A value that is too high for that
- *   shows that the workload was there before: it counts from its first sample.
+ *   shows that the workload was there before: it counts from its first sample. Where its
+ *   start is known (starts.h), that decides, and its work is of the time since then.
  * - A series that begins where another of the counter has ended continues it (a label
  *   changed, as `command` does at exec), if its value is not lower.
  * - Where a counter dips (tw_counter_dips()), it stood still.
@@ -23,6 +24,7 @@
 #include <stdbool.h>
 
 struct tw_err;
+struct tw_starts;
 struct tw_ticks;
 
 /* A restart of the exporter, as the counters of one column show it. */
@@ -64,6 +66,7 @@ struct tw_increment_rules {
 	 * the workload was there before, and the exporter did not show it. INFINITY: not
 	 * known. */
 	double most_per_ms;
+	const struct tw_starts *starts; /* or NULL */
 	struct tw_hidden *hidden; /* of the workload, shared by its counters; or NULL */
 };
 

@@ -410,7 +410,8 @@ static int read_total(const struct tw_extract_input *in, const struct tw_schema 
 					   modes[NEEDED_MODES - 1]) != 0)
 		return 0;
 	if (tw_workload_counters_find(feature, count, &args, NULL, &counters, err) < 0 ||
-	    tw_rates_init(&rates, power, &counters, feature, clock, &args, err) < 0 ||
+	    tw_rates_init(&rates, power, &counters, feature, NULL, clock, &args, err) <
+		    0 ||
 	    tw_node_rows_read(&total, &rates, count, err) < 0)
 		goto out;
 	*out = settle(&total, &rates, feature, rows, node_ms);

@@ -286,12 +286,14 @@ int tw_rates_retime(struct tw_rates *r, const struct tw_power_series *power,
 
 int tw_rates_init(struct tw_rates *r, const struct tw_power_series *power,
 		  const struct tw_counter_set *c, const struct tw_metric_series *feature,
-		  const struct tw_clock *clock, const struct tw_extract_args *a,
-		  struct tw_err *err)
+		  const struct tw_starts *starts, const struct tw_clock *clock,
+		  const struct tw_extract_args *a, struct tw_err *err)
 {
-	*r = (struct tw_rates){
-		.counters = c, .feature = feature, .args = a, .clock = clock
-	};
+	*r = (struct tw_rates){ .counters = c,
+				.feature = feature,
+				.args = a,
+				.starts = starts,
+				.clock = clock };
 	for (size_t f = 0; f < TW_COUNT(r->most); f++)
 		r->most[f] = INFINITY;
 	for (size_t i = 0; clock->cpus > 0 && i < c->count; i++)
@@ -423,6 +425,7 @@ static int add_increments(struct tw_rates *r, struct target *to,
 					    .births = !r->args->group->of_node,
 					    .first_ms = r->first_ms,
 					    .most_per_ms = most / 1e3 / metric->factor,
+					    .starts = r->starts,
 					    .hidden = hidden };
 	size_t place = 0;
 

@@ -12,6 +12,7 @@
 #include "trainer/extract/counter_series.h"
 #include "trainer/extract/increments.h"
 #include "trainer/extract/metric_series.h"
+#include "trainer/extract/starts.h"
 
 struct tw_clock;
 struct tw_dataset;
@@ -64,6 +65,7 @@ struct tw_rates {
 	const struct tw_clock *clock;
 	struct tw_ticks ticks;
 	struct tw_restarts restarts;
+	const struct tw_starts *starts; /* borrowed */
 	/* By feature: the highest rate of a workload that began since the last tick, in
 	 * the feature's unit; INFINITY: not known. */
 	double most[TW_EXTRACT_FEATURES_MAX];
@@ -80,8 +82,8 @@ struct tw_rates {
  */
 int tw_rates_init(struct tw_rates *r, const struct tw_power_series *power,
 		  const struct tw_counter_set *c, const struct tw_metric_series *feature,
-		  const struct tw_clock *clock, const struct tw_extract_args *a,
-		  struct tw_err *err);
+		  const struct tw_starts *starts, const struct tw_clock *clock,
+		  const struct tw_extract_args *a, struct tw_err *err);
 
 /* Read the same counters at other times of power. */
 int tw_rates_retime(struct tw_rates *r, const struct tw_power_series *power,

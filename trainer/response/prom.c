@@ -358,13 +358,26 @@ static void begin_series(struct tw_prom_builder *b)
 	begin_draft(&b->series);
 }
 
+/* A program's own start is of no workload, and its target may be another machine's. */
+static bool is_foreign_start(const struct tw_prom_builder *b)
+{
+	if (b->third_party ||
+	    strcmp(b->prom->metric[b->metric].name, TW_SCHEMA_STARTS) != 0)
+		return false;
+	for (size_t i = 0; i < b->series.labels; i++)
+		if (strcmp(b->series.label[i].name, "pid") == 0 ||
+		    strcmp(b->series.label[i].name, "container_id") == 0)
+			return false;
+	return true;
+}
+
 static int end_series(struct tw_prom_builder *b, const struct tw_jsax_event *e,
 		      struct tw_err *err)
 {
 	if (!b->has_labels || !b->has_values)
 		return fail_type(b, e, "'metric' and 'values' in a series", err);
 	b->state = IN_LIST;
-	if (b->series.samples == 0 || b->metric == METRIC_NONE)
+	if (b->series.samples == 0 || b->metric == METRIC_NONE || is_foreign_start(b))
 		return 0;
 	return tw_prom_add_series(b->prom, b->metric, b->series.label, b->series.labels,
 				  b->series.time_ms, b->series.value, b->series.samples,

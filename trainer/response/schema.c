@@ -86,6 +86,7 @@ static const struct tw_schema_metric kepler_metrics[] = {
 	KEPLER_ZONE("psys", "psys", TW_PLATFORM),
 	GAUGE("kepler_platform_watts", TW_METRIC_POWER, .component = TW_PLATFORM),
 	GAUGE("kepler_node_cpu_info", TW_METRIC_SPEC, ),
+	GAUGE(TW_SCHEMA_STARTS, TW_METRIC_START, ),
 };
 
 /* Kepler 0.10 does not export it. BPFOnly is extracted without it, so that models exist

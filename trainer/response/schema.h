@@ -26,9 +26,14 @@ enum tw_metric_kind {
 	TW_METRIC_ENERGY,  /* counter of the node's energy */
 	TW_METRIC_POWER,   /* gauge of the node's power */
 	TW_METRIC_PACKAGE_USE, /* gauge of a workload's usage of a package */
-	TW_METRIC_TICK, /* gauge: time of the exporter's counters, s since any instant */
-	TW_METRIC_SPEC, /* 1; the labels describe the machine (train_machines.h) */
+	TW_METRIC_TICK,  /* gauge: time of the exporter's counters, s since any instant */
+	TW_METRIC_START, /* gauge: when a workload started, s since 1970 */
+	TW_METRIC_SPEC,  /* 1; the labels describe the machine (train_machines.h) */
 };
+
+/* The metric of kind TW_METRIC_START, of any schema. Programs export it of themselves,
+ * too: only series with a label of a workload are kept. */
+#define TW_SCHEMA_STARTS "process_start_time_seconds"
 
 struct tw_schema_metric {
 	const char *name; /* "kepler_container_cpu_cycles_total" */

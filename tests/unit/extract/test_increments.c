@@ -170,6 +170,53 @@ static void a_series_that_begins_late_counts_from_zero(void **state)
 	EXPECT(series, 0, 200, 200, 0);
 }
 
+/* It started at 105, of which the tick before knows nothing; and at 99, before the rows.
+ */
+static void a_known_start_decides(void **state)
+{
+	static const struct sampled within[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "109,1.2 112,1.2" },
+		{ "process_start_time_seconds", "'pid':'2'", "109,105 112,105" },
+		{ JOULES },
+	};
+	static const struct sampled before[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "109,1.2 112,1.5" },
+		{ "process_start_time_seconds", "'pid':'2'", "109,99 112,99" },
+		{ JOULES },
+	};
+	/* The exporter's own start, and that of another process. */
+	static const struct sampled other[] = {
+		{ INIT },
+		{ CPU, "'pid':'2'", "109,1.2 112,1.2" },
+		{ "process_start_time_seconds", "'instance':'elsewhere:1'", "109,99" },
+		{ "process_start_time_seconds", "'pid':'3'", "109,99" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(within, 0, 100, 300, 0);
+	EXPECT(before, 0, 0, 0, 100);
+	EXPECT(other, 0, 0, 400, 0);
+}
+
+/* Process 2 of 104 is another one than that of 50. */
+static void a_pid_that_is_used_again_has_two_starts(void **state)
+{
+	static const struct sampled series[] = {
+		{ INIT },
+		{ CPU, "'pid':'3'", "100,9 103,9 106,9 109,9 112,9" },
+		{ CPU, "'pid':'2'", "100,60 103,60 106,0.6 109,0.6" },
+		{ "process_start_time_seconds", "'pid':'2'",
+		  "100,50 103,50 106,104 109,104" },
+		{ JOULES },
+	};
+
+	(void)state;
+	EXPECT(series, 0, 200, 0, 0);
+}
+
 static void a_process_continues_under_another_command(void **state)
 {
 	static const struct sampled series[] = {
@@ -887,6 +934,8 @@ int main(void)
 		cmocka_unit_test(a_process_begins_after_the_last_row),
 		cmocka_unit_test(a_process_begins_after_a_tick_that_ends_no_row),
 		cmocka_unit_test(a_series_that_begins_late_counts_from_zero),
+		cmocka_unit_test(a_known_start_decides),
+		cmocka_unit_test(a_pid_that_is_used_again_has_two_starts),
 		cmocka_unit_test(a_process_continues_under_another_command),
 		cmocka_unit_test(a_process_goes_back_to_its_first_command),
 		cmocka_unit_test(a_process_continues_the_command_that_ended_last),
