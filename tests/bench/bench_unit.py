@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tallywatt unit on programs that run: Nginx with two routes, PostgreSQL with two statements of
 pgbench, a token loop with vLLM's names, each under a meter with a law that is drawn anew and that
-tallywatt does not know. A Prometheus scrapes them. And the cost of a day of 50 series.
+tallywatt does not know. A Prometheus scrapes them. And the cost of a day of 50 series, for the command
+and for tw-trainer --unit.
 
 Goals: each coefficient and the standing power within 5 %. SEED=n repeats a law.
 """
@@ -13,12 +14,18 @@ import os
 import random
 import socket
 import subprocess
+import sys
 import threading
 import time
+import unittest
+import urllib.request
 
 import bench
 from bench import Run, Scratch, Table, program, quick, wait_until
 from unit_services import Nginx, Postgres, TokenLoop
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
+from scripted_prometheus import RecordedPrometheus  # noqa: E402
 
 SECONDS = quick(400, 32)
 SCRAPE_MS = quick(1000, 250)
@@ -163,6 +170,41 @@ def measure_cost(folder, goals):
     goals.at_most("a day of 50 series at 15 s, memory", max(r.peak_mib for r in runs), 64, "MiB")
 
 
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure_watch(folder, goals):
+    """The same day, by a trainer that asks a Prometheus: from its start to the first joules."""
+    case = unittest.TestCase()
+    with open(f"{folder}/day.json", encoding="ascii") as f:
+        server = RecordedPrometheus(case, json.load(f), DAY_STEPS * DAY_STEP_S)
+    with open(f"{folder}/units.json", "w", encoding="ascii") as f:
+        json.dump({"window": f"{DAY_STEPS * DAY_STEP_S}s", "every": "1h",
+                   "units": [{"name": "day", "energy": [ENERGY], "work": ["work_total"]}]}, f)
+    address = f"127.0.0.1:{free_port()}"
+    trainer = subprocess.Popen(
+        [program("tw-trainer"), "--listen", address, "--prometheus", server.url, "--delay", "0s",
+         "--unit", f"{folder}/units.json"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def evaluated():
+        try:
+            with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as answer:
+                return b"tallywatt_unit_joules{" in answer.read()
+        except OSError:
+            return False
+    try:
+        wait_until(evaluated, "tw-trainer evaluates the day")
+        goals.at_most("the same by tw-trainer --unit, CPU", cpu_seconds(trainer.pid), 2, "s")
+        goals.at_most("the same by tw-trainer --unit, memory", bench.peak_mib_of(trainer.pid), 64, "MiB")
+    finally:
+        trainer.kill()
+        trainer.wait()
+        case.doCleanups()
+
+
 def main():
     bench.need_programs("prometheus", "nginx", "pgbench", "psql")
     goals = bench.Goals()
@@ -170,6 +212,7 @@ def main():
         os.chmod(folder, 0o755)
         watch_services(folder, goals)
         measure_cost(folder, goals)
+        measure_watch(folder, goals)
     goals.exit()
 
 

@@ -21,7 +21,8 @@ ETC = os.path.join(ROOT, "etc/prometheus")
 BOARDS = os.path.join(ROOT, "etc/grafana")
 RULES = sorted(glob.glob(os.path.join(ETC, "tallywatt-*.yml")))
 
-# Queries that need an exporter of somebody else's, online training, units of work, or a machine without a meter.
+# Queries that need an exporter of somebody else's, online training, units of work, or a machine
+# without a meter.
 WITHOUT_DATA = ("co2e", "tw_trainer_online_", "tallywatt_model_", "tallywatt_node_unattributed_joules",
                 *(f"tallywatt_unit_{name}" for name in ("joules", "low_", "high_", "standing_", "drift")))
 
