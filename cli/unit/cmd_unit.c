@@ -3,7 +3,6 @@
  */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
-#include "cli/memory.h"
 #include "cli/prom_source.h"
 #include "cli/unit/unit_report.h"
 #include "lib/core/array.h"
@@ -15,14 +14,13 @@
 #include "trainer/record/prom_query.h"
 #include "trainer/record/stop.h"
 #include "trainer/unit/unit_data.h"
+#include "trainer/unit/unit_warnings.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Joules by blocks twice as long that are farther than this share are a warning. */
-#define FARTHER 0.05
 #define KG_MAX 1e9
 #define INTENSITY_MAX 1e6
 
@@ -159,83 +157,6 @@ static int query(struct config *c, struct tw_err *err)
 	return rc;
 }
 
-static void warn(struct tw_unit_result *r, char *text)
-{
-	struct tw_err err = { 0 };
-
-	tw_must_have(tw_strs_adds(&r->warnings, text, &err) == 0);
-	free(text);
-}
-
-static void warn_of_hidden(struct tw_unit_result *r)
-{
-	const struct tw_unit_blocks *b = &r->blocks;
-
-	if (b->energy_counts.hidden > 0)
-		warn(r, tw_must_printf("%zu series of energy began with a high value: "
-				       "their energy before is not known",
-				       b->energy_counts.hidden));
-	for (size_t k = 0; k < b->works; k++)
-		if (b->work_counts[k].hidden > 0)
-			warn(r, tw_must_printf("%zu series of %s began with a high "
-					       "value: their units before are not known",
-					       b->work_counts[k].hidden, b->name[k]));
-}
-
-static void warn_of_fit(struct tw_unit_result *r)
-{
-	const struct tw_unit_fit *f = &r->fit;
-
-	for (size_t k = 0; k < f->works; k++) {
-		const struct tw_unit_cost *c = &f->work[k];
-
-		if (c->vif > TW_UNIT_VIF_MAX)
-			warn(r,
-			     tw_must_printf("%s moves with %s (correlation %.3f): "
-					    "record loads of another mix for a "
-					    "narrower interval",
-					    r->blocks.name[k], r->blocks.name[c->partner],
-					    c->correlation));
-		if (c->joules.falls)
-			warn(r, tw_must_printf("energy falls where %s rises: other work "
-					       "makes way for it; count that, too",
-					       r->blocks.name[k]));
-	}
-	if (f->standing_w.falls)
-		warn(r,
-		     tw_must_printf("standing power would be below 0: joules of a unit "
-				    "fall with load"));
-	if (f->r2 < 0.5)
-		warn(r, tw_must_printf("R2 is %.2f: most of the power follows other work",
-				       f->r2));
-}
-
-/* Energy that is used long before or after its work is counted spoils short blocks. */
-static void compare_blocks(struct config *c, struct tw_unit_result *r)
-{
-	struct tw_unit_blocks b = { 0 };
-	struct tw_unit_fit f = { 0 };
-	struct tw_err err = { 0 };
-
-	if (tw_unit_data_blocks(&c->data, 2 * (uint64_t)r->blocks.block_ms, &b, &err) ==
-		    0 &&
-	    tw_unit_fit(&b, &f, &err) == 0)
-		for (size_t k = 0; k < f.works; k++) {
-			const struct tw_unit_value *v = &r->fit.work[k].joules;
-			const double at = f.work[k].joules.at;
-
-			if ((at < v->low || at > v->high) &&
-			    fabs(at - v->at) > FARTHER * v->at)
-				warn(r, tw_must_printf(
-						"blocks twice as long give %.4g J for "
-						"%s: its work is counted long after it "
-						"is done; pass a longer --block",
-						at, r->blocks.name[k]));
-		}
-	tw_unit_blocks_release(&b);
-	tw_unit_fit_release(&f);
-}
-
 static int find(struct config *c, struct tw_unit_result *r, struct tw_err *err)
 {
 	if ((c->input != NULL ? tw_unit_data_read(&c->data, c->input, err)
@@ -251,10 +172,7 @@ static int find(struct config *c, struct tw_unit_result *r, struct tw_err *err)
 	r->has_batches = c->batch != NULL;
 	if (r->has_batches && tw_unit_batches(&r->blocks, &r->fit, r->batch, err) < 0)
 		return tw_err_wrap(err, "--batch");
-	warn_of_hidden(r);
-	warn_of_fit(r);
-	compare_blocks(c, r);
-	return 0;
+	return tw_unit_warnings(&c->data, &r->blocks, &r->fit, &r->warnings, err);
 }
 
 static int write_files(const struct config *c, const struct tw_unit_result *r,

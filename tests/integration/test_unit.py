@@ -193,7 +193,7 @@ class Unit(Case):
         chat, lost = call(trainer, "GET", "/api/v1/units").json()["units"]
         self.assertEqual([c["name"] for c in chat["counters"]], list(WORK))
         self.assertEqual(chat["evaluations"][-1]["joules"], [u["joules"] for u in told["units"]])
-        self.assertEqual((chat["problem"], lost["evaluations"]), (None, []))
+        self.assertEqual((chat["problem"], chat["warnings"], lost["evaluations"]), (None, [], []))
         self.assertIn("no_such_total", lost["problem"])
         self.assertEqual([p["unit"] for p in call(trainer, "GET", "/healthz").json()["units"]["problems"]],
                          ["lost"])

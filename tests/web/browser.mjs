@@ -284,14 +284,14 @@ async function units(name) {
 	const counters = [{ name: 'prefill', selector: 'prompt_tokens_total' }, { name: 'decode', selector: HOSTILE }];
 	const page = await open(name, config.jobs, {
 		before: (p) => p.route('**/api/v1/units', (route) => route.fulfill({ json: { units: [
-			{ unit: 'chat', energy: ['joules_total'], counters, problem: null, evaluations: evaluations(40) },
-			{ unit: 'lost', energy: ['joules_total'], counters, problem: HOSTILE, evaluations: [] },
+			{ unit: 'chat', energy: ['joules_total'], counters, problem: null, warnings: ['pass a longer --block'], evaluations: evaluations(40) },
+			{ unit: 'lost', energy: ['joules_total'], counters, problem: HOSTILE, warnings: [], evaluations: [] },
 		] } })),
 	});
 	const chat = page.locator('article[aria-label="Unit chat"]');
 	await chat.locator('canvas').waitFor();
 	const text = await chat.textContent();
-	for (const part of ['0.00239', '0.05', '0.045 .. 0.055', '6.00', '5.40 .. 6.60', 'drifts', HOSTILE])
+	for (const part of ['0.00239', '0.05', '0.045 .. 0.055', '6.00', '5.40 .. 6.60', 'drifts', 'pass a longer --block', HOSTILE])
 		expect(name, text.includes(part), `no ${part} in ${text}`);
 	await chat.locator('select').selectOption({ label: 'standing W' });
 	await chat.locator('[role=img][aria-label^="standing W"]').waitFor();

@@ -39,6 +39,7 @@ void tw_unit_results_close(struct tw_unit_results *r)
 {
 	for (size_t i = 0; r->unit != NULL && i < r->file->count; i++) {
 		tw_unit_data_release(&r->unit[i].asked);
+		tw_strs_clear(&r->unit[i].warnings);
 		free(r->unit[i].evaluation);
 	}
 	free(r->unit);
@@ -46,9 +47,10 @@ void tw_unit_results_close(struct tw_unit_results *r)
 }
 
 bool tw_unit_results_add(struct tw_unit_results *r, size_t i,
-			 const struct tw_unit_evaluation *e)
+			 const struct tw_unit_evaluation *e, struct tw_strs *warnings)
 {
 	struct tw_unit_history *h = &r->unit[i];
+	struct tw_strs before;
 	bool changed;
 
 	pthread_mutex_lock(&r->lock);
@@ -58,7 +60,11 @@ bool tw_unit_results_add(struct tw_unit_results *r, size_t i,
 	h->reason = "";
 	h->problem[0] = '\0';
 	h->evaluation[h->added++ % TW_UNIT_HISTORY] = *e;
+	before = h->warnings;
+	h->warnings = *warnings;
 	pthread_mutex_unlock(&r->lock);
+	*warnings = (struct tw_strs){ 0 };
+	tw_strs_clear(&before);
 	return changed;
 }
 
@@ -123,7 +129,7 @@ static const struct tw_expo_row standing[] = {
 
 /* Of the last evaluation; NAN: no sample. */
 struct gauges {
-	double r2, residual_w, drift, to_s;
+	double r2, residual_w, drift, warnings, to_s;
 };
 
 #define GAUGE(name, unit, help, member)                                               \
@@ -137,6 +143,8 @@ static const struct tw_expo_row gauges[] = {
 	GAUGE("drift", NULL,
 	      "1 if the newest quarter of the window has other joules or standing power.",
 	      drift),
+	GAUGE("warnings", NULL,
+	      "Reasons to doubt the numbers: /api/v1/units has the texts.", warnings),
 };
 static const struct tw_expo_row evaluated[] = {
 	GAUGE("evaluated_timestamp_seconds", "seconds",
@@ -206,10 +214,12 @@ static void write_rows(const struct tw_unit_results *r, const struct tw_expo_row
 			}
 			tw_expo_number(
 				e, &row[n], &l,
-				&(struct gauges){ .r2 = v->r2,
-						  .residual_w = v->residual_w,
-						  .drift = drift_of(v),
-						  .to_s = (double)v->to_ms / 1e3 });
+				&(struct gauges){
+					.r2 = v->r2,
+					.residual_w = v->residual_w,
+					.drift = drift_of(v),
+					.warnings = (double)r->unit[i].warnings.count,
+					.to_s = (double)v->to_ms / 1e3 });
 		}
 	}
 }
@@ -304,6 +314,7 @@ static void add_unit(struct tw_buf *out, const char *name,
 	tw_json_add_text(out, "unit", name);
 	add_selectors(out, &h->asked);
 	tw_json_add_text(out, "problem", h->up ? NULL : h->problem);
+	tw_json_add_texts(out, "warnings", &h->warnings);
 	tw_json_add_array(out, "evaluations");
 	for (uint64_t i = first; i < h->added; i++)
 		add_evaluation(out, &h->evaluation[i % TW_UNIT_HISTORY],

@@ -9,6 +9,7 @@
  */
 
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "lib/http/server/expo.h"
 #include "trainer/unit/unit_drift.h"
 #include "trainer/unit/unit_file.h"
@@ -34,6 +35,7 @@ struct tw_unit_history {
 	struct tw_unit_data asked; /* without series: names and selectors */
 	bool drifts;               /* by the last evaluation that gave numbers */
 	bool up;                   /* the last evaluation gave numbers */
+	struct tw_strs warnings;   /* of the last evaluation that gave numbers */
 	const char *reason;        /* why not, in a few fixed words; "" */
 	char problem[TW_ERR_TEXT]; /* the same in full; "" */
 	/* A ring of the evaluations that gave numbers: the last is at (added - 1). */
@@ -52,10 +54,10 @@ int tw_unit_results_open(struct tw_unit_results *r, const struct tw_unit_file *f
 /* Also after a failed open. */
 void tw_unit_results_close(struct tw_unit_results *r);
 
-/* The result of an evaluation of unit i: e, or why there is none. True: whether there is
- * one, or the reason, differs from before. */
+/* The result of an evaluation of unit i: e and its warnings, which become empty; or why
+ * there is none. True: whether there is one, or the reason, differs from before. */
 bool tw_unit_results_add(struct tw_unit_results *r, size_t i,
-			 const struct tw_unit_evaluation *e);
+			 const struct tw_unit_evaluation *e, struct tw_strs *warnings);
 bool tw_unit_results_fail(struct tw_unit_results *r, size_t i, const struct tw_err *why);
 
 extern const struct tw_expo_table tw_unit_families[];

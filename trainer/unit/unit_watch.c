@@ -3,10 +3,12 @@
 
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "lib/program/log.h"
 #include "trainer/record/prom_query.h"
 #include "trainer/record/stop.h"
 #include "trainer/unit/unit_results.h"
+#include "trainer/unit/unit_warnings.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -42,21 +44,29 @@ static void tell_drift(const char *unit, const struct tw_unit_input *in,
 			    f->before);
 }
 
-static int find(const struct tw_unit_blocks *b, struct tw_unit_evaluation *out,
-		struct tw_unit_drift *drift, struct tw_err *err)
+/* What an evaluation finds. */
+struct found {
+	struct tw_unit_evaluation e;
+	struct tw_unit_drift drift;
+	struct tw_strs warnings;
+};
+
+static int find(struct tw_unit_data *d, const struct tw_unit_blocks *b, struct found *out,
+		struct tw_err *err)
 {
 	struct tw_unit_fit f = { 0 };
 	int rc = -1;
 
-	if (tw_unit_fit(b, &f, err) < 0 || tw_unit_drift_find(b, drift, err) < 0)
+	if (tw_unit_fit(b, &f, err) < 0 || tw_unit_drift_find(b, &out->drift, err) < 0 ||
+	    tw_unit_warnings(d, b, &f, &out->warnings, err) < 0)
 		goto out;
-	*out = (struct tw_unit_evaluation){ .to_ms = b->bound_ms[b->count],
-					    .standing_w = f.standing_w,
-					    .r2 = f.r2,
-					    .residual_w = f.residual_w,
-					    .drift = drift->state };
+	out->e = (struct tw_unit_evaluation){ .to_ms = b->bound_ms[b->count],
+					      .standing_w = f.standing_w,
+					      .r2 = f.r2,
+					      .residual_w = f.residual_w,
+					      .drift = out->drift.state };
 	for (size_t k = 0; k < f.works; k++)
-		out->joules[k] = f.work[k].joules;
+		out->e.joules[k] = f.work[k].joules;
 	rc = 0;
 out:
 	tw_unit_fit_release(&f);
@@ -64,8 +74,7 @@ out:
 }
 
 static int evaluate(struct tw_unit_watch *w, const struct tw_unit_spec *spec,
-		    struct tw_unit_evaluation *out, struct tw_unit_drift *drift,
-		    struct tw_err *err)
+		    struct found *out, struct tw_err *err)
 {
 	struct tw_prom_query q = { .points = POINTS };
 	struct tw_unit_data d = { 0 };
@@ -84,7 +93,7 @@ static int evaluate(struct tw_unit_watch *w, const struct tw_unit_spec *spec,
 	}
 	if (tw_unit_data_query(&d, w->prometheus, &q, err) == 0 &&
 	    tw_unit_data_blocks(&d, d.block_ms, &b, err) == 0 &&
-	    find(&b, out, drift, err) == 0)
+	    find(&d, &b, out, err) == 0)
 		rc = 0;
 out:
 	tw_unit_blocks_release(&b);
@@ -98,19 +107,19 @@ static void evaluate_unit(struct tw_unit_watch *w, size_t i)
 {
 	const struct tw_unit_spec *spec = &w->config.file->unit[i];
 	const struct tw_unit_history *h = &w->results.unit[i];
-	struct tw_unit_drift drift;
-	struct tw_unit_evaluation e;
+	struct found f = { 0 };
 	struct tw_err why = { 0 };
 
-	if (evaluate(w, spec, &e, &drift, &why) == 0) {
-		if (drift.state == TW_UNIT_DRIFT_SEEN && !h->drifts)
-			tell_drift(spec->name, &h->asked.in, &drift);
-		if (tw_unit_results_add(&w->results, i, &e))
+	if (evaluate(w, spec, &f, &why) == 0) {
+		if (f.drift.state == TW_UNIT_DRIFT_SEEN && !h->drifts)
+			tell_drift(spec->name, &h->asked.in, &f.drift);
+		if (tw_unit_results_add(&w->results, i, &f.e, &f.warnings))
 			tw_log_info("unit %s: evaluated", spec->name);
 	} else if (!tw_stop_requested(&w->stop) &&
 		   tw_unit_results_fail(&w->results, i, &why)) {
 		tw_log_warn("unit %s: %s", spec->name, why.text);
 	}
+	tw_strs_clear(&f.warnings);
 }
 
 static void *run(void *arg)

@@ -36,6 +36,7 @@ function Unit({ unit }) {
 			<thead><tr><th scope="col">counter</th><th scope="col" class="number">J a unit<br /><span class="detail">90 % interval</span></th></tr></thead>
 			<tbody>${unit.counters.map((c, i) => row(c.name, last.joules[i], joules, c.selector))}
 				${row('standing power, W', last.standing_watts, watts, unit.energy.join(', '))}</tbody></table></div>
+			${unit.warnings.length ? html`<ul class="warnings">${unit.warnings.map((w) => html`<li key=${w}>${w}</li>`)}</ul>` : ''}
 			<p class="sum">R² ${joules(last.r2)}, residual ${watts(last.residual_watts)} W, window to ${new Date(last.to).toLocaleString('en-GB')}</p>
 			<label>History of<select value=${shown} onChange=${(e) => setShown(Number(e.target.value))}>${names.map((n, i) => html`<option
 				key=${n} value=${i}>${n}</option>`)}</select></label>

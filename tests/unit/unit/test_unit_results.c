@@ -66,6 +66,7 @@ static json_t *list(struct tw_unit_results *r)
 static void numbers_are_there_while_the_unit_is_up(void **state)
 {
 	struct tw_unit_evaluation e = evaluation(7);
+	struct tw_strs warnings = { 0 };
 	struct tw_err why = { 0 };
 	struct tw_unit_results r;
 
@@ -73,8 +74,13 @@ static void numbers_are_there_while_the_unit_is_up(void **state)
 	open_results(&r);
 	expect_metrics(&r, "up{unit=\"chat\",reason=\"not evaluated yet\"} 0\n", true);
 	expect_metrics(&r, "tallywatt_unit_joules{", false);
-	assert_true(tw_unit_results_add(&r, 0, &e));
-	assert_false(tw_unit_results_add(&r, 0, &e));
+	if (tw_strs_adds(&warnings, "a longer --block", &why) < 0)
+		fail_msg("%s", why.text);
+	assert_true(tw_unit_results_add(&r, 0, &e, &warnings));
+	assert_int_equal(warnings.count, 0);
+	expect_metrics(&r, "tallywatt_unit_warnings{unit=\"chat\"} 1\n", true);
+	assert_false(tw_unit_results_add(&r, 0, &e, &warnings));
+	expect_metrics(&r, "tallywatt_unit_warnings{unit=\"chat\"} 0\n", true);
 	expect_metrics(&r, "up{unit=\"chat\",reason=\"\"} 1\n", true);
 	expect_metrics(&r, "tallywatt_unit_high_joules{unit=\"chat\",counter=\"n\"} 3\n",
 		       true);
@@ -82,7 +88,7 @@ static void numbers_are_there_while_the_unit_is_up(void **state)
 	expect_metrics(&r, "tallywatt_unit_drift{unit=\"chat\"} 0\n", true);
 	e.drift = TW_UNIT_DRIFT_UNKNOWN;
 	e.r2 = NAN;
-	tw_unit_results_add(&r, 0, &e);
+	tw_unit_results_add(&r, 0, &e, &warnings);
 	expect_metrics(&r, "tallywatt_unit_drift{", false);
 	expect_metrics(&r, "tallywatt_unit_r2{", false);
 
@@ -99,6 +105,7 @@ static void numbers_are_there_while_the_unit_is_up(void **state)
 static void the_last_evaluations_are_kept(void **state)
 {
 	const int added = TW_UNIT_HISTORY + 5;
+	struct tw_strs warnings = { 0 };
 	struct tw_unit_results r;
 	json_t *doc, *unit, *evaluations;
 
@@ -107,7 +114,7 @@ static void the_last_evaluations_are_kept(void **state)
 	for (int n = 0; n < added; n++) {
 		struct tw_unit_evaluation e = evaluation(n);
 
-		tw_unit_results_add(&r, 0, &e);
+		tw_unit_results_add(&r, 0, &e, &warnings);
 	}
 	doc = list(&r);
 	unit = json_array_get(doc, 0);
