@@ -7,6 +7,7 @@
 #include "lib/http/client/credentials.h"
 #include "lib/program/opt.h"
 #include "trainer/record/prom_client.h"
+#include "trainer/response/prom.h"
 
 #include <stdint.h>
 

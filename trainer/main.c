@@ -19,6 +19,7 @@
 #include "trainer/names.h"
 #include "trainer/online/online.h"
 #include "trainer/online/online_metrics.h"
+#include "trainer/response/prom.h"
 #include "trainer/response/prom_store.h"
 #include "trainer/service/rights.h"
 #include "trainer/service/train_service.h"

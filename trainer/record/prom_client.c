@@ -28,8 +28,6 @@
 /* Limit of times, in seconds since the epoch: the year 5138. */
 #define TIME_MAX_S 1e11
 
-const char *const tw_prom_partial_names[] = { "refuse", "accept", NULL };
-
 struct tw_prom_client {
 	struct tw_prom_client_config config;
 	struct tw_http *http;

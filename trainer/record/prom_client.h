@@ -22,9 +22,6 @@ struct tw_spool;
 struct tw_stop;
 struct tw_strs;
 
-/* What to do with answers that lack series: refuse, accept; ended by NULL. */
-extern const char *const tw_prom_partial_names[];
-
 /* Texts are borrowed and must outlive the client. */
 struct tw_prom_client_config {
 	const char *url; /* "http://localhost:9090", perhaps with a path */

@@ -179,6 +179,9 @@ struct tw_prom_builder {
 	unsigned skip_depth;   /* depth of the skipped value's last event */
 
 	bool raw; /* an answer of the API: the labels have the metric's name */
+	/* The skipped value is its `warnings` (Thanos), or `isPartial` (VictoriaMetrics).
+	 */
+	bool in_warnings, in_partial;
 
 	/* The series being read. */
 	size_t metric;    /* METRIC_NONE: the series is not kept */
@@ -190,6 +193,18 @@ struct tw_prom_builder {
 	size_t position;                      /* of the label within its series */
 	struct known_label known[LABELS_MAX]; /* by position */
 };
+
+const char *const tw_prom_partial_names[] = { "refuse", "accept", NULL };
+
+int tw_prom_check_whole(const struct tw_prom *p, const char *where, const char *advice,
+			struct tw_err *err)
+{
+	if (p->partial[0] == '\0')
+		return 0;
+	return tw_fail(err, TW_INVALID,
+		       "%s: the answer is partial, series may be missing: %.*s (%s)",
+		       where, (int)strcspn(p->partial, "\r\n"), p->partial, advice);
+}
 
 int tw_prom_builder_new(struct tw_prom_builder **out, struct tw_err *err)
 {
@@ -283,6 +298,19 @@ static void skip_value(struct tw_prom_builder *b, enum state after)
 	b->after_skip = after;
 }
 
+/* Keep the first warning. */
+static void note_partial(struct tw_prom_builder *b, const struct tw_jsax_event *e)
+{
+	char *text = b->prom->partial;
+	const size_t size = sizeof(b->prom->partial);
+
+	if (b->in_warnings && text[0] == '\0' && e->type == TW_JSAX_TEXT)
+		snprintf(text, size, "%.*s", (int)(e->len < size ? e->len : size),
+			 e->text);
+	if (b->in_partial && e->type == TW_JSAX_TRUE)
+		snprintf(text, size, "isPartial is true");
+}
+
 static bool is_third_party(const struct tw_prom_builder *b, const struct tw_jsax_event *e)
 {
 	for (size_t i = 0; b->more != NULL && i < b->more->count; i++)
@@ -317,6 +345,8 @@ static int begin_metric(struct tw_prom_builder *b, const struct tw_jsax_event *e
 		return -1;
 	if (b->metric == METRIC_NONE) {
 		skip_value(b, IN_METRICS);
+		b->in_warnings = tw_jsax_is_text(e, "warnings");
+		b->in_partial = tw_jsax_is_text(e, "isPartial");
 		if (tw_jsax_is_text(e, "data"))
 			b->state = AT_DATA;
 		else if (tw_jsax_is_text(e, "error"))
@@ -593,6 +623,7 @@ int tw_prom_builder_event(struct tw_prom_builder *b, const struct tw_jsax_event 
 		return expect(b, e, TW_JSAX_ARRAY, IN_VALUES, "a list of samples", err);
 	case AT_SKIPPED:
 	case IN_SKIPPED:
+		note_partial(b, e);
 		skip_event(b, e);
 		return 0;
 	case AT_END:
@@ -641,7 +672,9 @@ int tw_prom_read_more(const char *path, const struct tw_strs *more, struct tw_pr
 	int rc = -1;
 
 	if (new_builder(more, &b, err) < 0 ||
-	    tw_jsax_read(&limits, take_event, b, path, err) < 0)
+	    tw_jsax_read(&limits, take_event, b, path, err) < 0 ||
+	    tw_prom_check_whole(b->prom, path,
+				"'tallywatt query --partial accept' takes it", err) < 0)
 		goto out;
 	*out = tw_prom_builder_detach(b);
 	rc = 0;

@@ -24,7 +24,16 @@
 struct tw_err;
 struct tw_strs;
 
-/* From a file, or from text in memory. *out is the caller's: tw_prom_free(). */
+/* What to do with answers that lack series: refuse, accept; ended by NULL. */
+extern const char *const tw_prom_partial_names[];
+
+/* TW_INVALID if the server said that the response lacks series; `where` names it, and
+ * `advice` how to accept it. */
+int tw_prom_check_whole(const struct tw_prom *p, const char *where, const char *advice,
+			struct tw_err *err);
+
+/* From a file, whose response must be whole, or from text in memory. *out is the
+ * caller's: tw_prom_free(). */
 int tw_prom_read(const char *path, struct tw_prom **out, struct tw_err *err);
 int tw_prom_parse(const char *data, size_t len, struct tw_prom **out, struct tw_err *err);
 

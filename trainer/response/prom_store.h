@@ -107,6 +107,8 @@ struct tw_prom {
 	struct tw_arena arena;   /* samples */
 	struct tw_prom_metric *metric;
 	size_t count;
+	char partial[128]; /* why series may be missing, as the server said; "": none are
+			    */
 };
 
 /* An empty response; NULL, with an error, without memory. */

@@ -27,6 +27,7 @@ struct tw_train_reader {
 	uint32_t seen;        /* bits: the members that were read */
 	struct tw_strs names; /* names of third-party metrics */
 	struct tw_strs gauges;
+	bool accept_partial;
 	bool smooth;     /* the smooth extractor is chosen */
 	uint32_t window; /* rows of the smooth extractor; 0: not given */
 };
@@ -115,6 +116,18 @@ static int take_extractor(struct tw_train_reader *r, const struct tw_jsax_event 
 			return 0;
 		}
 	return fail_member(r, "\"default\" or \"smooth\"", err);
+}
+
+static int take_partial(struct tw_train_reader *r, const struct tw_jsax_event *e,
+			struct tw_err *err)
+{
+	for (size_t i = 0; e->type == TW_JSAX_TEXT && tw_prom_partial_names[i] != NULL;
+	     i++)
+		if (tw_jsax_is_text(e, tw_prom_partial_names[i])) {
+			r->accept_partial = i > 0;
+			return 0;
+		}
+	return fail_member(r, "\"refuse\" or \"accept\"", err);
 }
 
 static int take_window(struct tw_train_reader *r, const struct tw_jsax_event *e,
@@ -246,6 +259,7 @@ static const struct member members[] = {
 	{ "name", 1, "name", take_name, 0 },
 	{ "energy_source", 1, "energy_source", take_known, AT(q.source) },
 	{ "use_vm_metrics", 1, "use_vm_metrics", take_flag, 0 },
+	{ "partial", 1, "partial", take_partial, 0 },
 	{ "thirdparty_metrics", 1, "thirdparty_metrics", take_thirdparty, AT(names) },
 	{ "gauges", 1, "gauges", take_list, AT(gauges) },
 	{ "prom_response", 1, "prom_response", take_response, AT(q.response) },
@@ -372,6 +386,19 @@ int tw_train_reader_feed(struct tw_train_reader *r, const char *data, size_t len
 	return 0;
 }
 
+/* Neither response lacks series, of which its server knows. */
+static int check_partial(const struct tw_train_request *q, struct tw_err *err)
+{
+	static const char advice[] = "\"partial\":\"accept\" takes it";
+
+	if (tw_prom_check_whole(q->response, "prom_response", advice, err) < 0)
+		return -1;
+	return q->idle == NULL
+		       ? 0
+		       : tw_prom_check_whole(q->idle, "trainer.idle_prom_response",
+					     advice, err);
+}
+
 static int check_whole(struct tw_train_request *q, struct tw_err *err)
 {
 	if (q->name == NULL)
@@ -395,7 +422,8 @@ static int check_whole(struct tw_train_request *q, struct tw_err *err)
 int tw_train_reader_end(struct tw_train_reader *r, struct tw_train_request *out,
 			struct tw_err *err)
 {
-	if (tw_jsax_end(r->parser, err) < 0 || check_whole(&r->q, err) < 0)
+	if (tw_jsax_end(r->parser, err) < 0 || check_whole(&r->q, err) < 0 ||
+	    (!r->accept_partial && check_partial(&r->q, err) < 0))
 		return -1;
 	if (tw_thirdparty_declare(&r->q.thirdparty, &r->gauges, err) < 0)
 		return tw_err_wrap(err, "gauges");

@@ -2,6 +2,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "isolator/isolator.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/api_schema.h"
 #include "tests/unit/fail_alloc.h"
@@ -100,6 +101,47 @@ static void arguments_of_the_isolator_are_read(void **state)
 	}
 }
 
+#define ANSWER(extra)                                                           \
+	"{\"status\":\"success\"," extra "\"data\":{\"resultType\":\"matrix\"," \
+	"\"result\":[{\"metric\":{\"__name__\":"                                \
+	"\"kepler_node_package_joules_total\",\"source\":\"rapl-sysfs\"},"      \
+	"\"values\":[[3,\"1\"],[6,\"4\"]]}]}}"
+#define OF(answer) "{\"name\":\"a\"," TRAINER ",\"prom_response\":" answer
+
+static void partial_answers_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} cases[] = {
+		{ OF(ANSWER("\"warnings\":[\"store b\\nis down\"],")) "}",
+		  "prom_response: the answer is partial, series may be missing: store b "
+		  "(\"partial\":\"accept\" takes it)" },
+		{ OF(ANSWER("\"isPartial\":true,")) ",\"partial\":\"refuse\"}",
+		  "prom_response: the answer is partial, series may be missing: "
+		  "isPartial "
+		  "is true (\"partial\":\"accept\" takes it)" },
+		{ OF(ANSWER("\"isPartial\":true,")) ",\"partial\":\"accept\"}", NULL },
+		{ "{\"partial\":\"accept\",\"name\":\"a\"," TRAINER
+		  ",\"prom_response\":" ANSWER("\"warnings\":[\"b\"],") "}",
+		  NULL },
+		{ OF(ANSWER("\"isPartial\":false,\"warnings\":[],")) "}", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_train_request q = { 0 };
+		struct tw_err err = { 0 };
+		const int rc =
+			read_request(cases[i].text, strlen(cases[i].text), 7, &q, &err);
+
+		if (rc != (cases[i].why != NULL ? -1 : 0))
+			fail_msg("%zu: %s", i, err.text);
+		if (cases[i].why != NULL)
+			assert_string_equal(err.text, cases[i].why);
+		tw_train_request_release(&q);
+	}
+}
+
 static void optional_members_have_defaults(void **state)
 {
 	static const char text[] =
@@ -182,6 +224,8 @@ static const struct bad bad[] = {
 	{ WITH("\"energy_source\":\"a\\u0000\""),
 	  "energy_source: the text contains a NUL byte", TW_INVALID },
 	{ WITH("\"use_vm_metrics\":\"false\""), "use_vm_metrics: expected true or false",
+	  TW_INVALID },
+	{ WITH("\"partial\":true"), "partial: expected \"refuse\" or \"accept\"",
 	  TW_INVALID },
 	{ WITH("\"prome_response\":" SERIES), "prom_response: given twice", TW_INVALID },
 	{ WITH("\"prome_response\":[]"), "prom_response: byte ", TW_PARSE },
@@ -377,6 +421,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_request_is_read_in_pieces_of_any_size),
 		cmocka_unit_test(arguments_of_the_isolator_are_read),
+		cmocka_unit_test(partial_answers_are_refused),
 		cmocka_unit_test(optional_members_have_defaults),
 		cmocka_unit_test(an_idle_response_is_read_too),
 		cmocka_unit_test(named_metrics_of_the_response_are_kept),
