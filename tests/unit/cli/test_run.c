@@ -226,8 +226,8 @@ static void the_report_says_what_is_counted(void **state)
 		"make -j\n  5.00 J in 1.000 s: mean 5.00 W\n",
 		"of the WHOLE MACHINE with its idle power",
 		"MEASURED by rapl-sysfs\n",
-		"VERDICT: no difference is shown, 0 pairs; equal commands get a "
-		"difference in 5 % at most",
+		("VERDICT: no difference is shown, 0 pairs; equal commands get a "
+		 "difference in 5 % at most"),
 	};
 	const struct tw_run_report r = {
 		.command = "make", .other = "make -j", .run = runs, .count = 2

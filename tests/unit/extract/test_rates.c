@@ -375,8 +375,8 @@ static void a_workload_ends_with_the_set(void **state)
 	at[1].key = at[0].key;
 	assert_int_equal(tw_pack(ms, 2, &arena, &series.time_ms, &err), 0);
 	assert_int_equal(tw_pack(v, 2, &arena, &series.value, &err), 0);
-	assert_int_equal(tw_rates_init(&r, &power, &set, feature, &clock, &args, &err),
-			 0);
+	assert_int_equal(
+		tw_rates_init(&r, &power, &set, feature, NULL, &clock, &args, &err), 0);
 	assert_int_equal(tw_rates_next(&r, &i, column, (const size_t[]){ 0 }, &err), 0);
 	assert_int_equal(i, 1);
 	assert_true(rate[0] == 5 && isnan(rate[1]));
