@@ -457,12 +457,12 @@ dist-source:
 	rm -rf $(O)/dist/$(dist-name)
 
 # Packages of the tarball by rpmbuild. On Debian, whose packages rpm does not know, it takes them as
-# installed, and makes no packages of debug information.
+# installed, and makes no packages of debug information. DEB_BUILD_OPTIONS=nocheck is for these packages, too.
 RPMBUILD_FLAGS ?= $(if $(wildcard /etc/debian_version),--nodeps --define 'debug_package %{nil}' \
 	--define 'build_ldflags -s')
 rpm: dist-source
 	rm -rf $(O)/rpm && mkdir -p $(O)/rpm
-	rpmbuild -bb $(RPMBUILD_FLAGS) --define '_topdir $(abspath $(O))/rpm' --define '_sourcedir $(abspath $(O))/dist' \
+	rpmbuild -bb $(RPMBUILD_FLAGS) $(if $(filter nocheck,$(DEB_BUILD_OPTIONS)),--without tests) --define '_topdir $(abspath $(O))/rpm' --define '_sourcedir $(abspath $(O))/dist' \
 		etc/rpm/tallywatt.spec
 	if command -v rpmlint >/dev/null; then rpmlint -r etc/rpm/tallywatt.rpmlintrc etc/rpm/tallywatt.spec $(O)/rpm/RPMS/*/*.rpm; fi
 

@@ -15,6 +15,8 @@
 #	make nightly-prior	the prior that ships is learned again from its table
 #	make nightly-helm	the chart of Helm gives the objects of Kustomize; HELM=PATH,
 #				KUBE_OPENAPI=FILE (docs/kubernetes.md)
+#	make nightly-packages	packages of Debian, of rpm and the binary tarball, each built, installed in a
+#				clean Debian, tried and removed; needs debhelper, rpm and mmdebstrap
 #	make nightly-recipes	the patches of tests/recipes, each applied, built and tested
 #	make nightly-bench	all benches; a figure that is more than 10 % worse than the last one
 #				of the machine in docs/bench.csv is a failure (tests/bench.mk)
@@ -31,7 +33,7 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm recipes \
+	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm packages recipes \
 		bench; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
@@ -83,6 +85,12 @@ nightly-prior:
 nightly-helm: all
 	@$(test-env) $(run) python tests/helm/test_helm.py
 
+nightly-packages:
+	@DEB_BUILD_OPTIONS=nocheck $(MAKE) --no-print-directory deb rpm >$(O)/packages.log 2>&1 || \
+		{ tail -20 $(O)/packages.log; exit 1; }
+	@$(MAKE) --no-print-directory dist-binary >>$(O)/packages.log 2>&1
+	@$(test-env) $(run) python tests/packages/test_installed.py
+
 nightly-recipes:
 	@$(guard) $(PYTHON) tests/recipes/recipes.py $(O)/recipes -j2
 
@@ -99,5 +107,5 @@ fuzz-corpus-run: $(fuzz-targets)
 		echo "$${f##*/}: $$(sed -n 's/^MERGE-OUTER: \(.* new files\).*; \(.* edges\).*/\1, \2/p' \
 			$$f.merge.log)"; done
 
-.PHONY: nightly nightly-prior nightly-helm nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
+.PHONY: nightly nightly-prior nightly-helm nightly-packages nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
 	nightly-recipes nightly-fuzz nightly-fuzz-run fuzz-corpus fuzz-corpus-run

@@ -51,16 +51,14 @@ to=$destdir$prefix
 confdir=$sysconfdir/tallywatt
 list=$to/$data/installed
 
-# Remove the files of the list, and folders that are empty then.
+# Remove the files of the list, and those of its folders (which end in /) that are empty then.
 remove_listed() {
 	listed=$(cat "$list")
-	printf '%s\n' "$listed" | while read -r file; do
+	printf '%s\n' "$listed" | grep -v '/$' | while read -r file; do
 		rm -f "$to/$file"
 	done
-	printf '%s\n' "$listed" | sed 's|/[^/]*$||' | sort -ru | while read -r folder; do
-		while [ "$folder" != . ] && rmdir "$to/$folder" 2>/dev/null; do
-			folder=$(dirname "$folder")
-		done
+	printf '%s\n' "$listed" | grep '/$' | LC_ALL=C sort -r | while read -r folder; do
+		rmdir "$to/$folder" 2>/dev/null || :
 	done
 }
 
@@ -102,13 +100,17 @@ printf '%s\n' "$new" | while read -r file; do
 done || exit 1
 [ ! -f "$list" ] || remove_listed
 
+# Folders that were there before stay.
+folders=$(printf '%s\n' "$new" |
+	awk -F/ '{ path = ""; for (i = 1; i < NF; i++) { path = path $i "/"; print path } }' | LC_ALL=C sort -u |
+	while read -r folder; do [ -d "$to/$folder" ] || echo "$folder"; done)
 mkdir -p "$to/bin" "$to/$data" "$destdir$confdir"
 cp -R "$here/files/." "$to/"
 for link in $links; do
 	ln -s "../libexec/tallywatt/${link#bin/}" "$to/$link"
 done
 cp "$here/install.sh" "$to/$data/install.sh"
-printf '%s\n' "$new" >"$list"
+printf '%s\n' "$new" "$folders" | sed '/^$/d' >"$list"
 
 # Units and samples were made for /usr/local.
 sed -i -e "s|/usr/local|$prefix|g" -e "s|/etc/tallywatt/|$confdir/|g" \

@@ -194,7 +194,10 @@ class BinaryRelease(unittest.TestCase):
         self.assertRegex(str(caught.exception), wanted)
 
     def test_what_is_installed_names_where_it_lies_and_is_removed_without_a_trace(self):
+        # Debian has a link to this one.
+        os.makedirs(os.path.join(self.root, "usr/local/share/man"))
         for prefix, etc in (("/usr/local", "/etc"), ("/opt/tw", "/opt/tw/etc")):
+            before = tree(self.root)
             said = self.install("--prefix", prefix)
             self.assertEqual("--model-db" in said, prefix != "/usr/local")
             found = tree(self.root)
@@ -210,8 +213,7 @@ class BinaryRelease(unittest.TestCase):
                              prefix != "/usr/local")
             self.install("--prefix", prefix, "--uninstall",
                          script=f"{self.root}{prefix}/share/tallywatt/install.sh")
-            self.assertEqual([p for p, (kind, _) in tree(self.root).items() if kind != "folder"], [])
-            self.assertNotIn(f"{at}/share", tree(self.root))
+            self.assertEqual(tree(self.root).keys() - {"etc", "opt"}, before.keys() - {"etc", "opt"})
 
     def test_an_upgrade_removes_what_is_gone_and_keeps_configurations(self):
         self.install()
