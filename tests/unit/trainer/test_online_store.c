@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
@@ -8,7 +9,9 @@
 #include "tests/unit/scratch.h"
 #include "trainer/online/store.h"
 
+#include <math.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +19,18 @@
 #include <unistd.h>
 
 #define TEXT "{\"kepler_node_package_joules_total\":[]}"
+
+/* Nothing here waits for the disk. */
+int fsync(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+int fdatasync(int fd)
+{
+	return fsync(fd);
+}
 
 static struct tw_store *open_store(const char *dir)
 {
@@ -256,14 +271,264 @@ static void another_process_and_other_files_are_refused(void **state)
 	struct tw_err err = { 0 }, why = { 0 };
 
 	assert_int_equal(tw_store_open(path, &second, &err), -1);
+	assert_int_equal(err.code, TW_IO);
 	assert_non_null(strstr(err.text, "another process uses it"));
 	tw_store_close(s);
 	assert_int_equal(
 		tw_file_replace(path, "no database at all, but some text", 33, &why), 0);
 	err = (struct tw_err){ 0 };
 	assert_int_equal(tw_store_open(path, &second, &err), -1);
+	assert_int_equal(err.code, TW_PARSE);
 	assert_non_null(strstr(err.text, "online.sqlite"));
 	free(path);
+}
+
+/* ---- what else a file may have ---- */
+
+/* Change the file beside the store, which is closed. */
+static void change_file(const char *dir, const char *sql)
+{
+	char *path = scratch_path(dir, "online.sqlite");
+	sqlite3 *db = NULL;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		fail_msg("%s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+	free(path);
+}
+
+static int number_in_file(const char *dir, const char *sql)
+{
+	char *path = scratch_path(dir, "online.sqlite");
+	sqlite3_stmt *q = NULL;
+	sqlite3 *db = NULL;
+	int number;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+	number = sqlite3_column_int(q, 0);
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+	free(path);
+	return number;
+}
+
+/* Each call in a store with a segment and a table less. */
+enum call {
+	READ_TO,
+	SET_READ_TO,
+	WINDOWS,
+	ADD,
+	SEGMENTS,
+	TEXT_OF,
+	REMOVE,
+	FORGET,
+	FORGET_AFTER,
+	RELEASE_HELD,
+	STANDING,
+	SET_STANDING,
+	ADD_VERDICT,
+	COUNT_VERDICTS
+};
+
+static int call(struct tw_store *s, enum call what, struct tw_err *err)
+{
+	static int64_t at_ms = 9000;
+	const struct tw_standing none = { 0 };
+	struct tw_standing standing;
+	struct tw_segments w = { 0 };
+	struct tw_strs names = { 0 };
+	uint64_t n[TW_VERDICTS];
+	char *text = NULL;
+	int64_t ms;
+	size_t len;
+	int rc = 0;
+
+	switch (what) {
+	case READ_TO:
+		return tw_store_read_to(s, &ms, err);
+	case SET_READ_TO:
+		return tw_store_set_read_to(s, 1, err);
+	case WINDOWS:
+		rc = tw_store_windows(s, &names, err);
+		break;
+	case ADD:
+		return add(s, "a", at_ms += 1000, err);
+	case SEGMENTS:
+		rc = tw_store_segments(s, "a", &w, err);
+		break;
+	case TEXT_OF:
+		rc = tw_store_text(s, 1, &text, &len, err);
+		break;
+	case REMOVE:
+		return tw_store_remove(s, 1, err);
+	case FORGET:
+		return tw_store_forget(s, "a", 99999, err);
+	case FORGET_AFTER:
+		return tw_store_forget_after(s, "a", 0, err);
+	case RELEASE_HELD:
+		return tw_store_release_held(s, "a", 99999, err);
+	case STANDING:
+		return tw_store_standing(s, "a", &standing, err);
+	case SET_STANDING:
+		return tw_store_set_standing(s, "a", &none, err);
+	case ADD_VERDICT:
+		return tw_store_add_verdict(s, "a", 1, TW_PUBLISHED, "why", err);
+	case COUNT_VERDICTS:
+		return tw_store_count_verdicts(s, "a", n, err);
+	}
+	free(text);
+	tw_strs_clear(&names);
+	tw_segments_release(&w);
+	return rc;
+}
+
+static void a_file_without_a_table_fails_where_it_is_needed(void **state)
+{
+	static const struct {
+		enum call call;
+		const char *table;
+	} cases[] = {
+		{ READ_TO, "reading" },
+		{ SET_READ_TO, "reading" },
+		{ WINDOWS, "segment" },
+		{ WINDOWS, "standing" },
+		{ ADD, "segment" },
+		{ ADD, "response" },
+		{ SEGMENTS, "segment" },
+		{ TEXT_OF, "response" },
+		{ TEXT_OF, "segment" },
+		{ REMOVE, "response" },
+		{ REMOVE, "segment" },
+		{ FORGET, "response" },
+		{ FORGET, "segment" },
+		{ FORGET_AFTER, "response" },
+		{ RELEASE_HELD, "segment" },
+		{ STANDING, "standing" },
+		{ SET_STANDING, "standing" },
+		{ ADD_VERDICT, "verdict" },
+		{ ADD_VERDICT, "verdict_count" },
+		{ COUNT_VERDICTS, "verdict_count" },
+	};
+
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		char *dir = scratch_new(), sql[64];
+		struct tw_store *s = open_store(dir);
+		struct tw_err err = { 0 };
+
+		assert_int_equal(add(s, "a", 0, &err), 0);
+		assert_int_equal(call(s, cases[i].call, &err), 0);
+		tw_store_close(s);
+		snprintf(sql, sizeof(sql), "DROP TABLE %s", cases[i].table);
+		change_file(dir, sql);
+		s = open_store(dir);
+		assert_int_equal(call(s, cases[i].call, &err), -1);
+		if (err.code != TW_IO || strstr(err.text, "no such table") == NULL)
+			fail_msg("%zu: %s", i, err.text);
+		tw_store_close(s);
+		scratch_free(dir);
+	}
+	(void)state;
+}
+
+/* Features of a later release are skipped, as is what is no number. */
+static void a_summary_may_be_of_another_release(void **state)
+{
+	struct tw_store *s = open_store(*state);
+	struct tw_segments w = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(add(s, "a", 0, &err), 0);
+	tw_store_close(s);
+	change_file(*state,
+		    "UPDATE segment SET means = '{\"new\":1,\"cpu_cycles\":\"x\","
+		    "\"cache_miss\":null,\"cpu_instructions\":7,\"watts\":\"5\"}'");
+	s = open_store(*state);
+	assert_int_equal(tw_store_segments(s, "a", &w, &err), 0);
+	assert_int_equal(w.at[0].features, 1);
+	assert_string_equal(w.at[0].feature[0]->name, "cpu_instructions");
+	assert_true(w.at[0].mean[0] == 7 && isnan(w.at[0].watts));
+	tw_segments_release(&w);
+	tw_store_close(s);
+	change_file(*state, "UPDATE segment SET means = 'x'");
+	s = open_store(*state);
+	assert_int_equal(tw_store_segments(s, "a", &w, &err), -1);
+	assert_int_equal(err.code, TW_PARSE);
+	tw_segments_release(&w);
+	tw_store_close(s);
+}
+
+static void a_damaged_response_is_refused(void **state)
+{
+	static const struct {
+		const char *sql;
+		enum tw_code code;
+	} cases[] = {
+		{ "UPDATE response SET deflated = x'00'", TW_PARSE },
+		{ "UPDATE segment SET bytes = 5", TW_PARSE },
+		{ "UPDATE segment SET bytes = 1000000000000", TW_NOMEM },
+		{ "UPDATE segment SET bytes = 268435457", TW_NOMEM },
+	};
+	struct tw_store *s = open_store(*state);
+	struct tw_err err = { 0 };
+	char *text = NULL;
+	size_t len;
+
+	assert_int_equal(add(s, "a", 0, &err), 0);
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		tw_store_close(s);
+		change_file(*state, cases[i].sql);
+		s = open_store(*state);
+		tw_err_clear(&err);
+		assert_int_equal(tw_store_text(s, 1, &text, &len, &err), -1);
+		assert_int_equal(err.code, cases[i].code);
+	}
+	assert_int_equal(tw_store_add(s, "b", &(struct tw_segment){ .to_ms = 1 }, "x",
+				      ((size_t)256 << 20) + 1, &err),
+			 -1);
+	assert_int_equal(count(s, "b"), 0);
+	tw_store_close(s);
+}
+
+static void another_format_is_refused(void **state)
+{
+	char *path = scratch_path(*state, "online.sqlite");
+	struct tw_store *s = open_store(*state);
+	struct tw_err err = { 0 };
+
+	tw_store_close(s);
+	change_file(*state, "PRAGMA user_version = 99");
+	assert_int_equal(tw_store_open(path, &s, &err), -1);
+	assert_int_equal(err.code, TW_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "has format 99; this program knows format"));
+	assert_int_equal(number_in_file(*state, "PRAGMA user_version"), 99);
+	free(path);
+}
+
+/* The last thousand reasons are kept, all are counted. */
+static void reasons_are_kept_for_a_while(void **state)
+{
+	struct tw_store *s = open_store(*state);
+	struct tw_err err = { 0 };
+	uint64_t n[TW_VERDICTS];
+
+	assert_int_equal(tw_store_begin(s, &err), 0);
+	for (int i = 0; i < 1005; i++)
+		assert_int_equal(
+			tw_store_add_verdict(s, "a", i,
+					     i < 5 ? TW_ROLLED_BACK : TW_NOT_BETTER,
+					     "why", &err),
+			0);
+	assert_int_equal(tw_store_commit(s, &err), 0);
+	assert_int_equal(tw_store_count_verdicts(s, "a", n, &err), 0);
+	assert_int_equal(n[TW_ROLLED_BACK], 5);
+	assert_int_equal(n[TW_NOT_BETTER], 1000);
+	assert_int_equal(n[TW_PUBLISHED], 0);
+	tw_store_close(s);
+	assert_int_equal(number_in_file(*state, "SELECT count(*) FROM verdict"), 1000);
+	assert_int_equal(number_in_file(*state, "SELECT min(at_ms) FROM verdict"), 5);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)
@@ -279,6 +544,11 @@ int main(void)
 		TEST(a_kill_at_any_moment_leaves_whole_intervals),
 		TEST(an_aborted_transaction_changes_nothing),
 		TEST(another_process_and_other_files_are_refused),
+		TEST(a_file_without_a_table_fails_where_it_is_needed),
+		TEST(a_summary_may_be_of_another_release),
+		TEST(a_damaged_response_is_refused),
+		TEST(another_format_is_refused),
+		TEST(reasons_are_kept_for_a_while),
 	};
 
 	return cmocka_run_group_tests_name("online_store", tests, NULL, NULL);
