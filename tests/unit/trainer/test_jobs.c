@@ -166,9 +166,10 @@ static void files_that_are_no_records_are_counted_and_kept(void **state)
 	write_file(dir, "c.json", "{\"id\":\"../c\"}");
 	write_file(dir, "d.json", "");
 	write_file(dir, "e.json", "{\"id\":\"e\",\"pipeline\":\"w\",\"state\":\"odd\"}");
+	write_file(dir, "ab.json", good);
 	write_file(dir, "notes", "mine");
 	for (int i = 0; i < 2; i++) {
-		t = open_jobs(dir, 4);
+		t = open_jobs(dir, 5);
 		shows(t, "a", "\"state\":\"done\"");
 		tw_jobs_close(t);
 	}
@@ -467,6 +468,29 @@ static void without_memory_there_are_no_jobs(void **state)
 	}
 }
 
+/* A job that cannot be added is not there: neither in the table nor as a file. */
+static void without_memory_no_job_is_added(void **state)
+{
+	struct tw_jobs *t = open_jobs(*state, 0);
+	size_t count[TW_JOB_STATES];
+	struct tw_job *job = NULL;
+	int cancelled = 0;
+
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_jobs_add(t, "web", count_cancel, &cancelled, &job, &err);
+		if (!fail_alloc_told(rc, &err))
+			break;
+		tw_jobs_count(t, count);
+		assert_int_equal(count[TW_JOB_WAITING], 0);
+	}
+	end(t, job, (struct tw_job_end){ .state = TW_JOB_DONE });
+	tw_jobs_close(t);
+}
+
 #define IN_SCRATCH(name) \
 	cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
 
@@ -486,6 +510,7 @@ int main(void)
 		cmocka_unit_test(a_list_has_the_newest_first_of_those_that_may_be_seen),
 		cmocka_unit_test(pipelines_are_kept_as_far_as_they_fit),
 		IN_SCRATCH(without_memory_there_are_no_jobs),
+		IN_SCRATCH(without_memory_no_job_is_added),
 	};
 
 	return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
