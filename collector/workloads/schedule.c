@@ -162,7 +162,7 @@ static void take_package(struct tw_schedule *s, const struct tw_slice *slice,
 {
 	const size_t sharers = find_sharers(s, slice, runs, package);
 
-	for (size_t c = 0; c < s->cpus && sharers > 0; c++) {
+	for (size_t c = 0; c < s->cpus; c++) {
 		const size_t sibling = s->cpu[c].sibling;
 		struct tw_package_use *u;
 

@@ -4,7 +4,9 @@
 #include "collector/system/roots.h"
 #include "collector/workloads/schedule.h"
 #include "collector/workloads/workload.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/scratch.h"
 
@@ -195,6 +197,122 @@ static void a_machine_of_too_many_packages_is_refused(void **state)
 	assert_int_equal(f->s.cpu[3].sibling, 3);
 }
 
+/* What the files of a CPU may say: sibling -1: the CPU is unknown. */
+static void a_topology_is_read_or_not_known(void **state)
+{
+	static const struct {
+		const char *package, *siblings;
+		int sibling;
+	} cases[] = {
+		{ "0\n", "0,2\n", 2 },
+		{ "0\n", "0-1\n", 1 },
+		{ "0\n", "1,0\n", 1 },
+		{ "0\n", "0\n", 0 },
+		{ "0\n", "0,4\n", 4 },
+		{ "0\n", "0,5\n", 0 },
+		{ "0\n", "5,0\n", 0 },
+		{ "0\n", "0,\n", 0 },
+		{ "0\n", "0,x\n", 0 },
+		{ "0\n", "", 0 },
+		{ "1048575\n", "0,2\n", 2 },
+		{ "1048576\n", "0,2\n", -1 },
+		{ "-1\n", "0,2\n", -1 },
+		{ "\n", "0,2\n", -1 },
+		{ "99999999999999999999\n", "0\n", -1 },
+	};
+	struct fixture *f = *state;
+	struct tw_err err = { 0 };
+
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		tw_schedule_close(&f->s);
+		write_cpu(f->dir, 0, cases[i].package, cases[i].siblings);
+		assert_int_equal(open_cpus(f, 5, &err), 0);
+		if (f->s.cpu[0].known != (cases[i].sibling >= 0) ||
+		    (f->s.cpu[0].known && f->s.cpu[0].sibling != cases[i].sibling))
+			fail_msg("case %zu: %d", i, f->s.cpu[0].sibling);
+	}
+}
+
+/* Three CPUs of a package: two of a pod's, one of another cgroup. */
+static void an_instant_is_of_containers_not_of_their_cpus(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_workload pod = { .level = TW_LEVEL_CONTAINER };
+	struct tw_err err = { 0 };
+
+	tw_schedule_close(&f->s);
+	for (int cpu = 0; cpu < 4; cpu++)
+		write_cpu(f->dir, cpu, "0\n", "x\n");
+	assert_int_equal(open_cpus(f, 5, &err), 0);
+	f->slice[1].owner = f->slice[2].owner = &pod;
+	tw_schedule_begin(&f->s, 3);
+	take(f, 0, 1, 2, IDLE, 12 * MS);
+	tw_schedule_end(&f->s, f->slice);
+	assert_int_equal(use(f, 0, 0)->awake_ns, 6 * MS);
+	assert_int_equal(use(f, 1, 0)->awake_ns, 3 * MS);
+	assert_int_equal(use(f, 2, 0)->awake_ns, 3 * MS);
+}
+
+/* Counts of a slice are divided as its time is; none is lost or of another kind. */
+static void counts_are_divided_by_time(void **state)
+{
+	struct fixture *f = *state;
+
+	f->slice[0].used.cpu_ns = 40 * MS;
+	f->slice[0].used.counter[TW_COUNTER_CYCLES] = 1000;
+	f->slice[0].used.counter[TW_COUNTER_INSTRUCTIONS] = 2000;
+	f->slice[0].used.counter[TW_COUNTER_CACHE_MISSES] = 80;
+	tw_schedule_begin(&f->s, 3);
+	take(f, 0, IDLE, IDLE, IDLE, 10 * MS);
+	take(f, IDLE, 0, IDLE, IDLE, 30 * MS);
+	tw_schedule_end(&f->s, f->slice);
+	for (size_t p = 0; p < 2; p++) {
+		const struct tw_package_use *u = use(f, 0, p);
+		const uint64_t part = p == 0 ? 1 : 3;
+
+		assert_int_equal(u->alone_ns, part * 10 * MS);
+		assert_int_equal(u->cycles, part * 250);
+		assert_int_equal(u->instructions, part * 500);
+		assert_int_equal(u->misses, part * 20);
+	}
+	assert_int_equal(use(f, 1, 0)->cycles, 0);
+}
+
+static void without_memory_nothing_is_sampled(void **state)
+{
+	struct fixture *f = *state;
+
+	fail_alloc_at(1);
+	tw_schedule_begin(&f->s, 3);
+	assert_true(fail_alloc_hit());
+	take(f, 0, 1, 2, IDLE, 10 * MS);
+	tw_schedule_end(&f->s, f->slice);
+	assert_int_equal(f->s.ns, 0);
+	assert_int_equal(f->s.slices, 0);
+	/* The next tick may have some; then more slices, then fewer. */
+	for (size_t slices = 1; slices <= 3; slices++) {
+		tw_schedule_begin(&f->s, slices);
+		take(f, 0, IDLE, IDLE, IDLE, 10 * MS);
+		tw_schedule_end(&f->s, f->slice);
+		assert_int_equal(f->s.ns, 10 * MS);
+		assert_int_equal(use(f, slices - 1, 1)->awake_ns, 0);
+	}
+	tw_schedule_close(&f->s);
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		int rc;
+
+		fail_alloc_at(n);
+		rc = open_cpus(f, 5, &err);
+		/* A file that cannot be read for want of memory is of an unknown CPU. */
+		if (!fail_alloc_hit() || rc == 0)
+			break;
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, TW_NOMEM);
+		assert_null(f->s.cpu);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +323,10 @@ int main(void)
 		TEST(cpu_time_is_exact),
 		TEST(each_tick_has_its_own_samples),
 		TEST(a_machine_of_too_many_packages_is_refused),
+		TEST(a_topology_is_read_or_not_known),
+		TEST(an_instant_is_of_containers_not_of_their_cpus),
+		TEST(counts_are_divided_by_time),
+		TEST(without_memory_nothing_is_sampled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
