@@ -332,71 +332,96 @@ static void a_tree_looks_like_the_kernels(void **state)
 	assert_string_equal(read_zone(dir, "source"), "acpi");
 }
 
-/* A RAPL package of these joules, and its parts. */
-static void write_rapl(const struct machine *m, unsigned long long joules)
+/* A RAPL package of these joules, and its parts; with psys, one for all of them. */
+static void write_rapl(const struct machine *m, bool psys, unsigned long long joules)
 {
-	static const char *const zones[][2] = { { "", "package-0" },
-						{ ":0", "core" },
-						{ ":1", "uncore" },
-						{ ":2", "dram" } };
+	static const char *const zones[][2] = { { "0", "package-0" },
+						{ "0:0", "core" },
+						{ "0:1", "uncore" },
+						{ "0:2", "dram" },
+						{ "1", "psys" } };
 	char path[64];
 
-	for (size_t i = 0; i < TW_COUNT(zones); i++) {
-		snprintf(path, sizeof(path), "class/powercap/intel-rapl:0%s",
-			 zones[i][0]);
+	for (size_t i = 0; i < TW_COUNT(zones) - !psys; i++) {
+		snprintf(path, sizeof(path), "class/powercap/intel-rapl:%s", zones[i][0]);
 		tree_rapl(m->f->dir, path, zones[i][1], joules * 1000000,
 			  UINT64_C(262143328850));
 	}
 }
 
-/* Zones of RAPL, of which the core is in the package, beside the inlet's. */
-static void each_kind_has_its_place(void **state)
+static const char *read_place(const struct machine *m, const char *zone, const char *file)
 {
-	static const struct {
+	static char text[64];
+	struct tw_err err = { 0 };
+	char path[512];
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/vm0/class/powercap/%s/%s", m->dir, zone, file);
+	if (tw_file_read_at(-100, path, text, sizeof(text), &len, &err) < 0)
+		fail_msg("%s", err.text);
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+static void check_places(struct machine *m, bool psys)
+{
+	const struct {
 		const char *zone, *name, *source;
 		uint64_t uj;
 	} places[] = { { "intel-rapl:0", "package-0", "rapl-sysfs", 20 },
 		       { "intel-rapl:0:0", "core", "rapl-sysfs", 22 },
 		       { "intel-rapl:0:1", "uncore", "rapl-sysfs", 24 },
 		       { "intel-rapl:0:2", "dram", "rapl-sysfs", 26 },
-		       { "intel-rapl:1", "psys", "acpi", 2 } };
-	struct machine *m = *state;
+		       { "intel-rapl:1", "psys", psys ? "rapl-sysfs" : "acpi",
+			 psys ? 28 : 2 } };
 	struct tw_power_config pc = {
 		.meter = { .roots = &m->roots, .node = &m->node, .nvml = "/nonexistent" }
 	};
 	struct tw_err err = { 0 };
-	char path[512], text[64];
-	size_t len;
 
 	tw_power_close(m->power);
-	write_rapl(m, 100);
+	write_rapl(m, psys, 100);
 	assert_int_equal(tw_power_open(&pc, &m->power, &err), 0);
 	tw_power_tick(m->power, m->f->now_ns, 0, -1);
 	begin(m, 1);
 	for (unsigned i = 1; i <= 3; i++) {
-		write_rapl(m, 100 + 5 * i);
-		m->uj = i == 1 ? 0 : 1;
+		write_rapl(m, psys, 100 + 5 * i);
+		m->uj = i > 1;
 		tick(m, 1);
 	}
+	assert_int_equal(m->pc.stepped, 5);
 	for (size_t i = 0; i < TW_COUNT(places); i++) {
-		const char *const wanted[][2] = { { "name", places[i].name },
-						  { "source", places[i].source } };
+		const char *zone = places[i].zone;
 
-		snprintf(path, sizeof(path), "%s/vm0/class/powercap/%s/energy_uj", m->dir,
-			 places[i].zone);
-		if (tw_file_read_at(-100, path, text, sizeof(text), &len, &err) < 0)
-			fail_msg("%s", err.text);
-		assert_int_equal(strtoull(text, NULL, 10), places[i].uj);
-		for (size_t k = 0; k < 2; k++) {
-			snprintf(path, sizeof(path), "%s/vm0/class/powercap/%s/%s",
-				 m->dir, places[i].zone, wanted[k][0]);
-			if (tw_file_read_at(-100, path, text, sizeof(text), &len, &err) <
-			    0)
-				fail_msg("%s", err.text);
-			text[strcspn(text, "\n")] = '\0';
-			assert_string_equal(text, wanted[k][1]);
-		}
+		assert_string_equal(read_place(m, zone, "name"), places[i].name);
+		assert_string_equal(read_place(m, zone, "source"), places[i].source);
+		assert_int_equal(strtoull(read_place(m, zone, "energy_uj"), NULL, 10),
+				 places[i].uj);
 	}
+}
+
+/* Zones of RAPL, of which the core is in the package, beside the inlet's. */
+static void each_kind_has_its_place(void **state)
+{
+	check_places(*state, false);
+}
+
+/* The inlet has the same place as psys, whose meter comes first. */
+static void psys_comes_before_the_inlet(void **state)
+{
+	check_places(*state, true);
+}
+
+/* Files of all trees count, so that a step is longer for many. */
+static void a_step_counts_all_files(void **state)
+{
+	struct machine *m = *state;
+
+	m->pc.node_dir = m->node_dir;
+	begin(m, 3);
+	tick(m, 3);
+	tick(m, 3);
+	assert_int_equal(m->pc.stepped, 4);
 }
 
 /* The files of a machine that ended may be deleted: nobody makes new ones. */
@@ -617,6 +642,8 @@ int main(void)
 		TREE_TEST(a_counter_advances_between_ticks),
 		TREE_TEST(a_tree_looks_like_the_kernels),
 		TREE_TEST(each_kind_has_its_place),
+		TREE_TEST(psys_comes_before_the_inlet),
+		TREE_TEST(a_step_counts_all_files),
 		TREE_TEST(an_ended_machine_has_no_new_files),
 		TREE_TEST(the_machines_tree_has_all_energy),
 		TREE_TEST(a_counter_goes_on_from_the_last_collectors),
