@@ -203,6 +203,19 @@ static void watts_have_a_limit_of_their_own(void **state)
 	assert_int_equal(check(f), -1);
 }
 
+/* A new process has no kind that was there unseen: all of its energy is judged. */
+static void a_new_process_hides_no_energy(void **state)
+{
+	struct agent_fixture *f = *state;
+
+	node_answers(f, "i1", 5000, 0);
+	take(f, 10);
+	node_answers(f, "i2", 1, 0);
+	add_dram(f, UINT64_C(1) << 59);
+	f->now_ns += 10 * SECOND;
+	assert_int_equal(check(f), -1);
+}
+
 static void an_agent_is_barred_for_ten_minutes(void **state)
 {
 	struct agent_fixture *f = *state;
@@ -283,8 +296,10 @@ static void namespaces_have_the_energy_of_pods_alone(void **state)
 	add_row(f, "vm", "v", "shop", "rapl", 200);
 	add_row(f, "job", "j", "", "rapl", 1000);
 	add_row(f, "pod", "p2", "", "rapl", 7);
+	add_row(f, "pod", "p3", "x", "rapl", 8);
 	take(f, 2);
 	assert_int_equal(energy_of(f, TW_SUM_NAMESPACE, "shop"), 5);
+	assert_int_equal(energy_of(f, TW_SUM_NAMESPACE, "x"), 8);
 	assert_int_equal(energy_of(f, TW_SUM_CONTAINER, "c"), 30);
 	/* A machine and a job are on any node, others on theirs. */
 	assert_string_equal(find_sum(f, TW_SUM_VM, "v")->names.node, "");
@@ -480,6 +495,7 @@ int main(void)
 		TEST(a_kind_that_comes_twice_counts_once),
 		TEST(a_budget_is_of_a_level_and_a_kind),
 		TEST(watts_have_a_limit_of_their_own),
+		TEST(a_new_process_hides_no_energy),
 		TEST(an_agent_is_barred_for_ten_minutes),
 		TEST(a_barred_agent_has_no_watts_in_sums),
 		TEST(rows_without_room_are_no_jump),

@@ -54,6 +54,7 @@ static void a_restart_loses_and_repeats_nothing(void **state)
 	node_answers(f, "i3", 100009, 7);
 	take(f, 10);
 	assert_int_equal(all_energy(f), 6007);
+	assert_int_equal(f->agent.restarts, 2);
 }
 
 static void an_absence_is_made_up_for(void **state)
