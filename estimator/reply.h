@@ -16,8 +16,8 @@
  * without a prediction has null, which Kepler reads as 0.
  *
  * Each row is predicted once, and its numbers are appended to the lists of the answer;
- *the lists are then joined. This is done in steps, so that a large request does not delay
- * other clients. A small request of a cheap model takes one pass.
+ * the lists are then joined. This is done in steps, so that a large request does not
+ * delay other clients. A small request of a cheap model takes one pass.
  */
 
 #include "estimator/request_rows.h"

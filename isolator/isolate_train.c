@@ -8,7 +8,7 @@
  * The model comes from an earlier pipeline. Candidates are the models whose features the
  * data has. For each, find the correlation of the remaining power with the targets'
  * features: Pearson's, the largest over components and features. Choose the model with
- *the least error (the metadata's mae) among those with a correlation of at least
+ * the least error (the metadata's mae) among those with a correlation of at least
  * CORRELATION_GOOD; if there are none, the model with the largest correlation.
  *
  * Validation rows take no part in the choice. The model has not seen them unless its

@@ -11,8 +11,8 @@
  * a Gaussian process for each of four targets:
  *
  *	log(W_full / scale), log(W_idle / sqrt(chips scale)) (of all cores: scale), and
- *the first two principal components of (W_j - W_idle) / (W_full - W_idle) at j = 10 .. 90
- *% load
+ * the first two principal components of (W_j - W_idle) / (W_full - W_idle) at j = 10 ..
+ * 90 % load
  *
  * with scale = chips TDP, or chips sqrt(cores of a chip), or all cores. Its mean is
  *

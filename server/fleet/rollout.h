@@ -7,7 +7,7 @@
  * read the same file, and each decides for itself (docs/tw-server.md, "Rollouts"):
  *
  *	{"stable": "ec2-1.zip", "next": "ec2-2.zip", "percent": 25, "labels": {"zone":
- *"a"}}
+ * "a"}}
  */
 
 #include <stdbool.h>

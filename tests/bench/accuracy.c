@@ -7,8 +7,8 @@
  *
  * DATA holds nx12_abs_*.csv; GOLDEN is what the old programs reach on the same folds of
  * all columns (accuracy/blocked.csv). Of data that it lacks, the old trainers are those
- *of this program without limits (struct tw_samples, unconstrained), which have nearly the
- * same errors. The features are those of the group that a file is named after, as in
+ * of this program without limits (struct tw_samples, unconstrained), which have nearly
+ * the same errors. The features are those of the group that a file is named after, as in
  * training.
  */
 

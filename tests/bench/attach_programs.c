@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * BPF programs that are attached to order. All are loaded all the time; each line of
- *stdin says which are attached from then on, and is said back once they are:
+ * stdin says which are attached from then on, and is said back once they are:
  *
  *	none       none
  *	elsewhere  one that does nothing, where hardly anything passes

@@ -7,8 +7,8 @@
  * Runs workloads on the simulated machines of hidden_law.h: all subsets of each set, so
  * that the Shapley value of each workload is known by experiment. Divides the energy of
  * the run of all by the product's own code and by other tools' rules. KNOWN is how many
- *of the laws of hidden_law.c are used, MORE how many laws by chance. Prints a line for
- *each figure: law, "known" or "held-out", rule, kind of figure, value. Kinds:
+ * of the laws of hidden_law.c are used, MORE how many laws by chance. Prints a line for
+ * each figure: law, "known" or "held-out", rule, kind of figure, value. Kinds:
  *
  *	share	the error of a workload's energy, part of its Shapley value
  *	whole	the same, part of the energy of all

@@ -6,8 +6,8 @@
  *
  * Only the node types that are given take part. A line each: node type, the other one,
  * likeness, ratio of physical cores, ratio of chips. The choice is that of
- *model-db/index/choose.c without the machine itself: the highest likeness, then the most
- *members.
+ * model-db/index/choose.c without the machine itself: the highest likeness, then the most
+ * members.
  */
 #include "lib/core/err.h"
 #include "profiler/likeness.h"

@@ -6,8 +6,8 @@
  *
  * Plan and lines are as tests/bench/machine_figures.h has them. "processor": each
  * processor left out, variances learned without it, too. Other protocols leave out an
- *era. "calibrated": as the protocol, with readings of the machine itself. A machine is
- *served by the best view for what is known of it.
+ * era. "calibrated": as the protocol, with readings of the machine itself. A machine is
+ * served by the best view for what is known of it.
  */
 
 #include "lib/core/err.h"

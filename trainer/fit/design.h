@@ -8,7 +8,7 @@
  * A problem is reduced to cols x cols. It has a free constant unless the samples are
  * from_zero (trainer/fit/trainer.h). Columns are divided by their largest magnitude.
  * Columns and power are centred, which removes the constant. A QR decomposition then
- *gives
+ * gives
  *
  *	|| y - X w ||^2  =  || c - R w ||^2 + rest,	R of cols x cols
  *

@@ -15,7 +15,7 @@
  *
  * with s_j the largest |x_j|. It is linear in its coefficients: the columns z_j and
  * z_j z_k are fitted by the ridge regression of trainer/fit/design.h, because the
- *products are many and nearly collinear.
+ * products are many and nearly collinear.
  */
 
 /* The decomposition of all products limits it: 560 columns take about a second. */

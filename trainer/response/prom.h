@@ -10,9 +10,9 @@
  *
  * or the whole answer, {"status":"success","data":{"result":[..]}}, with the metric's
  * name among the labels. The reader is a stream parser. It keeps the samples of metrics
- *that a schema (trainer/response/schema.h) or the caller names. Samples must be in order
- *of time without repeats, finite and not negative. Errors name metric, series, sample and
- *byte.
+ * that a schema (trainer/response/schema.h) or the caller names. Samples must be in order
+ * of time without repeats, finite and not negative. Errors name metric, series, sample
+ * and byte.
  */
 
 #include "lib/json/jsax.h"

@@ -4,14 +4,14 @@
 
 /*
  * The Software Carbon Intensity of a recording (SCI specification 1.1 of the Green
- *Software Foundation, ISO/IEC 21031:2024):
+ * Software Foundation, ISO/IEC 21031:2024):
  *
  *	SCI = (E * I + M) / R,	M = TE * TS * RS
  *
  * E: energy of the software, kWh, with its idle energy, since that was reserved for it;
  * I: carbon intensity of that energy, gCO2e/kWh; R: units of work; TE: embodied emissions
- *of the hardware, g; TS: the recording's share of its lifespan; RS: the reserved share of
- *it.
+ * of the hardware, g; TS: the recording's share of its lifespan; RS: the reserved share
+ * of it.
  */
 
 #include <stddef.h>

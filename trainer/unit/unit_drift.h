@@ -4,7 +4,7 @@
 
 /*
  * Drift of a unit of work: whether the newest blocks have other joules or another
- *standing power than the blocks before them.
+ * standing power than the blocks before them.
  *
  * Both parts are fitted apart, so their errors are independent. A value drifts if its
  * difference is more than the intervals of both explain,
@@ -12,7 +12,7 @@
  *	|now - before| > 2 sqrt(h1^2 + h2^2),	h: half of an interval of 90 %
  *
  * (twice 90 % is about 99 % with the few degrees of freedom of an interval), and more
- *than a twentieth of the value before.
+ * than a twentieth of the value before.
  */
 
 #include "trainer/unit/unit_fit.h"
