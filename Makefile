@@ -446,15 +446,17 @@ site:
 dist-name := tallywatt-$(VERSION)
 tarball   := $(O)/dist/$(dist-name).tar.gz
 tar-bytes := --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw \
-	--mtime=@$(shell git log -1 --format=%ct 2>/dev/null || echo 0) --format=gnu
+	--mtime=@$(shell git log -1 --format=%ct 2>/dev/null || echo 0) --format=ustar
 dist-source:
-	rm -rf $(O)/dist && mkdir -p $(O)/dist/$(dist-name)
-	git archive HEAD | tar -x -C $(O)/dist/$(dist-name)
+	rm -rf $(O)/dist && mkdir -p $(O)/dist/pages
+	git archive --format=tar --prefix=$(dist-name)/ HEAD >$(O)/dist/$(dist-name).tar
 	$(if $(filter command environment,$(firstword $(origin WEB))),,$(Q)web/modules '$(NODE)' '$(NPM)' '$(WEB_MODULES)')
-	$(if $(filter 0,$(WEB)),,$(NODE) $(O)/dist/$(dist-name)/web/build.mjs $(O)/dist/$(dist-name)/web/bundle $(WEB_MODULES))
-	$(if $(filter 0,$(WEB)),,@set -e; for m in $(web-linked); do cp $(WEB_MODULES)/$$m/LICENSE $(O)/dist/$(dist-name)/web/bundle/$$m.LICENSE; done)
-	tar -c $(tar-bytes) -C $(O)/dist $(dist-name) | gzip -9n >$(tarball)
-	rm -rf $(O)/dist/$(dist-name)
+	$(if $(filter 0,$(WEB)),,git archive HEAD web | tar -x -C $(O)/dist/pages)
+	$(if $(filter 0,$(WEB)),,$(NODE) $(O)/dist/pages/web/build.mjs $(O)/dist/pages/bundle $(WEB_MODULES))
+	$(if $(filter 0,$(WEB)),,@set -e; for m in $(web-linked); do cp $(WEB_MODULES)/$$m/LICENSE $(O)/dist/pages/bundle/$$m.LICENSE; done)
+	$(if $(filter 0,$(WEB)),,tar -r $(tar-bytes) --transform 's|^bundle|$(dist-name)/web/bundle|' -C $(O)/dist/pages \
+		-f $(abspath $(O))/dist/$(dist-name).tar bundle)
+	gzip -9n $(O)/dist/$(dist-name).tar && rm -r $(O)/dist/pages
 
 # Packages of the tarball by rpmbuild. On Debian, whose packages rpm does not know, it takes them as
 # installed, and makes no packages of debug information. DEB_BUILD_OPTIONS=nocheck is for these packages, too.
