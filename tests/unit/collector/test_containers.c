@@ -142,6 +142,9 @@ static void a_long_reason_is_cut(void **state)
 			 -1);
 	assert_int_equal(strlen(err.text), strlen("answers") + 64);
 	tw_err_clear(&err);
+	assert_int_equal(parse("HTTP/1.0 403 Forbidden\r\n\r\n[]", 7, &out, &err), -1);
+	assert_string_equal(err.text, "answers 403 Forbidden");
+	tw_err_clear(&err);
 	assert_int_equal(parse("HTTP/1.0 500 " TWENTY TWENTY
 			       "aaaaaaaaaaaaaaaaaaa\r\n\r\n",
 			       65536, &out, &err),
