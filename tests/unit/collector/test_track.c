@@ -147,6 +147,8 @@ static void power_in_a_long_gap_is_unknown(void **state)
 		assert_int_equal(s.energy_uj,
 				 10 * J * gaps[g].tick_s *
 					 (gaps[g].lost ? 1 : gaps[g].ticks + 1));
+		assert_int_equal(s.over_ns,
+				 tick_ns * (gaps[g].lost ? 1 : gaps[g].ticks + 1));
 	}
 }
 
@@ -401,6 +403,8 @@ static void an_uncore_may_rest(void **state)
 		assert_int_equal(s.of_ns, S);
 	}
 	assert_int_equal(take_energy(&t, 3 * J, S).of_ns, S);
+	take_energy(&t, 3 * J, S);
+	assert_int_equal(take_energy(&t, 4 * J, S).of_ns, S);
 }
 
 /* A plug counts while the machine sleeps, the machine's own counter does not. */
@@ -422,6 +426,11 @@ static void a_suspend_is_of_a_plug(void **state)
 		s = take_energy(&t, 4 * J, S);
 		assert_int_equal(s.known, keeps);
 		assert_int_equal(t.track.resets, !keeps);
+		/* From here on it is read as before. */
+		s = take_energy(&t, 9 * J, S);
+		assert_true(s.known);
+		assert_int_equal(s.energy_uj, 5 * J);
+		assert_int_equal(s.over_ns, S);
 	}
 }
 
@@ -449,6 +458,29 @@ static void only_a_counter_with_a_range_is_watched(void **state)
 		assert_int_equal(t.track.ahead_uj,
 				 cases[i].watched ? cases[i].uj - 100 : 0);
 		assert_int_equal(t.track.watched_uj == cases[i].uj, cases[i].watched);
+		assert_false(t.track.broken);
+	}
+}
+
+/* 2 kW since the last time that it was watched, not since the tick. */
+static void what_is_watched_must_be_possible(void **state)
+{
+	static const struct {
+		uint64_t joules;
+		bool broken;
+	} cases[] = { { 3999, false }, { 4000, true } };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tracked t = { .zone = { .kind = TW_ZONE_PACKAGE,
+					       .range_uj = UINT64_C(1) << 50 } };
+
+		take_energy(&t, J, 0);
+		watch(&t, 2 * J, 20 * S);
+		watch(&t, (2 + cases[i].joules) * J, S);
+		assert_int_equal(t.track.broken, cases[i].broken);
+		assert_int_equal(take_energy(&t, 5000 * J, 9 * S).known,
+				 !cases[i].broken);
 		assert_false(t.track.broken);
 	}
 }
@@ -550,6 +582,7 @@ int main(void)
 		cmocka_unit_test(an_uncore_may_rest),
 		cmocka_unit_test(a_suspend_is_of_a_plug),
 		cmocka_unit_test(only_a_counter_with_a_range_is_watched),
+		cmocka_unit_test(what_is_watched_must_be_possible),
 		cmocka_unit_test(idle_power_is_where_the_line_has_no_load),
 		cmocka_unit_test(samples_of_idle_power_are_a_second),
 		cmocka_unit_test(idle_power_is_of_the_median),
