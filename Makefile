@@ -481,7 +481,8 @@ dist-binary: all $(portable)
 # SIGN_KEY=FILE signs these with minisign.
 dist: dist-source
 	git diff --quiet HEAD || { echo 'make dist: there are changes that are not committed' >&2; exit 1; }
-	$(MAKE) --no-print-directory $(if $(filter 0,$(BINARY)),,dist-binary) dist-sums
+	$(if $(filter 0,$(BINARY)),,$(MAKE) --no-print-directory dist-binary)
+	$(MAKE) --no-print-directory dist-sums
 dist-sums:
 	etc/sbom $(VERSION) $(tarball) \
 		"$$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" \
