@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of --agents at their limits. */
+#include "tests/unit/tw_test.h"
+
+#include "collector/agents/agents.h"
+#include "lib/core/array.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void options_have_limits(void **state)
+{
+	static const struct {
+		const char *url, *level;
+		uint64_t interval_ms, refresh_ms, timeout_ms;
+		const char *why; /* NULL: accepted */
+	} cases[] = {
+		{ "http://a:1", "node", 100, 1000, 100, NULL },
+		{ "https://a", "job", 3600000, 3600000, 60000, NULL },
+		{ "dns:a", "namespace", 1000, 1000, 1000, NULL },
+		{ "http://a", "node", 99, 1000, 100, "--agents-interval: want" },
+		{ "http://a", "node", 3600001, 1000, 100, "--agents-interval: want" },
+		{ "http://a", "node", 100, 999, 100, "--agents-refresh: want" },
+		{ "http://a", "node", 100, 3600001, 100, "--agents-refresh: want" },
+		{ "http://a", "node", 100, 1000, 99, "--agents-timeout: want" },
+		{ "http://a", "node", 100, 1000, 60001, "--agents-timeout: want" },
+		{ "http://a", "cgroup", 100, 1000, 100, "no level 'cgroup'" },
+		{ "ftp://a", "vm", 100, 1000, 100, "want http://ADDR:PORT or dns:NAME" },
+		{ "http://a/?x", "pod", 100, 1000, 100, "want http://ADDR:PORT" },
+		{ "http://a/#x", "pod", 100, 1000, 100, "want http://ADDR:PORT" },
+		{ "dns:a/b", "container", 100, 1000, 100, "--agents" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_agents_options o = { .interval_ms = cases[i].interval_ms,
+					       .refresh_ms = cases[i].refresh_ms,
+					       .timeout_ms = cases[i].timeout_ms };
+		struct tw_err err = { 0 };
+		int rc;
+
+		assert_int_equal(tw_strs_adds(&o.urls, cases[i].url, &err), 0);
+		assert_int_equal(tw_strs_adds(&o.levels, cases[i].level, &err), 0);
+		rc = tw_agents_options_check(&o, &err);
+		assert_int_equal(rc, cases[i].why == NULL ? 0 : -1);
+		if (cases[i].why != NULL && strstr(err.text, cases[i].why) == NULL)
+			fail_msg("%zu: %s", i, err.text);
+		tw_strs_clear(&o.urls);
+		tw_strs_clear(&o.levels);
+	}
+}
+
+/* URLs of so many bytes each, and their number. */
+static void urls_have_limits(void **state)
+{
+	static const struct {
+		size_t bytes, count;
+		const char *why;
+	} cases[] = {
+		{ 1024, 1, NULL },  { 1025, 1, "a URL of over 1024 bytes" },
+		{ 20, 1024, NULL }, { 20, 1025, "over 1024 URLs" },
+		{ 99, 1000, NULL }, { 100, 1000, "over 100000 bytes" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_agents_options o = { .interval_ms = 1000,
+					       .refresh_ms = 1000,
+					       .timeout_ms = 1000 };
+		char *url = calloc(1, cases[i].bytes + 1);
+		struct tw_err err = { 0 };
+
+		assert_non_null(url);
+		memset(url, 'a', cases[i].bytes);
+		memcpy(url, "http://a/", 9);
+		for (size_t k = 0; k < cases[i].count; k++)
+			assert_int_equal(tw_strs_adds(&o.urls, url, &err), 0);
+		assert_int_equal(tw_agents_options_check(&o, &err),
+				 cases[i].why == NULL ? 0 : -1);
+		if (cases[i].why != NULL && strstr(err.text, cases[i].why) == NULL)
+			fail_msg("%zu: %s", i, err.text);
+		tw_strs_clear(&o.urls);
+		free(url);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_have_limits),
+		cmocka_unit_test(urls_have_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
