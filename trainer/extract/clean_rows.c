@@ -32,6 +32,9 @@
 #define EQUAL_MIN 3
 /* A meter may show a load so many rows later. */
 #define LAG_ROWS 3
+/* Scrapes explain outliers if there are so many, and this share of them. */
+#define EXPLAINED_MIN 8
+#define EXPLAINED_SHARE 0.9
 /* A larger share of outliers is refused. */
 #define OUTLIERS_MAX 0.1
 /* A component with a smaller share of the first one's power is not judged. */
@@ -430,6 +433,25 @@ static bool has_few_outliers(const struct cleaning *c)
 	return (double)n <= OUTLIERS_MAX * (double)c->count;
 }
 
+/* Whether the outliers are many, and the rows with more scrapes than the step allows. */
+static bool explains_outliers(const struct cleaning *c, const struct tw_scrape_times *s)
+{
+	size_t outliers = 0, explained = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const int64_t from_ms = c->power->from_ms[c->row[i]];
+		const int64_t to_ms = c->power->time_ms[c->row[i]];
+
+		if (c->fate[i] != OUTLIER)
+			continue;
+		outliers++;
+		explained += tw_scrapes_within(s, from_ms, to_ms) * s->interval_ms >
+			     to_ms - from_ms;
+	}
+	return outliers >= EXPLAINED_MIN &&
+	       (double)explained >= EXPLAINED_SHARE * (double)outliers;
+}
+
 /*
  * Find the scrapes, and mark glitches. A few glitches bend the line of few rows, so the
  * scrapes must show without them. But rows with the work of those without a scrape look
@@ -441,7 +463,8 @@ static int find_wrong_times(struct cleaning *c, const struct tw_rates *r,
 	if (r->clock->count == 0 && find_scrapes(c, s, err) < 0)
 		return -1;
 	mark_glitches(c);
-	if (s->interval_ms == 0 || has_unscraped(c, s) || !has_few_outliers(c))
+	if (s->interval_ms == 0 || has_unscraped(c, s) || !has_few_outliers(c) ||
+	    explains_outliers(c, s))
 		return 0;
 	return find_scrapes(c, s, err);
 }

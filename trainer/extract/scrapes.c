@@ -16,6 +16,8 @@
  * nor do less than a tenth of them, which may be glitches. */
 #define DISTANCE_MIN 0.01
 #define SHARE_MIN 0.1
+/* A load of this share of the largest is rest. */
+#define REST 0.05
 /* Other times explain the rows if these are so many times closer to their line. */
 #define BETTER 2
 
@@ -138,15 +140,23 @@ static double distance_by(const struct tw_scrape_times *s,
 	return p->count < ROWS_MIN ? INFINITY : fit_most(p).distance;
 }
 
-/* Whether so many rows are off their line that their times may be wrong. */
-static bool are_off(const struct points *p, const struct line *l)
+/* Whether so many rows are off their line that their times may be wrong. At rest a gauge
+ * has the same power at all times. */
+static bool are_off(const struct points *p, const struct line *l, bool by_gauge)
 {
-	size_t off = 0;
+	size_t off = 0, count = 0;
+	double most = 0;
 
 	for (size_t i = 0; i < p->count; i++)
+		most = fmax(most, p->x[i]);
+	for (size_t i = 0; i < p->count; i++) {
+		if (by_gauge && p->x[i] <= REST * most)
+			continue;
+		count++;
 		off += distance(l, p->x[i], p->y[i]) > DISTANCE_MIN * l->y;
+	}
 	return l->distance > DISTANCE_MIN * l->y &&
-	       (double)off > SHARE_MIN * (double)p->count;
+	       (double)off > SHARE_MIN * (double)count;
 }
 
 struct tw_scrape_times tw_scrapes_find(const struct tw_scraped_row *row, size_t count,
@@ -164,7 +174,7 @@ struct tw_scrape_times tw_scrapes_find(const struct tw_scraped_row *row, size_t 
 	for (size_t i = 0; i < count; i++)
 		add_point(&p, row[i].load, row[i].watts);
 	line = fit_most(&p);
-	if (!are_off(&p, &line))
+	if (!are_off(&p, &line, by_gauge))
 		return best;
 	least = line.distance / BETTER;
 	for (int64_t ms = UNIT_MS; ms <= INTERVAL_MAX_MS; ms += UNIT_MS) {
