@@ -446,6 +446,7 @@ static int measure_quality(struct job *j, struct tw_err *err)
 	double *node_ms = calloc(j->power.times + 1, sizeof(*node_ms));
 	const struct tw_measured_rows rows = quality_rows(j, name, node_ms);
 	struct tw_quality q = { .cpus = j->clock.cpus,
+				.clocked = j->clock.count > 0,
 				.repeats = j->power.repeats,
 				.late = j->late,
 				.clean = j->clean,

@@ -31,14 +31,15 @@ static double length_s(const struct tw_measured_rows *r, size_t k)
 }
 
 /* Whether samples that repeat others make rows of two lengths, as a range query does
- * whose step does not divide the scrape interval. The steps are sorted. */
+ * whose step does not divide the scrape interval. On a busy machine the rows of a clock
+ * have any length, and are right. The steps are sorted. */
 static bool is_uneven(const double *step, size_t count, const struct tw_quality *q)
 {
 	size_t other = 0;
 
 	for (size_t k = 0; k < count; k++)
 		other += fabs(step[k] - q->step_s) > UNEVEN * q->step_s;
-	return (double)q->repeats > UNEVEN_SHARE * (double)count &&
+	return !q->clocked && (double)q->repeats > UNEVEN_SHARE * (double)count &&
 	       (double)other > UNEVEN_SHARE * (double)count;
 }
 

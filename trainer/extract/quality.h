@@ -24,9 +24,10 @@ struct tw_err;
 struct tw_quality {
 	int64_t first_ms, last_ms;
 	size_t rows;   /* times */
+	bool clocked;  /* the exporter's clock has the time of each sample */
 	double step_s; /* the median */
-	bool uneven;   /* rows of two lengths, by samples that repeat others */
-	size_t gaps;   /* steps above three times the median, and times left out */
+	bool uneven; /* not clocked: rows of two lengths, by samples that repeat others */
+	size_t gaps; /* steps above three times the median, and times left out */
 	double longest_gap_s;
 	size_t restarts; /* of the exporter */
 	size_t repeats;  /* samples that repeated the one before */

@@ -82,7 +82,8 @@ static void expect_text(const struct tw_quality *q, const char *wanted, bool the
 /* Rows of 3 and 6 s: a query of 3 s steps, of scrapes each 5 s. */
 static void rows_of_two_lengths_are_named(void **state)
 {
-	struct tw_quality q = { .repeats = 40 }, late = { .repeats = 0 };
+	struct tw_quality q = { .repeats = 40 }, late = { .repeats = 0 },
+			  clocked = { .repeats = 40, .clocked = true };
 	struct recording r;
 
 	(void)state;
@@ -100,8 +101,11 @@ static void rows_of_two_lengths_are_named(void **state)
 	expect_text(&q, "rows have two lengths", true);
 	measure(&r, &late);
 	expect_text(&late, "rows have two lengths", false);
+	measure(&r, &clocked);
+	expect_text(&clocked, "rows have two lengths", false);
 	tw_quality_release(&q);
 	tw_quality_release(&late);
+	tw_quality_release(&clocked);
 }
 
 static void a_recording_without_rest_knows_no_idle_power(void **state)
