@@ -201,7 +201,7 @@ test-estimator: $(call integration-of,estimator% models library kepler_client)
 test-trainer: $(call integration-of,offline_trainer main_job online train_jobs)
 test-collector: $(call integration-of,collector% hardware top)
 # Programs beside what is broken, forged or full.
-test-foreign: $(call integration-of,%_faults %_edges %_fuzz %_cases faults_% hardware container foreign old_groups collector_asked collector_forged collector_doors train_jobs)
+test-foreign: $(call integration-of,%_faults %_edges %_fuzz %_cases faults_% hardware container foreign old_groups collector_asked collector_forged collector_doors train_jobs run)
 
 .PHONY: deps objects test test-run test-web demo demo-run check check-build check-sources build-tests \
 	check-unit check-fuzz check-headers check-layers check-structure check-docs check-format \

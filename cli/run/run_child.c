@@ -75,7 +75,7 @@ static void forget_cgroup(struct tw_run_child *c)
 	c->name[0] = '\0';
 }
 
-/* Put the process into a cgroup below that of this process, if the user may. */
+/* Put the process into a new cgroup below our own, where the user has the right to. */
 static void make_cgroup(struct tw_run_child *c, const struct tw_cgroup_tree *tree,
 			unsigned number)
 {
@@ -328,7 +328,7 @@ size_t tw_run_child_left(struct tw_run_child *c, struct tw_buf *names)
 	size_t count, left = 0;
 
 	reap(c);
-	/* Mostly there is none. */
+	/* Most commands leave no process: then /proc is not read. */
 	if (waitpid(-1, NULL, WNOHANG) < 0)
 		return 0;
 	count = read_processes(&p);

@@ -54,7 +54,7 @@ void tw_run_child_look(struct tw_run_child *c);
 /* The number of processes that outlive the command; appends "name (pid 7), ..". */
 size_t tw_run_child_left(struct tw_run_child *c, struct tw_buf *names);
 
-/* Move what is left in the cgroup to that of this process, remove it, and free. */
+/* Move the processes that are left to our own cgroup, remove it, and free. */
 void tw_run_child_release(struct tw_run_child *c);
 
 #endif /* TW_CLI_RUN_CHILD_H */

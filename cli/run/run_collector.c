@@ -64,6 +64,7 @@ static int ask(struct tw_run_collector *c, const char *levels, json_t **out,
 	char path[64];
 	int rc = -1;
 
+	*out = NULL;
 	snprintf(path, sizeof(path), "/api/v1/power?level=%s", levels);
 	if (tw_http_api_call(c->url, path, &how, &answer, err) < 0)
 		return -1;
@@ -73,8 +74,10 @@ static int ask(struct tw_run_collector *c, const char *levels, json_t **out,
 		    tw_json_number(*out, "answer", "interval_seconds", false,
 				   &c->interval_s, err) == 0)
 			rc = 0;
-		else
-			json_decref(*out);
+	}
+	if (rc < 0) {
+		json_decref(*out);
+		*out = NULL;
 	}
 	tw_http_answer_release(&answer);
 	if (rc < 0)
@@ -86,9 +89,9 @@ static int ask(struct tw_run_collector *c, const char *levels, json_t **out,
 /* Whether a row is of the cgroup with this name, or of one below it. */
 static bool is_below(const json_t *row, const char *name)
 {
-	const char *at = strstr(text_of(row, "cgroup"), name);
+	const char *path = text_of(row, "cgroup"), *at = strstr(path, name);
 
-	return at != NULL && at[-1] == '/' &&
+	return at != NULL && at > path && at[-1] == '/' &&
 	       (at[strlen(name)] == '\0' || at[strlen(name)] == '/');
 }
 
@@ -286,6 +289,7 @@ static int wait_for_tick(struct tw_run_collector *c, const char *levels, json_t 
 	wanted = c->ticks + 1;
 	while (c->ticks < wanted) {
 		json_decref(*out);
+		*out = NULL;
 		if (tw_now_ms() > until_ms)
 			return tw_fail(err, TW_IO, "'%s': no tick for %.0f s", c->url,
 				       PATIENCE_TICKS * c->interval_s +

@@ -3,8 +3,8 @@
 #define TW_CLI_RUN_ENERGY_H
 
 /*
- * The energy of a run. A running tw-collector knows that of the command; without one,
- * this process reads the meters, which know that of the whole machine only.
+ * The energy of a run. A running tw-collector has the energy of the command. Without a
+ * collector this process reads the meters, which have the energy of the whole machine.
  */
 
 #include <stdbool.h>
@@ -45,7 +45,7 @@ uint64_t tw_run_collector_tick_ms(const struct tw_run_collector *c);
 
 /*
  * Before a run: of the command that has been made and waits. Waits for a tick that sees
- * it, so that none is too short to be seen.
+ * it, so that the shortest one has a row, too.
  */
 int tw_run_collector_begin(struct tw_run_collector *c, const struct tw_run_child *child,
 			   struct tw_err *err);

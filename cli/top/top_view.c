@@ -275,7 +275,7 @@ static enum tw_top_known how_known(const json_t *root, const json_t *zones)
 		       : known;
 }
 
-/* The mean errors of the models of the sum; NaN: none is known. */
+/* The sum of the mean errors of the models in use; NaN: no model has an error. */
 static double error_of(const json_t *root)
 {
 	const json_t *m, *mae;

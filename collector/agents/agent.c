@@ -178,7 +178,7 @@ static void growth(enum reading how, const struct energy *before,
 	*idle_uj = grown(how, before != NULL ? before->idle_uj : 0, e->idle_uj);
 }
 
-/* ---- what is possible ---- */
+/* ---- limits of power ---- */
 
 uint64_t tw_agent_budget_uj(uint64_t from_ns, uint64_t now_ns)
 {

@@ -5,7 +5,7 @@
 
 /* Noise and ticks at other times: the largest difference of one meter, read twice. */
 #define SAME 0.15
-/* So many answers of another kind change what is known of a guest. */
+/* The most by which earlier answers outweigh the next one. */
 #define LIKE_MAX 3
 
 /* Energy in uJ, or watts. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tallywatt run: the joules of a command, by a collector and by the meters alone."""
+import http.server
 import json
 import os
 import threading
@@ -120,6 +121,29 @@ class Run(Metered):
         self.assertIn("tw-collector", self.refused(
             "run", "--url", "", "--sys", self.path("none"), "--proc", self.path("proc"),
             "--dev", self.path("none"), "--", "true"))
+
+    def test_a_collector_that_counts_no_ticks_is_refused(self):
+        """One of an earlier release, or another program."""
+        body = b'{"interval_seconds":3,"sum":["package"],"workloads":[]}'
+
+        class Old(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+        server = http.server.HTTPServer(("127.0.0.1", 0), Old)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        done = self.run_command("--url", f"http://127.0.0.1:{server.server_port}", "--", "true",
+                                status=1)
+        self.assertIn("ticks", done.stderr.decode())
 
     def test_wrong_use(self):
         self.assertIn("no command", self.refused("run", codes=(2,)))
