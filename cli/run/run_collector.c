@@ -162,24 +162,6 @@ static void add_source(char *list, size_t size, const char *source)
 			 source);
 }
 
-/* The mean error of the models of the zones that add up, in W. */
-static double error_of(const json_t *answer)
-{
-	const json_t *model, *mae;
-	double sum = NAN;
-	const char *zone;
-	size_t i;
-
-	json_array_foreach(json_object_get(answer, "models"), i, model) {
-		json_object_foreach(
-			(json_t *)(uintptr_t)json_object_get(model, "mae_watts"), zone,
-			mae)
-			if (tw_top_adds_up(answer, zone))
-				sum = (isnan(sum) ? 0 : sum) + json_number_value(mae);
-	}
-	return sum;
-}
-
 /* Source, idle power and error, of a machine that has zones with a reading. */
 static void read_node(const json_t *answer, double seconds, struct tw_run_figures *out)
 {
@@ -208,7 +190,7 @@ static void read_node(const json_t *answer, double seconds, struct tw_run_figure
 	out->simulated = strstr(out->source, "fake") != NULL;
 	out->idle_joules = idle_w * seconds;
 	out->with_idle = isnan(idle_w) && !out->estimated;
-	out->error_joules = out->estimated ? error_of(answer) * seconds : NAN;
+	out->error_joules = out->estimated ? tw_top_error_w(answer) * seconds : NAN;
 }
 
 /* ---- a run ---- */

@@ -92,6 +92,22 @@ bool tw_top_adds_up(const json_t *answer, const char *zone)
 	return false;
 }
 
+double tw_top_error_w(const json_t *answer)
+{
+	const json_t *m, *mae;
+	double sum = NAN;
+	const char *zone;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "models"), i, m) {
+		json_object_foreach((json_t *)(uintptr_t)json_object_get(m, "mae_watts"),
+				    zone, mae)
+			if (tw_top_adds_up(answer, zone))
+				sum = (isnan(sum) ? 0 : sum) + json_number_value(mae);
+	}
+	return sum;
+}
+
 /* Add to an unknown figure. */
 static void add(double *to, double value)
 {

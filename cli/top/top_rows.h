@@ -18,6 +18,10 @@ struct tw_err;
 /* True if the answer says that its power is the sum of this zone and others. */
 bool tw_top_adds_up(const json_t *answer, const char *zone);
 
+/* The sum of the mean errors of the models in use, of zones that add up, in W; NaN: no
+ * model has an error. */
+double tw_top_error_w(const json_t *answer);
+
 /* Watts by zone; NaN if unknown. */
 enum tw_top_zone { TW_TOP_PACKAGE, TW_TOP_DRAM, TW_TOP_GPU, TW_TOP_ZONES };
 

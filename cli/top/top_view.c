@@ -275,23 +275,6 @@ static enum tw_top_known how_known(const json_t *root, const json_t *zones)
 		       : known;
 }
 
-/* The sum of the mean errors of the models in use; NaN: no model has an error. */
-static double error_of(const json_t *root)
-{
-	const json_t *m, *mae;
-	double sum = NAN;
-	const char *zone;
-	size_t i;
-
-	json_array_foreach(json_object_get(root, "models"), i, m) {
-		json_object_foreach((json_t *)(uintptr_t)json_object_get(m, "mae_watts"),
-				    zone, mae)
-			if (tw_top_adds_up(root, zone))
-				sum = (isnan(sum) ? 0 : sum) + json_number_value(mae);
-	}
-	return sum;
-}
-
 /* Energy is a difference: it is known from the second tick on. */
 static bool is_starting(const json_t *root)
 {
@@ -323,7 +306,7 @@ int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
 	n.idle_w = total_of(root, zones, "idle_power_watts");
 	n.known = how_known(root, zones);
 	n.error_w = n.known == TW_TOP_ESTIMATED || n.known == TW_TOP_ABOVE_IDLE
-			    ? error_of(root)
+			    ? tw_top_error_w(root)
 			    : NAN;
 	n.starting = isnan(n.watts) && is_starting(root);
 	add_node_zones(&power, zones);
