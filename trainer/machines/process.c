@@ -374,80 +374,83 @@ static double predict(const struct tw_process_data *d, const struct tw_prior_ker
 	return sum;
 }
 
+/* The inverse of a process's covariance and the weights of all its rows. */
+struct whole {
+	double *block;   /* room for a matrix of the rows and two columns */
+	double *inverse; /* n x n */
+	double *weight;  /* n */
+};
+
+static void release_whole(struct whole *w)
+{
+	free(w->block);
+	free(w->inverse);
+	free(w->weight);
+}
+
+static int fail_singular(struct tw_err *err)
+{
+	return tw_fail(err, TW_INVALID, "the covariance of the machines is singular");
+}
+
+/* *w is yours also on failure: release_whole(). */
+static int solve_whole(const struct tw_process_data *d, const struct tw_prior_kernel *k,
+		       struct whole *w, struct tw_err *err)
+{
+	const size_t n = d->rows;
+
+	*w = (struct whole){ .block = calloc(n * n + 2 * n + 1, sizeof(double)),
+			     .inverse = new_matrix(n, err),
+			     .weight = calloc(n + 1, sizeof(double)) };
+	if (w->block == NULL || w->inverse == NULL || w->weight == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu machines", n);
+	fill(d, k, w->block);
+	if (!tw_cholesky(w->block, n))
+		return fail_singular(err);
+	tw_cholesky_solve(w->block, n, d->y, w->weight);
+	invert(w->block, n, w->inverse);
+	return 0;
+}
+
 int tw_process_leave_eras_out(const struct tw_process_data *d,
 			      const struct tw_prior_kernel *k,
 			      const struct tw_process_stranger *s, size_t count,
 			      double *held_out, struct tw_err *err)
 {
-	const size_t n = d->rows;
-	double *a = calloc(n * n + 2 * n + 1, sizeof(*a));
-	double *inverse = new_matrix(n, err);
-	double *weight = calloc(2 * n + 1, sizeof(*weight));
-	int rc = -1;
+	double *without = calloc(d->rows + 1, sizeof(*without));
+	struct whole w = { NULL };
+	int rc = without != NULL ? solve_whole(d, k, &w, err)
+				 : tw_fail(err, TW_NOMEM, "%zu machines", d->rows);
 
-	if (a == NULL || inverse == NULL || weight == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu machines", n);
-		goto out;
-	}
-	fill(d, k, a);
-	if (!tw_cholesky(a, n))
-		goto singular;
-	tw_cholesky_solve(a, n, d->y, weight);
-	invert(a, n, inverse);
-	for (size_t from = 0, to; from < count; from = to) {
+	for (size_t from = 0, to; rc == 0 && from < count; from = to) {
 		for (to = from; to < count && s[to].era == s[from].era; to++)
 			;
-		if (weights_without(inverse, weight, n, s + from, to - from, a,
-				    weight + n) < 0)
-			goto singular;
-		for (size_t i = from; i < to; i++)
-			held_out[i] = predict(d, k, weight + n, &s[i]);
+		if (weights_without(w.inverse, w.weight, d->rows, s + from, to - from,
+				    w.block, without) < 0)
+			rc = fail_singular(err);
+		for (size_t i = from; rc == 0 && i < to; i++)
+			held_out[i] = predict(d, k, without, &s[i]);
 	}
-	rc = 0;
-	goto out;
-singular:
-	tw_fail(err, TW_INVALID, "the covariance of the machines is singular");
-out:
-	free(a);
-	free(inverse);
-	free(weight);
+	release_whole(&w);
+	free(without);
 	return rc;
 }
 
 int tw_process_leave_out(const struct tw_process_data *d, const struct tw_prior_kernel *k,
 			 double *held_out, struct tw_err *err)
 {
-	const size_t n = d->rows;
-	double *a = calloc(n * n + 2 * n + 1, sizeof(*a));
-	double *inverse = new_matrix(n, err);
-	double *weight = calloc(n + 1, sizeof(*weight));
-	int rc = -1;
+	struct whole w;
+	int rc = solve_whole(d, k, &w, err);
 
-	if (a == NULL || inverse == NULL || weight == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu machines", n);
-		goto out;
-	}
-	fill(d, k, a);
-	if (!tw_cholesky(a, n))
-		goto singular;
-	tw_cholesky_solve(a, n, d->y, weight);
-	invert(a, n, inverse);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; rc == 0 && i < d->rows; i++) {
 		size_t first = 0;
 
 		while (d->group[first] != d->group[i])
 			first++;
-		if (first == i &&
-		    leave_group_out(d, inverse, weight, d->group[i], a, held_out) < 0)
-			goto singular;
+		if (first == i && leave_group_out(d, w.inverse, w.weight, d->group[i],
+						  w.block, held_out) < 0)
+			rc = fail_singular(err);
 	}
-	rc = 0;
-	goto out;
-singular:
-	tw_fail(err, TW_INVALID, "the covariance of the machines is singular");
-out:
-	free(a);
-	free(inverse);
-	free(weight);
+	release_whole(&w);
 	return rc;
 }
