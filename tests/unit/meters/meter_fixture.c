@@ -64,6 +64,17 @@ void meters_open(struct meter_fixture *f)
 		fail_msg("%s", err.text);
 }
 
+void meters_fake(char *path, size_t size, const char *name)
+{
+	const ssize_t len = readlink("/proc/self/exe", path, size - 64);
+
+	assert_true(len > 0);
+	path[len] = '\0';
+	snprintf(strrchr(path, '/'), 64, "/../../fake/%s", name);
+	if (access(path, R_OK) != 0)
+		fail_msg("no '%s': make build-tests", path);
+}
+
 void meters_tick(struct meter_fixture *f)
 {
 	f->now_ns += S;

@@ -37,6 +37,9 @@ int meters_teardown(void **state);
 /* All that there are; again: those from before are closed. */
 void meters_open(struct meter_fixture *f);
 
+/* The path of a library of tests/fake, which lies beside the tests' programs. */
+void meters_fake(char *path, size_t size, const char *name);
+
 /* A second later, at half load. */
 void meters_tick(struct meter_fixture *f);
 

@@ -14,18 +14,6 @@
 
 static char library[1024];
 
-/* Beside the tests' programs. */
-static void find_library(void)
-{
-	const ssize_t len = readlink("/proc/self/exe", library, sizeof(library) - 64);
-
-	assert_true(len > 0);
-	library[len] = '\0';
-	strcpy(strrchr(library, '/'), "/../../fake/libamd_smi.so");
-	if (access(library, R_OK) != 0)
-		fail_msg("no '%s': make build-tests", library);
-}
-
 static int setup(void **state)
 {
 	struct meter_fixture *f;
@@ -34,7 +22,7 @@ static int setup(void **state)
 	if (meters_setup(state) != 0)
 		return -1;
 	f = *state;
-	find_library();
+	meters_fake(library, sizeof(library), "libamd_smi.so");
 	f->amdsmi = library;
 	tree_write(f->dir, "module/amdgpu/initstate", "live\n");
 	snprintf(path, sizeof(path), "%s/gpus", f->dir);
