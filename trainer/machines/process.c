@@ -418,7 +418,7 @@ int tw_process_leave_eras_out(const struct tw_process_data *d,
 			      double *held_out, struct tw_err *err)
 {
 	double *without = calloc(d->rows + 1, sizeof(*without));
-	struct whole w = { NULL };
+	struct whole w = { .block = NULL };
 	int rc = without != NULL ? solve_whole(d, k, &w, err)
 				 : tw_fail(err, TW_NOMEM, "%zu machines", d->rows);
 
