@@ -37,6 +37,8 @@ static sigset_t awaited, before;
 
 int tw_run_children_prepare(struct tw_err *err)
 {
+	/* Ignored, as a parent may leave it, it would leave no status to wait for. */
+	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&awaited);
 	sigaddset(&awaited, SIGCHLD);
 	sigaddset(&awaited, SIGTERM);
@@ -134,6 +136,15 @@ static void execute(char *const *argv, int go, int failed)
 	_exit(write(failed, &why, sizeof(why)) < 0 ? 126 : 127);
 }
 
+static void remember(struct tw_run_child *c, uint32_t pid)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->pids[i] == pid)
+			return;
+	tw_must_have(tw_grow(&c->pids, &c->size, c->count, sizeof(*c->pids)));
+	c->pids[c->count++] = pid;
+}
+
 int tw_run_child_make(char *const *argv, const struct tw_cgroup_tree *tree,
 		      unsigned number, struct tw_run_child *out, struct tw_err *err)
 {
@@ -161,6 +172,7 @@ int tw_run_child_make(char *const *argv, const struct tw_cgroup_tree *tree,
 		return tw_fail_errno(err, errno, "cannot start a process");
 	if (tree != NULL)
 		make_cgroup(out, tree, number);
+	remember(out, (uint32_t)out->pid);
 	return 0;
 }
 
@@ -300,15 +312,6 @@ static bool judge(const struct tw_run_child *c, struct process *p, size_t count,
 		of->of_tree = parent != NULL && judge(c, p, count, parent);
 	}
 	return of->of_tree;
-}
-
-static void remember(struct tw_run_child *c, uint32_t pid)
-{
-	for (size_t i = 0; i < c->count; i++)
-		if (c->pids[i] == pid)
-			return;
-	tw_must_have(tw_grow(&c->pids, &c->size, c->count, sizeof(*c->pids)));
-	c->pids[c->count++] = pid;
 }
 
 void tw_run_child_look(struct tw_run_child *c)

@@ -20,6 +20,7 @@
 /* A tick that is so late will not come. */
 #define PATIENCE_TICKS 3
 #define PATIENCE_MS 10000
+#define INTERVAL_MAX_S 86400
 
 struct tw_run_collector {
 	char *url;
@@ -59,6 +60,7 @@ static int ask(struct tw_run_collector *c, const char *levels, json_t **out,
 	       struct tw_err *err)
 {
 	const struct tw_http_call how = { .session = c->http };
+	double interval_s = 0;
 	struct tw_http_answer answer = { 0 };
 	long long ticks;
 	char path[64];
@@ -71,9 +73,14 @@ static int ask(struct tw_run_collector *c, const char *levels, json_t **out,
 	if (tw_json_parse(answer.body, answer.len, "answer", out, err) == 0) {
 		if (tw_json_int(*out, "answer", "ticks", false, 0, INT64_MAX, &ticks,
 				err) == 0 &&
-		    tw_json_number(*out, "answer", "interval_seconds", false,
-				   &c->interval_s, err) == 0)
-			rc = 0;
+		    tw_json_number(*out, "answer", "interval_seconds", false, &interval_s,
+				   err) == 0)
+			rc = interval_s >= 0 && interval_s <= INTERVAL_MAX_S
+				     ? 0
+				     : tw_fail(err, TW_PARSE,
+					       "answer.interval_seconds: %g, want at "
+					       "most %d",
+					       interval_s, INTERVAL_MAX_S);
 	}
 	if (rc < 0) {
 		json_decref(*out);
@@ -83,6 +90,7 @@ static int ask(struct tw_run_collector *c, const char *levels, json_t **out,
 	if (rc < 0)
 		return tw_err_wrap(err, "'%s'", c->url);
 	c->ticks = (uint64_t)ticks;
+	c->interval_s = interval_s;
 	return 0;
 }
 
