@@ -45,10 +45,13 @@ static int load(struct tw_amdsmi *a, const char *file, struct tw_err *err)
 	if (file != NULL)
 		return tw_library_open(file, symbols, TW_COUNT(symbols), a, &a->library,
 				       err);
-	for (size_t i = 0; i < TW_COUNT(usual); i++)
+	for (size_t i = 0; i < TW_COUNT(usual); i++) {
+		/* Without the symbols of a library that lacked some, and is closed. */
+		*a = (struct tw_amdsmi){ 0 };
 		if (tw_library_open(usual[i], symbols, TW_COUNT(symbols), a, &a->library,
 				    err) == 0)
 			return 0;
+	}
 	return tw_fail(err, TW_NOTFOUND, "no %s", usual[0]);
 }
 

@@ -8,6 +8,8 @@
 /* Units of causes: any typical value does, since weights are learned. */
 #define CLOCK_GHZ 3.0
 #define INSTRUCTIONS_OF_NS 3.0
+/* The most of CLOCK_GHZ: more is a glitch of the counters. */
+#define CLOCK_MAX 3.0
 
 /*
  * The longest that a miss makes a core wait, in ns. Too long is no harm: the weight of
@@ -56,7 +58,8 @@ static void time_causes(double ns, double runs, double cube, double *x)
 void tw_causes_of(const struct tw_package_use *u, double x[TW_CAUSE_COUNT])
 {
 	const double ns = (double)u->alone_ns + (double)u->shared_ns;
-	const double clock = ns > 0 ? (double)u->cycles / ns / CLOCK_GHZ : 0;
+	const double clock =
+		ns > 0 ? fmin((double)u->cycles / ns / CLOCK_GHZ, CLOCK_MAX) : 0;
 	const double runs = ns > 0 ? 1 - MISS_NS * (double)u->misses / ns : 0;
 	const double cube = clock * clock * clock;
 

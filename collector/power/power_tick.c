@@ -182,6 +182,10 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 		p->complete[i] = p->meter_of[i] != NULL;
 		p->some_read[i] = false;
 	}
+	for (size_t i = 0; i < p->zones; i++) {
+		p->zone[i].ticked_uj = 0;
+		p->zone[i].whole = false;
+	}
 	for (size_t m = 0; m < p->meters; m++) {
 		struct tw_open_meter *o = &p->meter[m];
 

@@ -341,6 +341,7 @@ static int begin_metric(struct tw_prom_builder *b, const struct tw_jsax_event *e
 			struct tw_err *err)
 {
 	forget_labels(b);
+	b->in_warnings = b->in_partial = false;
 	if (find_metric(b, e, err) < 0)
 		return -1;
 	if (b->metric == METRIC_NONE) {
