@@ -323,17 +323,26 @@ static struct tw_powercap_tree *add_tree(struct tw_powercap *p, const char *dir)
 	return &p->vm[p->vms++];
 }
 
+/* Whether it is the tree of the machine, which may lie among those of VMs. */
+static bool is_node_tree(const struct tw_powercap *p, const char *dir)
+{
+	struct stat node, st;
+
+	return p->node_dir != NULL && stat(p->node_dir, &node) == 0 &&
+	       stat(dir, &st) == 0 && node.st_ino == st.st_ino &&
+	       node.st_dev == st.st_dev;
+}
+
 /* Whether a directory is a tree, and not that of the machine itself. */
 static bool is_old_tree(const struct tw_powercap *p, const char *dir)
 {
 	char inside[FILE_BYTES];
-	struct stat node, st;
+	struct stat st;
 
 	snprintf(inside, sizeof(inside), "%s/class/powercap", dir);
 	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || access(inside, F_OK) != 0)
 		return false;
-	return p->node_dir == NULL || stat(p->node_dir, &node) < 0 ||
-	       node.st_ino != st.st_ino || node.st_dev != st.st_dev;
+	return !is_node_tree(p, dir);
 }
 
 /* Trees of the previous collector, whose VMs may be there yet. */
@@ -370,8 +379,12 @@ static struct tw_powercap_tree *tree_of(struct tw_powercap *p,
 		tree = add_tree(p, dir);
 		p->made++;
 	}
-	if (tree != NULL)
+	if (tree != NULL && tree->serial != w->serial) {
+		/* The energy of another VM begins at 0: go on from the tree's. */
+		for (size_t i = 0; i < TW_COUNT(tree->counter); i++)
+			tree->counter[i].base_uj = tree->counter[i].to_uj;
 		tree->serial = w->serial;
+	}
 	return tree;
 }
 
@@ -415,7 +428,8 @@ static int write_vm(struct tw_powercap *pc, const struct common *c,
 
 	if (tw_name_check("VM id", w->who->id, strlen(w->who->id), &unfit) == 0 &&
 	    (size_t)snprintf(dir, sizeof(dir), "%s/%s", pc->vm_dir, w->who->id) <
-		    sizeof(dir))
+		    sizeof(dir) &&
+	    !is_node_tree(pc, dir))
 		tree = tree_of(pc, w, dir);
 	if (tree == NULL) {
 		pc->left_out += !w->ended;

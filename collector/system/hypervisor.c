@@ -231,15 +231,21 @@ int tw_hypervisor_users_share(const struct tw_hypervisor_users *u, const char *d
 {
 	const struct passwd *p;
 	size_t i = 0;
+	int fd, rc = 0;
 
 	while (i < u->count && u->at[i] == 0)
 		i++;
 	if (i == u->count || geteuid() != 0)
 		return 0;
 	p = getpwuid(u->at[i]);
-	if (chown(dir, (uid_t)-1, p != NULL ? p->pw_gid : (gid_t)u->at[i]) < 0 ||
-	    chmod(dir, S_ISGID | S_IRWXU | S_IRGRP | S_IXGRP) < 0)
-		return tw_fail_errno(err, errno, "cannot share '%s' with user %u", dir,
-				     u->at[i]);
-	return 0;
+	/* Not by the path: a link there could lead anywhere. */
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 ||
+	    fchown(fd, (uid_t)-1, p != NULL ? p->pw_gid : (gid_t)u->at[i]) < 0 ||
+	    fchmod(fd, S_ISGID | S_IRWXU | S_IRGRP | S_IXGRP) < 0)
+		rc = tw_fail_errno(err, errno, "cannot share '%s' with user %u", dir,
+				   u->at[i]);
+	if (fd >= 0)
+		close(fd);
+	return rc;
 }

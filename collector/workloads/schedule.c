@@ -30,7 +30,8 @@ static bool read_numbers(const struct tw_roots *roots, size_t cpu, const char *n
 	    tw_file_read(file, 4096, &text, &len, &ignored) == 0) {
 		digits = strspn(text, "0123456789");
 		found = tw_parse_u64(text, digits, first) && *first < NUMBER_MAX;
-		*second = *first;
+		if (found)
+			*second = *first;
 		if (found && (text[digits] == ',' || text[digits] == '-')) {
 			const char *at = text + digits + 1;
 

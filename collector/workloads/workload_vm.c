@@ -166,6 +166,9 @@ static bool look_in_scope(struct tw_workloads *t, struct tw_process *p,
 		return false;
 	g->who = who;
 	tw_owner_set(&g->w, vm, 0);
+	/* It has a copy of the owner, without a reference. */
+	if (g->rest != NULL)
+		g->rest->w.owner = vm;
 	tw_owner_set(&p->w, vm, 1);
 	return true;
 }
