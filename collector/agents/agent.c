@@ -231,6 +231,9 @@ static int add_totals(const struct tw_agent *a, const struct tw_ask_row *r,
 	const struct tw_agent_counter *c = find(a, r);
 	enum tw_sum_level level;
 
+	/* As take_row() reads it. */
+	if (c == NULL && a->cut && how == READING_ON)
+		how = READING_BASE;
 	if (!find_level(r->level, &level))
 		return tw_fail(err, TW_INVALID, "unknown level '%s'", r->level);
 	for (uint32_t i = 0; i < r->energies; i++) {
@@ -552,9 +555,12 @@ static bool reads_host(struct tw_agent *a, const struct tw_agent *host)
 
 	if (host == NULL || host == a)
 		return false;
-	add_zones(a, own, &owns);
-	add_zones(host, whole, &wholes);
-	tw_cover_compare(&a->cover, own, owns, whole, wholes);
+	if (a->cover.compared_ns != a->taken_ns) {
+		a->cover.compared_ns = a->taken_ns;
+		add_zones(a, own, &owns);
+		add_zones(host, whole, &wholes);
+		tw_cover_compare(&a->cover, own, owns, whole, wholes);
+	}
 	return a->cover.like > 0;
 }
 
@@ -574,6 +580,14 @@ void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part
 		    part.vm == NULL)
 			tw_sum_add(s, a->quota, tw_sums_all(s), &a->pending[i]);
 	a->pendings = 0;
+	a->cover.since_ns = 0;
+}
+
+void tw_agent_moved(struct tw_agent *to, const struct tw_agent *from)
+{
+	for (struct tw_agent_counter *c = to->first; c != NULL; c = c->next)
+		if (c->sum != NULL && c->sum->host == from)
+			c->sum->host = to;
 }
 
 void tw_agent_add_power(const struct tw_agent *a, struct tw_sums *s)

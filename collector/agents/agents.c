@@ -361,11 +361,22 @@ static void move_agent(struct tw_agents *a, struct slot *to, struct slot *from)
 	tw_agent_clear(&to->agent, a->sums, tw_now_ns());
 	memcpy(url, to->agent.url, sizeof(url));
 	to->agent = from->agent;
+	tw_agent_moved(&to->agent, &from->agent);
 	memcpy(to->agent.url, url, sizeof(url));
 	memcpy(url, from->agent.url, sizeof(url));
 	from->agent = none;
 	memcpy(from->agent.url, url, sizeof(url));
 	from->named = false;
+}
+
+static bool is_proved_elsewhere(const struct tw_agents *a, const struct slot *s,
+				const char *instance)
+{
+	for (size_t i = 0; i < a->slots; i++)
+		if (a->slot[i] != s && a->slot[i]->polled &&
+		    strcmp(a->slot[i]->proved, instance) == 0)
+			return true;
+	return false;
 }
 
 /*
@@ -388,7 +399,7 @@ static int own_instance(struct tw_agents *a, struct slot *s, const char *instanc
 	}
 	if (same != NULL)
 		move_agent(a, s, same);
-	else
+	else if (!is_proved_elsewhere(a, s, instance))
 		snprintf(s->proved, sizeof(s->proved), "%s", instance);
 	return 0;
 }

@@ -12,8 +12,9 @@
 
 /* All zero bytes: nothing is covered yet. */
 struct tw_cover {
-	int like;          /* above 0: the guest shows the power of its whole host */
-	uint64_t since_ns; /* some energy is not covered; 0: none */
+	int like;             /* above 0: the guest shows the power of its whole host */
+	uint64_t compared_ns; /* when the answer that was compared last was taken */
+	uint64_t since_ns;    /* some energy is not covered; 0: none */
 	uint64_t taken_uj[TW_ZONE_KIND_COUNT];  /* of the machine's energy, so far */
 	uint64_t beyond_uj[TW_ZONE_KIND_COUNT]; /* energy of the guest that was not
 						   covered */

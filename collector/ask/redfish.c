@@ -423,9 +423,12 @@ static double sum_outputs(const json_t *doc)
 		const json_t *entry = entry_of(supplies, i);
 		double output_w = supply_number(entry, "PowerOutputWatts");
 
+		/* A supply that was pulled may have its last reading. */
+		if (is_absent(entry))
+			continue;
 		if (isnan(output_w))
 			output_w = supply_number(entry, "LastPowerOutputWatts");
-		if (isnan(output_w) && !is_absent(entry) && !is_off(entry))
+		if (isnan(output_w) && !is_off(entry))
 			return 0;
 		sum_w += isnan(output_w) ? 0 : output_w;
 	}

@@ -95,13 +95,18 @@ static bool is_text(const char *text, size_t size)
 
 #define IS_TEXT(array) is_text(array, sizeof(array))
 
+/* Sums of many do not wrap. */
+#define ENERGY_MAX_UJ (UINT64_C(1) << 60)
+
 static bool is_valid_row(const struct tw_ask_row *r)
 {
 	if (r->energies > TW_ASK_ENERGIES)
 		return false;
 	for (uint32_t i = 0; i < r->energies; i++)
 		if (!IS_TEXT(r->energy[i].zone) || !IS_TEXT(r->energy[i].source) ||
-		    !(r->energy[i].watts >= 0))
+		    !(r->energy[i].watts >= 0) ||
+		    r->energy[i].dynamic_uj >= ENERGY_MAX_UJ ||
+		    r->energy[i].idle_uj >= ENERGY_MAX_UJ)
 			return false;
 	return IS_TEXT(r->level) && IS_TEXT(r->id) && IS_TEXT(r->name) &&
 	       IS_TEXT(r->name_space) && IS_TEXT(r->container) && IS_TEXT(r->runtime);
