@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Fewer segments have no line. */
 #define SEGMENTS_MIN 12
@@ -59,7 +60,9 @@ static void find_points(const struct tw_segments *w, struct points *p)
 		const struct tw_segment *g = &w->at[i];
 
 		if (!isfinite(g->watts) || g->features == 0 ||
-		    g->features != last->features)
+		    g->features != last->features ||
+		    memcmp(g->feature, last->feature,
+			   g->features * sizeof(g->feature[0])) != 0)
 			continue;
 		p->at[p->count] = i;
 		p->load[p->count] = load_of(g);

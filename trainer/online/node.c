@@ -77,16 +77,16 @@ static int load(struct tw_online_node *n, struct tw_err *err)
 }
 
 /* The end of the window; 0 without segments, or if it cannot be read. */
-static int64_t last_taken(const struct tw_online_rules *rules, const char *machine)
+static int find_taken(const struct tw_online_rules *rules, const char *machine,
+		      int64_t *last_ms, struct tw_err *err)
 {
 	struct tw_segments w = { 0 };
-	struct tw_err unused = { 0 };
-	int64_t last_ms = 0;
+	const int rc = tw_store_segments(rules->store, machine, &w, err);
 
-	if (tw_store_segments(rules->store, machine, &w, &unused) == 0 && w.count > 0)
-		last_ms = w.at[w.count - 1].to_ms;
+	if (rc == 0)
+		*last_ms = w.count > 0 ? w.at[w.count - 1].to_ms : 0;
 	tw_segments_release(&w);
-	return last_ms;
+	return rc;
 }
 
 int tw_online_node_new(const struct tw_online_rules *rules, const char *machine,
@@ -102,8 +102,8 @@ int tw_online_node_new(const struct tw_online_rules *rules, const char *machine,
 	snprintf(n->machine, sizeof(n->machine), "%s", machine);
 	name_pipeline(n);
 	snprintf(old, sizeof(old), ".old-%s", n->pipeline);
-	n->taken_to_ms = last_taken(rules, machine);
-	if (tw_path_join(&n->dir, err, rules->model_db, n->pipeline, NULL) < 0 ||
+	if (find_taken(rules, machine, &n->taken_to_ms, err) < 0 ||
+	    tw_path_join(&n->dir, err, rules->model_db, n->pipeline, NULL) < 0 ||
 	    tw_path_join(&n->old_dir, err, rules->model_db, old, NULL) < 0 ||
 	    tw_store_standing(rules->store, machine, &n->standing, err) < 0 ||
 	    load(n, err) < 0)
@@ -282,9 +282,9 @@ int tw_online_node_leave_future(struct tw_online_node *n, int64_t to_ms, bool *f
 	if (!any)
 		return 0;
 	*found = true;
-	if (tw_store_forget_after(n->rules->store, n->machine, to_ms, err) < 0)
+	if (tw_store_forget_after(n->rules->store, n->machine, to_ms, err) < 0 ||
+	    find_taken(n->rules, n->machine, &n->taken_to_ms, err) < 0)
 		return -1;
-	n->taken_to_ms = last_taken(n->rules, n->machine);
 	for (size_t i = 0; i < TW_COUNT(times); i++)
 		if (*times[i] > to_ms)
 			*times[i] = n->taken_to_ms;

@@ -575,11 +575,15 @@ static char too_long;
  */
 void *tw_exchange_target(void *cls, const char *target, struct MHD_Connection *c)
 {
-	char *query = strchr(target, '?');
 	size_t arguments = 0;
+	char *query;
 
 	(void)cls;
 	(void)c;
+	/* Some releases of the library have none for a line "GET ". */
+	if (target == NULL)
+		return NULL;
+	query = strchr(target, '?');
 	for (const char *p = query; p != NULL; p = strchr(p + 1, '&'))
 		arguments++;
 	if (arguments <= ARGUMENTS_MAX && strnlen(target, TARGET_MAX + 1) <= TARGET_MAX)
