@@ -89,7 +89,7 @@ class Run(Metered):
         self.check_law(run)
 
         text = self.run_command(
-            *url, "-r", "20", "--fail-above", "10", "--vs", f"python3 -c '{BURN.format(0.01)}'",
+            *url, "-r", "20", "--fail-above", "0", "--vs", f"python3 -c '{BURN.format(0.01)}'",
             "--", "python3", "-c", BURN.format(0.2), status=1).stderr.decode()
         self.assertRegex(text, r"VERDICT: more joules than --vs: \+\d+\.\d % \(\+")
         done = self.run_command(*url, "--", "/nowhere/program", status=127)
