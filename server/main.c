@@ -338,7 +338,7 @@ struct routes {
 static int add_path(struct routes *r, size_t i, const char *route, const char *path,
 		    struct tw_err *err)
 {
-	const struct tw_http_route *of = NULL;
+	const struct tw_http_route *of = r->at;
 	struct tw_buf b = { 0 };
 
 	if (path == NULL || *path == '\0')

@@ -155,6 +155,33 @@ static const char *find_fault(const struct tw_train_scores *u, const struct tw_r
 	return has_load(r, s.rows, mean_power(u, c)) ? NULL : TW_REFUSED_NO_LOAD;
 }
 
+/* fault: of the components' power and load, or NULL. */
+static const char *first_reason(const struct tw_train_scores *u, const char *fault,
+				bool shown, bool biased)
+{
+	const struct tw_train_data *d = u->data;
+	const bool no_load = fault != NULL && strcmp(fault, TW_REFUSED_NO_LOAD) == 0;
+	const struct {
+		bool holds;
+		const char *why;
+	} reasons[] = {
+		{ fault != NULL && !no_load, fault },
+		{ error_percent(u, find_worst(u)) > TW_CERTIFICATE_ERROR_MAX,
+		  TW_REFUSED_ERROR },
+		{ d->cpu_time_incomplete, TW_REFUSED_CPU_TIME },
+		{ no_load, fault },
+		{ d->step_uneven, TW_REFUSED_STEP },
+		{ d->times_differ, TW_REFUSED_TIMES },
+		{ !shown, TW_REFUSED_NO_REST },
+		{ biased, TW_REFUSED_BIAS },
+	};
+
+	for (size_t i = 0; i < TW_COUNT(reasons); i++)
+		if (reasons[i].holds)
+			return reasons[i].why;
+	return NULL;
+}
+
 int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest *rest,
 			  const char **why, struct tw_err *err)
 {
@@ -164,7 +191,6 @@ int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest 
 	const char *fault = NULL;
 	bool biased = false, shown = true;
 
-	*why = NULL;
 	if (r == NULL || watts == NULL) {
 		free(r);
 		free(watts);
@@ -181,22 +207,7 @@ int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest 
 	}
 	free(r);
 	free(watts);
-	if (fault != NULL && strcmp(fault, TW_REFUSED_NO_LOAD) != 0)
-		*why = fault;
-	else if (error_percent(u, find_worst(u)) > TW_CERTIFICATE_ERROR_MAX)
-		*why = TW_REFUSED_ERROR;
-	else if (d->cpu_time_incomplete)
-		*why = TW_REFUSED_CPU_TIME;
-	else if (fault != NULL)
-		*why = fault;
-	else if (d->step_uneven)
-		*why = TW_REFUSED_STEP;
-	else if (d->times_differ)
-		*why = TW_REFUSED_TIMES;
-	else if (!shown)
-		*why = TW_REFUSED_NO_REST;
-	else if (biased)
-		*why = TW_REFUSED_BIAS;
+	*why = first_reason(u, fault, shown, biased);
 	return 0;
 }
 

@@ -158,10 +158,11 @@ static int read_row(struct csv *c, double *value, bool *more, struct tw_err *err
 static bool is_sentinel(double w)
 {
 	static const double all_bits[] = { 32767, 65535, 2147483647.0, 4294967295.0 };
+	static const double units_a_watt[] = { 1, 10, 100, 1000 };
 
-	for (double unit = 1; unit <= 1000; unit *= 10)
+	for (size_t u = 0; u < TW_COUNT(units_a_watt); u++)
 		for (size_t i = 0; i < TW_COUNT(all_bits); i++)
-			if (fabs(w * unit / all_bits[i] - 1) < 1e-9)
+			if (fabs(w * units_a_watt[u] / all_bits[i] - 1) < 1e-9)
 				return true;
 	return !(w > 0);
 }

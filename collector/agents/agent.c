@@ -301,9 +301,10 @@ static void add_part(struct tw_sum_part part[TW_SUM_PARTS_MAX], size_t *count,
 		i++;
 	if (i == TW_SUM_PARTS_MAX)
 		return;
-	if (i == *count)
-		part[(*count)++] =
-			(struct tw_sum_part){ .kind = p->kind, .source = p->source };
+	if (i == *count) {
+		part[(*count)++] = *p;
+		return;
+	}
 	part[i].dynamic_uj += p->dynamic_uj;
 	part[i].idle_uj += p->idle_uj;
 	part[i].watts += p->watts;

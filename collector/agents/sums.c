@@ -79,7 +79,7 @@ static struct tw_sum *make(enum tw_sum_level level, const struct tw_sum_names *n
 {
 	const char *const from[] = { n->node,       n->id,        n->name,
 				     n->name_space, n->container, n->runtime };
-	const char *to[TW_COUNT(from)];
+	const char *to[TW_COUNT(from)] = { NULL };
 	size_t len = 0;
 	struct tw_sum *sum;
 	char *at;

@@ -29,7 +29,7 @@ static const struct tw_meter *least_trusted(const struct tw_power *p)
 {
 	static const enum tw_zone_kind kinds[] = { TW_ZONE_PLATFORM, TW_ZONE_PACKAGE,
 						   TW_ZONE_DRAM, TW_ZONE_GPU };
-	const struct tw_meter *least = NULL;
+	const struct tw_meter *least = p->meter_of[TW_ZONE_PACKAGE];
 
 	for (size_t i = 0; i < tw_meter_count(); i++)
 		for (size_t k = 0; k < TW_COUNT(kinds); k++)

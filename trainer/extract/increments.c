@@ -203,7 +203,8 @@ static int walk(const struct tw_counter_series *at, size_t count,
 	for (size_t i = 0; i < count; i++)
 		if (cut_series(&at[i], ticks, &s, err) < 0)
 			goto out;
-	qsort(s.at, s.count, sizeof(*s.at), compare_segments);
+	if (s.count > 0)
+		qsort(s.at, s.count, sizeof(*s.at), compare_segments);
 	for (size_t i = 0; i < s.count; i++)
 		if (walk_segment(&s.at[i], ended, &n, visit, arg, err) < 0)
 			goto out;

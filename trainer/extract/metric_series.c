@@ -29,7 +29,7 @@ static struct want want_power(const struct tw_energy_source *source, size_t k)
 
 static bool matches(const struct tw_schema_metric *m, struct want w)
 {
-	if (w.feature != NULL)
+	if (w.source == NULL)
 		return (m->kind == TW_METRIC_FEATURE || m->kind == TW_METRIC_LEVEL) &&
 		       strcmp(m->feature, w.feature) == 0;
 	return (m->kind == TW_METRIC_ENERGY || m->kind == TW_METRIC_POWER) &&
