@@ -152,6 +152,23 @@ static uint64_t capabilities(const struct tw_collector *c, const char *user)
 	return keep;
 }
 
+/* Intervals without a tick, and some time, until the trees are retired. */
+#define KEEPER_TICKS 3
+#define KEEPER_MS 5000
+
+static int start_keeper(struct tw_collector *c, const struct tw_collector_settings *s,
+			struct tw_err *err)
+{
+	const struct tw_powercap_keeper_config k = {
+		.node_dir = s->powercap_out,
+		.vm_dir = s->vm_power_dir,
+		.privilege = { .user = s->user, .filter = s->filter, .may_write = true },
+		.patience_ms = KEEPER_TICKS * (int)s->interval_ms + KEEPER_MS
+	};
+
+	return tw_powercap_keeper_start(&k, &c->powercap.keeper, err);
+}
+
 /*
  * Drop all rights that c does not need (collector/system/privilege.h). Creates the output
  * directories of c and gives them to the new user.
@@ -413,7 +430,7 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 	bool ready = false;
 	int signals = -1, finder = -1, rc = -1;
 
-	if (tw_texts_open(&c.texts, err) < 0)
+	if (start_keeper(&c, config, err) < 0 || tw_texts_open(&c.texts, err) < 0)
 		goto out;
 	hc.routes = tw_collector_routes(&hc.route_count);
 	if (tw_collector_start_finder(&c, config, &finder, err) < 0 ||

@@ -47,10 +47,6 @@ static const struct place {
 	{ TW_ZONE_PLATFORM, "intel-rapl:1", "psys" },
 };
 
-/* The counter, and its name while no collector writes it. */
-#define COUNTER_FILE "energy_uj"
-#define LAST_FILE "last_uj"
-
 /* What the trees of a tick have in common, by place. */
 struct common {
 	bool readable[TW_POWERCAP_PLACES];
@@ -100,7 +96,7 @@ static int write_zone(const char *dir, const char *name, const struct tw_zone_or
 {
 	char path[FILE_BYTES];
 
-	snprintf(path, sizeof(path), "%s/" COUNTER_FILE, dir);
+	snprintf(path, sizeof(path), "%s/" TW_POWERCAP_COUNTER, dir);
 	if (access(path, F_OK) != 0) {
 		*origin = 0;
 		if (tw_dir_make(dir, err) < 0 || write_text(dir, "name", name, err) < 0 ||
@@ -110,7 +106,8 @@ static int write_zone(const char *dir, const char *name, const struct tw_zone_or
 	}
 	if (write_origin(dir, o, origin, err) < 0)
 		return -1;
-	return write_number(dir, COUNTER_FILE, uj % (TW_POWERCAP_RANGE_UJ + 1), err);
+	return write_number(dir, TW_POWERCAP_COUNTER, uj % (TW_POWERCAP_RANGE_UJ + 1),
+			    err);
 }
 
 /* Not found: no such file, or it is not our counter. */
@@ -135,7 +132,7 @@ static int read_counter(const char *dir, const char *file, uint64_t *out,
  */
 static int read_base(const char *dir, uint64_t *out, struct tw_err *err)
 {
-	static const char *const files[] = { COUNTER_FILE, LAST_FILE };
+	static const char *const files[] = { TW_POWERCAP_COUNTER, TW_POWERCAP_LAST };
 
 	for (size_t i = 0; i < TW_COUNT(files); i++) {
 		struct tw_err why = { 0 };
@@ -175,8 +172,8 @@ static bool write_quickly(const char *dir, uint64_t uj)
 	int fd;
 	bool ok;
 
-	snprintf(path, sizeof(path), "%s/" COUNTER_FILE, dir);
-	snprintf(fresh, sizeof(fresh), "%s/." COUNTER_FILE, dir);
+	snprintf(path, sizeof(path), "%s/" TW_POWERCAP_COUNTER, dir);
+	snprintf(fresh, sizeof(fresh), "%s/." TW_POWERCAP_COUNTER, dir);
 	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return false;
@@ -490,6 +487,7 @@ int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
 	struct common common = { .readable = { false } };
 	bool failed = false;
 
+	tw_powercap_keeper_beat(&pc->keeper);
 	begin_interval(pc, &pc->node, now_ns);
 	for (size_t i = 0; i < pc->vms; i++)
 		begin_interval(pc, &pc->vm[i], now_ns);
@@ -524,17 +522,12 @@ int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
 /* Write all energy that is known. A counter that stands still would be read as 0 W. */
 static void retire_tree(const struct tw_powercap *pc, struct tw_powercap_tree *tree)
 {
-	char dir[PATH_BYTES], from[FILE_BYTES], to[FILE_BYTES];
+	char dir[PATH_BYTES];
 
 	step_tree(pc, tree, pc->tick_ns + pc->span_ns);
-	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++) {
-		if (!tree->counter[i].based || !path_of(tree, i, dir))
-			continue;
-		snprintf(from, sizeof(from), "%s/" COUNTER_FILE, dir);
-		snprintf(to, sizeof(to), "%s/" LAST_FILE, dir);
-		/* A failure leaves the counter, as the end of a killed collector does. */
-		(void)rename(from, to);
-	}
+	for (size_t i = 0; i < TW_POWERCAP_PLACES; i++)
+		if (tree->counter[i].based && path_of(tree, i, dir))
+			tw_powercap_retire_zone(dir);
 	free(tree->dir);
 }
 
@@ -544,5 +537,6 @@ void tw_powercap_release(struct tw_powercap *p)
 	for (size_t i = 0; i < p->vms; i++)
 		retire_tree(p, &p->vm[i]);
 	free(p->vm);
+	tw_powercap_keeper_stop(&p->keeper);
 	*p = (struct tw_powercap){ .vms = 0 };
 }

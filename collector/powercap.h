@@ -12,7 +12,8 @@
  * package-0 contains core, uncore and dram. psys is a zone of its own; it shows the
  * platform if there is no psys. Counters wrap like those of RAPL, and continue after a
  * restart from the last written value, because readers take a fall for a wrap. While no
- * collector runs, the value is in last_uj, and there is no energy_uj. Put DIR on a tmpfs.
+ * collector runs, the value is in last_uj, and there is no energy_uj: the keeper sees to
+ * that where a collector is killed. Put DIR on a tmpfs.
  *
  * The energy of a tick is written in steps until the next tick is due. So a counter is a
  * tick late, never ahead of the energy that was measured, and a reader at any time sees
@@ -25,6 +26,7 @@
  */
 
 #include "collector/meters/zone.h"
+#include "collector/powercap_keeper.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,6 +69,7 @@ struct tw_powercap_tree {
 struct tw_powercap {
 	const char *node_dir; /* the machine's tree; NULL: none */
 	const char *vm_dir;   /* a tree for each VM, VM_DIR/ID; NULL: none */
+	struct tw_powercap_keeper keeper;
 	const struct tw_estimates *estimates; /* those of the power; NULL: none */
 	size_t trees_max;                     /* of VMs */
 	uint64_t keep_ns; /* how long a tree of an earlier collector waits for its VM */

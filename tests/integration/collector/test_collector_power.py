@@ -200,6 +200,21 @@ class Power(Metered):
             self.assertEqual([self.counter(of) for of in last], [0, 0])
             last = {of: self.counter(of, file="last_uj") for of in last}
 
+    def test_the_counters_of_a_killed_collector_are_no_0_watts(self):
+        tree, trees = self.path("tree"), self.path("trees")
+        both = (tree, f"{trees}/{VM}")
+        self.start_vm("-uuid", VM)
+        args = ("--meters", "fake", "--powercap-out", tree, "--vm-power-dir", trees)
+        daemon = self.collect(*args)
+        wait_until(lambda: all(self.counter(of) > 1000000 for of in both), "they are written")
+        daemon.stop(signal.SIGKILL)
+        wait_until(lambda: not any(self.counter(of) for of in both), "the keeper retires them")
+        last = [self.counter(of, file="last_uj") for of in both]
+        self.assertGreater(min(last), 1000000)
+        self.collect(*args)
+        wait_until(lambda: all(self.counter(of) > uj for of, uj in zip(both, last)),
+                   "the next collector goes on")
+
     def test_a_virtual_counter_is_of_one_meter_only(self):
         daemon = self.collect(*self.machine(), "--powercap-out", self.path("tree"))
         wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
