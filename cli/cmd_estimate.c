@@ -20,7 +20,6 @@
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>

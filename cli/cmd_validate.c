@@ -15,7 +15,6 @@
 #include "trainer/names.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct config {
 	struct tw_strs models, gauges;

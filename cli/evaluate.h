@@ -17,7 +17,6 @@
 struct tw_buf;
 struct tw_err;
 struct tw_power_model;
-struct tw_prom;
 
 /* Set the first members; all other bytes are zero before tw_evaluation_read(). */
 struct tw_evaluation {

@@ -7,7 +7,6 @@
 #include "collector/power/model_finder.h"
 #include "collector/power/power.h"
 #include "collector/power/power_history.h"
-#include "collector/powercap.h"
 #include "collector/settings.h"
 #include "collector/texts.h"
 #include "collector/workloads/counters.h"

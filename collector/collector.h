@@ -17,7 +17,6 @@
 #include "collector/system/virtual.h"
 #include "profiler/spec.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -9,7 +9,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;

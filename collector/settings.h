@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_err;
 struct tw_show;
 
 enum tw_bpf_choice { TW_BPF_AUTO, TW_BPF_OFF, TW_BPF_WALK, TW_BPF_ITER };

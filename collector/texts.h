@@ -18,7 +18,6 @@
 #include "lib/core/buf.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;

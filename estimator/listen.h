@@ -6,7 +6,6 @@
  * Listening Unix stream sockets, by path or passed by systemd.
  */
 
-#include <stddef.h>
 #include <sys/types.h>
 
 struct tw_err;

@@ -5,7 +5,6 @@
 #include "estimator/predict/power_model.h"
 #include "estimator/request.h"
 #include "lib/core/clock.h"
-#include "lib/core/err.h"
 #include "lib/json/writer.h"
 #include "model-db/model.h"
 

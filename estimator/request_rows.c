@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/request_rows.h"
 
-#include "estimator/history.h"
 #include "estimator/predict/power_model.h"
 #include "estimator/predict/predictor.h"
 #include "estimator/request.h"

@@ -19,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_err;
 struct tw_history;
 struct tw_models;
 struct tw_node_series;

@@ -7,7 +7,6 @@
  * Unix socket.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 

@@ -9,7 +9,6 @@
 #include "lib/zip/fileset.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
 #include "lib/zip/fileset.h"
-#include "model-db/model.h"
 #include "model-db/weights.h"
 
 #include <math.h>

@@ -13,10 +13,8 @@
 #include "model-db/signature.h"
 #include "profiler/node_types.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

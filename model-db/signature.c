@@ -11,7 +11,6 @@
 #if TW_SODIUM
 #include <sodium.h>
 #endif
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "profiler/cpu_identity.h"
 
 #include "lib/core/array.h"
-#include "profiler/cpu_facts.h"
 #include "profiler/spec.h"
 
 #include <stdbool.h>

@@ -3,12 +3,10 @@
 
 #include "lib/core/array.h"
 #include "lib/core/num.h"
-#include "profiler/cpu_facts.h"
 #include "profiler/name.h"
 
 #include <ctype.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -5,7 +5,6 @@
 #include "profiler/spec.h"
 
 #include <stddef.h>
-#include <stdint.h>
 #include <strings.h>
 
 static const double processor_weight = 10.0 / 16;

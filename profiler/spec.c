@@ -7,10 +7,8 @@
 #include "lib/json/fields.h"
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
-#include "profiler/name.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 /* Limit of all figures. */

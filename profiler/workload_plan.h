@@ -10,7 +10,6 @@
 
 #include "profiler/spinner.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct tw_err;

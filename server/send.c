@@ -5,7 +5,6 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/hash.h"
-#include "lib/http/client/http_range.h"
 #include "lib/http/server/httpd.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"

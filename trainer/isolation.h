@@ -10,7 +10,6 @@
 #include "isolator/isolator.h"
 #include "profiler/profile.h"
 
-struct tw_energy_source;
 struct tw_err;
 struct tw_prom;
 

@@ -13,7 +13,6 @@ struct tw_err;
 struct tw_fileset;
 struct tw_http_access;
 struct tw_model;
-struct tw_strs;
 
 /* Derive the pipeline's name from its path: "/a/ec2.zip" and "/a/ec2/" give "ec2". */
 int tw_publishing_name(const char *from, char *out, size_t size, struct tw_err *err);

@@ -16,7 +16,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * Limit of numbers (doubles) in the data of a batch. Small data is trained in one batch,

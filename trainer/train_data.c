@@ -2,10 +2,7 @@
 #include "trainer/train_data.h"
 
 #include "lib/core/date.h"
-#include "lib/core/err.h"
 #include "trainer/fit/rest.h"
-#include "trainer/fit/trainer.h"
-#include "trainer/fit/validate.h"
 #include "trainer/isolation.h"
 #include "trainer/train_job.h"
 #include "trainer/train_machines.h"

@@ -20,7 +20,6 @@
 
 struct tw_err;
 struct tw_node_types;
-struct tw_prom;
 struct tw_thirdparty;
 struct tw_workload_runs;
 

@@ -14,7 +14,6 @@
 #include "trainer/train_result.h"
 #include "trainer/train_unit.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_result.h"
 
-#include "lib/core/buf.h"
 #include "lib/json/writer.h"
 
 #include <math.h>

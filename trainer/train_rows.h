@@ -11,7 +11,6 @@
 #include <stdbool.h>
 
 struct tw_train_data;
-struct tw_train_job;
 
 /* Fill d, later, input, the quality and cpu_time_incomplete. */
 void tw_train_rows_extract(struct tw_train_data *t);

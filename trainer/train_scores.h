@@ -14,7 +14,6 @@
 #include <jansson.h>
 
 struct tw_model_part;
-struct tw_train_job;
 
 struct tw_train_scores {
 	const struct tw_train_data *data;

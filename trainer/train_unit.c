@@ -3,19 +3,15 @@
 
 #include "estimator/predict/certificate.h"
 #include "estimator/predict/power_model.h"
-#include "lib/core/buf.h"
 #include "model-db/fitness.h"
-#include "model-db/model.h"
 #include "model-db/pipeline.h"
 #include "model-db/validation.h"
 #include "trainer/fit/rest.h"
 #include "trainer/fit/score.h"
-#include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
 #include "trainer/train_job.h"
 #include "trainer/train_machines.h"
 #include "trainer/train_refusal.h"
-#include "trainer/train_scores.h"
 
 #include <math.h>
 #include <stdio.h>

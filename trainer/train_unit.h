@@ -15,8 +15,6 @@
 #include "trainer/train_data.h"
 #include "trainer/train_scores.h"
 
-struct tw_train_job;
-
 struct tw_train_unit {
 	const struct tw_train_data *data;
 	const struct tw_trainer *trainer;

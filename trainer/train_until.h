@@ -9,8 +9,6 @@
 
 #include "trainer/train.h"
 
-struct tw_buf;
-
 /* The share grows in this many steps. */
 #define TW_UNTIL_SHARES 10
 

@@ -13,7 +13,6 @@
 
 struct tw_err;
 struct tw_roots;
-struct tw_strs;
 
 /* All zero bytes is empty. */
 struct tw_reading_list {

@@ -9,7 +9,6 @@
 
 struct tw_err;
 struct tw_feature_group;
-struct tw_workload_runs;
 
 /* All zero bytes: no rows. */
 struct tw_engage_rows {

@@ -10,8 +10,6 @@
 #include "cli/shards/opt_texts.h"
 #include "trainer/shards/plan.h"
 
-#include <inttypes.h>
-
 struct config {
 	struct tw_train_flags flags;
 	struct tw_train_job job; /* that the options describe */

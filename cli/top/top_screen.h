@@ -7,7 +7,6 @@
  * end, at a fatal signal, and while the program is stopped (^Z).
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -7,7 +7,6 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/field/csv.h"
-#include "trainer/extract/extract.h"
 #include "trainer/extract/quality.h"
 #include "trainer/names.h"
 #include "trainer/response/prom.h"

@@ -13,7 +13,6 @@
 #include "trainer/response/thirdparty.h"
 
 struct tw_buf;
-struct tw_dataset;
 struct tw_err;
 
 /* The options as given; resets and compat are enumerators. */

@@ -15,9 +15,7 @@
 #include "trainer/fit/workload_runs.h"
 #include "trainer/train.h"
 
-struct tw_buf;
 struct tw_err;
-struct tw_prom;
 struct tw_thirdparty;
 
 /* All zero bytes is empty. */

@@ -19,7 +19,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define KG_MAX 1e9
 #define INTENSITY_MAX 1e6

@@ -10,7 +10,6 @@
 #include "model-db/report/svg.h"
 #include "trainer/unit/unit_data.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

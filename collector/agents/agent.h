@@ -12,8 +12,6 @@
 #include "collector/agents/sums.h"
 #include "lib/ask/ask.h"
 
-struct tw_err;
-
 /*
  * Its budget of energy: TW_AGENT_UJ_PER_NS since a time of our own clock. What is taken
  * moves that time on.

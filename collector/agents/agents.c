@@ -5,7 +5,6 @@
 #include "collector/ask/agent_lookup.h"
 #include "collector/ask/agent_parse.h"
 #include "collector/system/credentials.h"
-#include "lib/ask/ask.h"
 #include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"

@@ -22,8 +22,6 @@
 #include <stdint.h>
 
 struct tw_agents; /* opaque */
-struct tw_ask_config;
-struct tw_err;
 
 /* Which guests are in the sums over all agents: enum tw_guests, tw_guests_names. */
 enum tw_guests { TW_GUESTS_AUTO, TW_GUESTS_ADD };

@@ -18,7 +18,6 @@
 #include <stdint.h>
 
 struct tw_agent;
-struct tw_ask_row;
 struct tw_err;
 
 enum tw_sum_level {

@@ -9,7 +9,6 @@
 
 #include "lib/core/strs.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -13,9 +13,6 @@
 #include "lib/ask/ask.h"
 
 #include <stddef.h>
-#include <stdint.h>
-
-struct tw_err;
 
 /* Workloads and zones of one answer. More are counted, and left out. */
 #define TW_AGENT_ROWS_MAX 8192

@@ -9,7 +9,6 @@
  * A socket between the two carries messages: two numbers, and up to two descriptors.
  */
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct tw_err;

@@ -12,10 +12,8 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-struct tw_err;
 struct tw_http;
 
 /* The state of each job begins with it. */

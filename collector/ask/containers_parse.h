@@ -13,7 +13,6 @@
 #include <stddef.h>
 
 struct tw_containers_parser; /* opaque */
-struct tw_err;
 
 /* The request whose answer this is. */
 #define TW_CONTAINERS_REQUEST                                          \

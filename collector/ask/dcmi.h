@@ -8,7 +8,6 @@
  * transport.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct tw_err;
-
 /* The state of such a job begins with it, as `own`. */
 struct tw_own_job {
 	struct tw_ask_state state;

@@ -12,7 +12,6 @@
 
 #include <stddef.h>
 
-struct tw_err;
 struct tw_pods_parser; /* opaque */
 
 /* Containers of all kinds in one pod; those beyond it have no name of their own. */

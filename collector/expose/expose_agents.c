@@ -5,8 +5,6 @@
 #include "collector/expose/expose.h"
 #include "lib/core/array.h"
 
-#include <string.h>
-
 static const struct tw_expo_level levels[TW_SUM_LEVELS] = {
 	[TW_SUM_ALL] = { "", "all nodes, each once" },
 	[TW_SUM_NODE] = { "node_", "a node" },

@@ -7,7 +7,6 @@
 #include "lib/core/array.h"
 
 #include <math.h>
-#include <string.h>
 
 /* What an estimate exports; NAN: no sample. */
 struct figures {

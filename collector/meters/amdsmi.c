@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Members that a card lacks have all bits set, of 16 bits in older versions. */
 #define UNKNOWN_POWER 0xffff

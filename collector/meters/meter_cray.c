@@ -11,7 +11,6 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,10 +6,7 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NEEDED(name, member) TW_SYMBOL(struct tw_nvml, member, name, true)
 #define WANTED(name, member) TW_SYMBOL(struct tw_nvml, member, name, false)

@@ -18,7 +18,6 @@
 
 #include "collector/meters/zone.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/estimates.h"
 
-#include "collector/meters/meter.h"
 #include "collector/power/features.h"
 #include "collector/power/model_finder.h"
 #include "collector/power/node.h"
@@ -11,11 +10,9 @@
 #include "lib/program/log.h"
 #include "profiler/discover.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* The model and component of a zone. */

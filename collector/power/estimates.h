@@ -22,9 +22,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-struct tw_err;
 struct tw_estimates; /* opaque */
 struct tw_node;
 struct tw_workloads;

@@ -6,7 +6,6 @@
 #include "lib/core/array.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 /* Where a feature's value is. */

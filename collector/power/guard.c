@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define BIT(kind) (1U << TW_ZONE_##kind)
 

@@ -13,7 +13,6 @@
 #include "lib/field/feature.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

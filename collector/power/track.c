@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/track.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #define S UINT64_C(1000000000)
 
 /*

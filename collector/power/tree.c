@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/tree.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

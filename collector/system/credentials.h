@@ -7,7 +7,6 @@
  * other users can see.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct tw_err;

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <limits.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <pwd.h>

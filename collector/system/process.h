@@ -7,7 +7,6 @@
  * proc(5), are in clock ticks.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

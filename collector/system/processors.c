@@ -7,7 +7,6 @@
 #include "lib/core/file.h"
 #include "lib/core/num.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

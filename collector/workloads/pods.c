@@ -3,7 +3,6 @@
 
 #include "collector/ask/ask_options.h"
 #include "collector/workloads/workload_state.h"
-#include "lib/ask/ask.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"

@@ -15,8 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_ask_config;
-struct tw_err;
 struct tw_pods; /* opaque */
 struct tw_pods_options;
 

@@ -5,7 +5,6 @@
  */
 #include "collector/workloads/workload_state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

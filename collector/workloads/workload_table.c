@@ -11,7 +11,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define BUCKETS_MIN 256

@@ -2,7 +2,6 @@
 #include "lib/ask/ask.h"
 
 #include "lib/ask/helper.h"
-#include "lib/core/err.h"
 
 #include <errno.h>
 #include <poll.h>

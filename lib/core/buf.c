@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Make room for len more bytes and a NUL. False, and failed set, if there is none. */
 static bool reserve(struct tw_buf *b, size_t len)

@@ -16,8 +16,6 @@
  * cannot hide the cause. Callers add context with tw_err_wrap().
  */
 
-#include <stddef.h>
-
 enum tw_code {
 	TW_OK = 0,
 	TW_NOMEM,       /* allocation failed */

@@ -11,8 +11,6 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

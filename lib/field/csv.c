@@ -2,7 +2,6 @@
 #include "lib/field/csv.h"
 
 #include "lib/core/array.h"
-#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/intern.h"

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <malloc.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

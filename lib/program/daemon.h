@@ -7,7 +7,6 @@
  * systemd. Daemons stay in the foreground.
  */
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;

@@ -6,7 +6,6 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
-#include "lib/core/strs.h"
 #include "lib/program/suggest.h"
 
 #include <getopt.h>

@@ -8,8 +8,6 @@
  * unchanged, with a reason. Pickles are never opened.
  */
 
-#include <stddef.h>
-
 struct tw_err;
 struct tw_fileset;
 struct tw_model;

@@ -10,7 +10,6 @@
 #include "lib/zip/fileset.h"
 #include "model-db/manifest.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

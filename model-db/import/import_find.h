@@ -9,7 +9,6 @@
  */
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct tw_energy_source;
 struct tw_err;

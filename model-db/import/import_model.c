@@ -7,7 +7,6 @@
 #include "lib/field/csv.h"
 #include "lib/field/feature.h"
 #include "lib/json/json.h"
-#include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/import/import_find.h"
 #include "model-db/import/import_part.h"
@@ -16,7 +15,6 @@
 #include "profiler/node_types.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -35,7 +35,6 @@
 #include "model-db/index/matcher.h"
 
 struct tw_err;
-struct tw_filter;
 struct tw_index;
 struct tw_index_entry;
 struct tw_model;

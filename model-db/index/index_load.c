@@ -8,7 +8,6 @@
 #include "lib/json/json.h"
 #include "lib/zip/zip.h"
 #include "model-db/index/index_rank.h"
-#include "model-db/index/index_walk.h"
 #include "model-db/manifest.h"
 #include "model-db/model.h"
 #include "model-db/model_files.h"

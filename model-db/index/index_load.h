@@ -12,7 +12,6 @@
 #include "model-db/index/index_walk.h"
 
 struct tw_err;
-struct tw_strs;
 
 /* The order of preference (docs/model-db.md, "Choice"). All zero bytes: the default. */
 struct tw_index_preference {

@@ -4,7 +4,6 @@
 #include "lib/core/err.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 

@@ -16,7 +16,6 @@
 
 struct tw_err;
 struct tw_model;
-struct tw_strs;
 
 /* The power of a whole machine, or of the share of it that the spec has. */
 struct tw_prior_estimate {

@@ -11,7 +11,6 @@
 #include "server/fleet/pull_take.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

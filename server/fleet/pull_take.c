@@ -14,7 +14,6 @@
 #include "server/fleet/rollout.h"
 #include "server/uploads.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -20,7 +20,6 @@
  */
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct tw_counter_set;
 struct tw_err;

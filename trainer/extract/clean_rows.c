@@ -12,7 +12,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 /* Fewer rows have no usual power. */

@@ -2,12 +2,10 @@
 #include "trainer/extract/extract.h"
 
 #include "lib/core/err.h"
-#include "lib/field/dataset.h"
 #include "trainer/extract/clean_rows.h"
 #include "trainer/extract/clock.h"
 #include "trainer/extract/counter_series.h"
 #include "trainer/extract/lag.h"
-#include "trainer/extract/metric_series.h"
 #include "trainer/extract/node_rows.h"
 #include "trainer/extract/package_shares.h"
 #include "trainer/extract/power_series.h"

@@ -11,7 +11,6 @@
 #include "trainer/extract/metric_series.h"
 
 struct tw_err;
-struct tw_prom;
 
 /* Names of enum tw_resets, in its order, for options; ends with NULL. */
 extern const char *const tw_resets_names[];

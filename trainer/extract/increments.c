@@ -3,7 +3,6 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
-#include "trainer/extract/counter_series.h"
 #include "trainer/extract/starts.h"
 
 #include <math.h>

@@ -25,7 +25,6 @@
 
 struct tw_err;
 struct tw_starts;
-struct tw_ticks;
 
 /* A restart of the exporter, as the counters of one column show it. */
 struct tw_restart {

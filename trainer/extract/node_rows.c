@@ -8,7 +8,6 @@
 #include "trainer/extract/rates.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

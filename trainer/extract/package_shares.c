@@ -7,7 +7,6 @@
 #include "trainer/extract/counter_series.h"
 #include "trainer/response/machines.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include "trainer/fit/auto_trials.h"
 
 struct tw_buf;
-struct tw_err;
 
 /* What AutoTrainer chose. All zero bytes is nothing yet. */
 struct tw_auto_fit {

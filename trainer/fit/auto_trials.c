@@ -3,14 +3,11 @@
 
 #include "estimator/predict/predictor.h"
 #include "lib/core/array.h"
-#include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/field/feature.h"
-#include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 /* ---- columns and rows ---- */

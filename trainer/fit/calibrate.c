@@ -7,7 +7,6 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
-#include "trainer/fit/calibrate_rows.h"
 #include "trainer/fit/extra_trees.h"
 #include "trainer/fit/score.h"
 #include "trainer/fit/trainer.h"

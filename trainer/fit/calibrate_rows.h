@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 struct tw_err;
-struct tw_samples;
 
 #define TW_CALIBRATE_GROUPS 5
 

@@ -11,7 +11,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A row index and the key to sort it by. */
 struct ranked {

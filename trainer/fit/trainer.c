@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 static bool good(double v)

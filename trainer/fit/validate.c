@@ -4,9 +4,7 @@
 #include "estimator/predict/predictor.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/strs.h"
 #include "trainer/fit/random.h"
-#include "trainer/fit/trainer.h"
 #include "trainer/fit/workload_runs.h"
 
 #include <assert.h>

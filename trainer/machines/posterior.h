@@ -16,7 +16,6 @@
 #include "model-db/prior/prior_answer.h"
 #include "trainer/machines/readings.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct tw_err;

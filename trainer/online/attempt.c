@@ -2,7 +2,6 @@
 #include "trainer/online/attempt.h"
 
 #include "estimator/predict/power_model.h"
-#include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/program/log.h"
 #include "lib/zip/fileset.h"

@@ -21,10 +21,6 @@
 #include <stdint.h>
 
 struct tw_attempt;
-struct tw_err;
-struct tw_fileset;
-struct tw_isolator;
-struct tw_prom;
 struct tw_signer;
 struct tw_store;
 struct tw_trainings;

@@ -16,8 +16,6 @@
  * and there is none.
  */
 
-#include <stddef.h>
-
 struct tw_err;
 struct tw_segments;
 

@@ -13,11 +13,8 @@
 
 #include <stdint.h>
 
-struct tw_buf;
-struct tw_err;
 struct tw_expo;
 struct tw_online;
-struct tw_strs;
 
 /* All is borrowed and must outlive the thread. */
 struct tw_online_config {

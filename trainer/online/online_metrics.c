@@ -3,7 +3,6 @@
 
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
-#include "lib/http/server/expo.h"
 #include "lib/json/writer.h"
 
 #include <math.h>

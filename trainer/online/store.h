@@ -13,7 +13,6 @@
 
 #include "trainer/online/window.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -11,7 +11,6 @@
 #include "trainer/record/spool.h"
 #include "trainer/response/schema.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

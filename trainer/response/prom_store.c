@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/response/prom_store.h"
 
-#include "lib/core/arena.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"

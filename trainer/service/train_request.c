@@ -12,8 +12,6 @@
 #include "trainer/extract/smooth.h"
 #include "trainer/names.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,7 +14,6 @@
 #include <stddef.h>
 
 struct tw_buf;
-struct tw_err;
 struct tw_http_stats;
 struct tw_train_service;
 

@@ -7,7 +7,6 @@
 #include "model-db/pipeline.h"
 #include "model-db/publish.h"
 #include "profiler/node_types.h"
-#include "trainer/service/jobs.h"
 #include "trainer/service/rights.h"
 #include "trainer/train.h"
 #include "trainer/service/train_request.h"

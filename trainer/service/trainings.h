@@ -15,10 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_err;
 struct tw_jobs;
 struct tw_signer;
-struct tw_strs;
 struct tw_train_request;
 struct tw_train_response;
 struct tw_train_result;

@@ -19,7 +19,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct tw_buf;
 struct tw_err;

@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 struct tw_err;
-struct tw_prom;
 struct tw_selector;
 
 #define TW_SELECTION_MAX 5000

@@ -19,7 +19,6 @@
 #include <stdint.h>
 
 struct tw_err;
-struct tw_series;
 
 #define TW_UNIT_WORKS_MAX 8
 

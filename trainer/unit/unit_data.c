@@ -5,7 +5,6 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
-#include "lib/core/strs.h"
 #include "trainer/record/prom_query.h"
 #include "trainer/response/prom.h"
 #include "trainer/unit/unit_fit.h"

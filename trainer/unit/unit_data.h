@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 struct tw_err;
-struct tw_prom;
 struct tw_prom_client;
 struct tw_prom_query;
 

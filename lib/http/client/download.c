@@ -3,7 +3,6 @@
 
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "lib/http/client/http.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -2,7 +2,6 @@
 #include "lib/http/server/httpd.h"
 
 #include "lib/core/clock.h"
-#include "lib/core/err.h"
 #include "lib/http/server/httpd_exchange.h"
 #include "lib/http/server/httpd_guard.h"
 #include "lib/http/server/httpd_listen.h"
@@ -18,7 +17,6 @@
 #include <microhttpd.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>

@@ -17,7 +17,6 @@
 #include <stdint.h>
 
 struct tw_http_stats;
-struct tw_strs;
 struct tw_httpd;
 
 struct tw_httpd_config {

@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>

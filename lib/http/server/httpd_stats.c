@@ -4,7 +4,6 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/http/server/expo.h"
 #include "lib/http/server/httpd_reply.h"
 #include "lib/http/server/httpd_route.h"
 

@@ -5,7 +5,6 @@
 
 #include <microhttpd.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -8,13 +8,11 @@
 #include "lib/http/web/web_config.h"
 #include "lib/http/web/web_guesses.h"
 #include "lib/http/web/web_tls.h"
-#include "lib/http/web/web_users.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
