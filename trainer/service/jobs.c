@@ -155,18 +155,22 @@ static bool is_stale(const struct tw_job *job, size_t newer, int64_t now)
 	       (newer >= TW_JOBS_MAX || now - job->record.ended_ms > TW_JOBS_AGE_MS);
 }
 
-/* Drop jobs that are too many or too old, and pipelines that are too many. */
-static void trim(struct tw_jobs *t)
+/*
+ * Drop pipelines that are too many, and jobs that are too many or too old. Returns these
+ * jobs, for discard().
+ */
+static struct tw_job *trim(struct tw_jobs *t)
 {
 	const int64_t now = now_ms();
 	size_t newer = 0, zips = 0, bytes = 0;
+	struct tw_job *stale = NULL;
 
 	for (struct tw_job **at = &t->newest, *job; (job = *at) != NULL;) {
 		if (is_stale(job, newer, now)) {
 			*at = job->older;
 			t->count--;
-			forget(t, job->record.id);
-			free_job(job);
+			job->older = stale;
+			stale = job;
 			continue;
 		}
 		newer++;
@@ -178,6 +182,19 @@ static void trim(struct tw_jobs *t)
 			}
 		}
 		at = &job->older;
+	}
+	return stale;
+}
+
+/* Without the lock: nobody waits for the disk. */
+static void discard(const struct tw_jobs *t, struct tw_job *stale)
+{
+	while (stale != NULL) {
+		struct tw_job *older = stale->older;
+
+		forget(t, stale->record.id);
+		free_job(stale);
+		stale = older;
 	}
 }
 
@@ -253,10 +270,10 @@ static int load_all(struct tw_jobs *t, size_t *unread, struct tw_err *err)
 			++*unread;
 		/* A directory with many files must not fill the memory. */
 		if (t->count >= 2 * TW_JOBS_MAX)
-			trim(t);
+			discard(t, trim(t));
 	}
 	closedir(d);
-	trim(t);
+	discard(t, trim(t));
 	return 0;
 }
 
@@ -337,7 +354,7 @@ static int make_id(struct tw_jobs *t, char out[TW_JOB_ID], struct tw_err *err)
 int tw_jobs_add(struct tw_jobs *t, const char *pipeline, void (*cancel)(void *arg),
 		void *arg, struct tw_job **out, struct tw_err *err)
 {
-	struct tw_job *job = calloc(1, sizeof(*job));
+	struct tw_job *job = calloc(1, sizeof(*job)), *stale;
 
 	if (job == NULL)
 		return tw_fail(err, TW_NOMEM, "job");
@@ -352,8 +369,9 @@ int tw_jobs_add(struct tw_jobs *t, const char *pipeline, void (*cancel)(void *ar
 	}
 	pthread_mutex_lock(&t->lock);
 	insert(t, job);
-	trim(t);
+	stale = trim(t);
 	pthread_mutex_unlock(&t->lock);
+	discard(t, stale);
 	*out = job;
 	return 0;
 }
@@ -392,6 +410,7 @@ int tw_jobs_end(struct tw_jobs *t, struct tw_job *job, const struct tw_job_end *
 {
 	struct tw_jobs_zip *zip = take_zip(e->zip, e->zip_len);
 	struct tw_job_record r;
+	struct tw_job *stale;
 	int rc;
 
 	pthread_mutex_lock(&t->lock);
@@ -408,14 +427,15 @@ int tw_jobs_end(struct tw_jobs *t, struct tw_job *job, const struct tw_job_end *
 	job->record = r;
 	job->cancel = NULL;
 	job->zip = zip;
-	trim(t);
+	stale = trim(t);
 	pthread_mutex_unlock(&t->lock);
+	discard(t, stale);
 	return rc;
 }
 
 /* ---- questions ---- */
 
-static void show(const struct tw_job *job, struct tw_buf *out)
+static struct tw_job_record shown(const struct tw_job *job)
 {
 	struct tw_job_record r = job->record;
 
@@ -423,7 +443,7 @@ static void show(const struct tw_job *job, struct tw_buf *out)
 		r.stage = "cancel";
 		r.remaining_s = -1.0;
 	}
-	tw_job_record_write(&r, out);
+	return r;
 }
 
 bool tw_jobs_show(struct tw_jobs *t, const char *id, struct tw_buf *out)
@@ -432,8 +452,11 @@ bool tw_jobs_show(struct tw_jobs *t, const char *id, struct tw_buf *out)
 
 	pthread_mutex_lock(&t->lock);
 	job = find(t, id);
-	if (job != NULL)
-		show(job, out);
+	if (job != NULL) {
+		const struct tw_job_record r = shown(job);
+
+		tw_job_record_write(&r, out);
+	}
 	pthread_mutex_unlock(&t->lock);
 	return job != NULL;
 }
@@ -450,22 +473,35 @@ bool tw_jobs_pipeline(struct tw_jobs *t, const char *id, char out[TW_JOB_PIPELIN
 	return job != NULL;
 }
 
-void tw_jobs_list(struct tw_jobs *t, tw_jobs_may_fn *may, void *arg, struct tw_buf *out)
+int tw_jobs_list(struct tw_jobs *t, tw_jobs_may_fn *may, void *arg, struct tw_buf *out,
+		 struct tw_err *err)
 {
+	struct tw_job_record *r;
+	struct tw_job *stale;
 	const char *comma = "";
+	size_t count = 0;
 
-	tw_buf_adds(out, "{\"jobs\":[");
 	pthread_mutex_lock(&t->lock);
-	trim(t);
-	for (const struct tw_job *job = t->newest; job != NULL; job = job->older) {
-		if (!may(arg, job->record.pipeline))
+	stale = trim(t);
+	r = calloc(t->count + 1, sizeof(*r));
+	for (const struct tw_job *job = t->newest; r != NULL && job != NULL;
+	     job = job->older)
+		r[count++] = shown(job);
+	pthread_mutex_unlock(&t->lock);
+	discard(t, stale);
+	if (r == NULL)
+		return tw_fail(err, TW_NOMEM, "list of jobs");
+	tw_buf_adds(out, "{\"jobs\":[");
+	for (size_t i = 0; i < count; i++) {
+		if (!may(arg, r[i].pipeline))
 			continue;
 		tw_buf_adds(out, comma);
-		show(job, out);
+		tw_job_record_write(&r[i], out);
 		comma = ",";
 	}
-	pthread_mutex_unlock(&t->lock);
 	tw_buf_adds(out, "]}");
+	free(r);
+	return 0;
 }
 
 static int fail_unknown(const char *id, struct tw_err *err)

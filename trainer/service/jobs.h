@@ -73,8 +73,12 @@ bool tw_jobs_show(struct tw_jobs *t, const char *id, struct tw_buf *out);
 /* Whether somebody may see the jobs of a pipeline. */
 typedef bool tw_jobs_may_fn(void *arg, const char *pipeline);
 
-/* Append {"jobs":[...]}, the newest first, of the pipelines that may be seen. */
-void tw_jobs_list(struct tw_jobs *t, tw_jobs_may_fn *may, void *arg, struct tw_buf *out);
+/*
+ * Append {"jobs":[...]}, the newest first, of the pipelines that may be seen. may() may
+ * take its time: jobs go on meanwhile.
+ */
+int tw_jobs_list(struct tw_jobs *t, tw_jobs_may_fn *may, void *arg, struct tw_buf *out,
+		 struct tw_err *err);
 
 /* The pipeline of a job. False: there is no such job. */
 bool tw_jobs_pipeline(struct tw_jobs *t, const char *id, char out[TW_JOB_PIPELINE]);

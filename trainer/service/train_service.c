@@ -248,10 +248,13 @@ static void post_job(void *app, const struct tw_http_request *request,
 static void get_jobs(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	struct reader reader = { .service = app, .user = q->user };
+	struct tw_err err = { 0 };
 	struct tw_buf b = { 0 };
 
-	tw_jobs_list(jobs_of(app), may_see, &reader, &b);
-	tw_http_reply_buf(r, &b);
+	if (tw_jobs_list(jobs_of(app), may_see, &reader, &b, &err) < 0)
+		tw_http_reply_error(r, &err);
+	else
+		tw_http_reply_buf(r, &b);
 }
 
 static void get_job(void *app, const struct tw_http_request *q, struct tw_http_reply *r)

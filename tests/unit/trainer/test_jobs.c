@@ -8,9 +8,12 @@
 #include "tests/unit/scratch.h"
 #include "trainer/service/jobs.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Nothing here waits for the disk. */
@@ -18,6 +21,18 @@ int fsync(int fd)
 {
 	(void)fd;
 	return 0;
+}
+
+/* The clock of the machine, and how far a test has set it forward. */
+static int64_t late_ms;
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+	const long rc = syscall(SYS_clock_gettime, clock, out);
+
+	if (clock == CLOCK_REALTIME)
+		out->tv_sec += late_ms / 1000;
+	return (int)rc;
 }
 
 static struct tw_jobs *open_jobs(const char *dir, size_t unread_wanted)
@@ -352,6 +367,14 @@ static bool is_mine(void *arg, const char *pipeline)
 	return strcmp(pipeline, arg) != 0;
 }
 
+static void list_of(struct tw_jobs *t, tw_jobs_may_fn *may, void *arg, struct tw_buf *out)
+{
+	struct tw_err err = { 0 };
+
+	if (tw_jobs_list(t, may, arg, out, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
 static void a_list_has_the_newest_first_of_those_that_may_be_seen(void **state)
 {
 	struct tw_jobs *t = open_jobs(NULL, 0);
@@ -362,7 +385,7 @@ static void a_list_has_the_newest_first_of_those_that_may_be_seen(void **state)
 	char yours[] = "yours";
 
 	(void)state;
-	tw_jobs_list(t, is_mine, yours, &list);
+	list_of(t, is_mine, yours, &list);
 	assert_string_equal(list.data, "{\"jobs\":[]}");
 	for (int i = 0; i < 4; i++)
 		job[i] = add(t, i == 2 ? yours : "mine", &cancelled);
@@ -373,7 +396,7 @@ static void a_list_has_the_newest_first_of_those_that_may_be_seen(void **state)
 			tw_buf_adds(&want, i > 0 ? "," : "]}");
 		}
 	tw_buf_clear(&list);
-	tw_jobs_list(t, is_mine, yours, &list);
+	list_of(t, is_mine, yours, &list);
 	assert_string_equal(list.data, want.data);
 	assert_true(tw_jobs_pipeline(t, tw_job_id(job[2]), pipeline));
 	assert_string_equal(pipeline, "yours");
@@ -382,6 +405,82 @@ static void a_list_has_the_newest_first_of_those_that_may_be_seen(void **state)
 		end(t, job[i], (struct tw_job_end){ .state = TW_JOB_DONE });
 	tw_buf_clear(&list);
 	tw_buf_clear(&want);
+	tw_jobs_close(t);
+}
+
+static struct tw_jobs *listed;
+static int unlinked;
+
+/* A file that goes must not hold up other clients of the table. */
+int unlink(const char *path)
+{
+	size_t count[TW_JOB_STATES];
+
+	if (listed != NULL) {
+		tw_jobs_count(listed, count);
+		unlinked++;
+	}
+	return unlinkat(AT_FDCWD, path, 0);
+}
+
+/* Rights may be read from the disk. */
+static bool asks_the_table(void *arg, const char *pipeline)
+{
+	size_t count[TW_JOB_STATES];
+
+	(void)pipeline;
+	tw_jobs_count(arg, count);
+	return true;
+}
+
+static void a_list_holds_nobody_up(void **state)
+{
+	struct tw_jobs *t = open_jobs(*state, 0);
+	struct tw_buf list = { 0 };
+	int cancelled = 0;
+
+	/* A table that is locked meanwhile would wait for itself. */
+	alarm(60);
+	listed = t;
+	for (int i = 0; i < 2; i++) {
+		struct tw_job *job = add(t, "web", &cancelled);
+
+		end(t, job, (struct tw_job_end){ .state = TW_JOB_DONE });
+	}
+	list_of(t, asks_the_table, t, &list);
+	assert_non_null(strstr(list.data, "\"state\":\"done\""));
+	assert_int_equal(unlinked, 0);
+	late_ms = TW_JOBS_AGE_MS + 1000;
+	tw_buf_clear(&list);
+	list_of(t, asks_the_table, t, &list);
+	assert_string_equal(list.data, "{\"jobs\":[]}");
+	assert_int_equal(unlinked, 2);
+	listed = NULL;
+	late_ms = 0;
+	alarm(0);
+	tw_buf_clear(&list);
+	tw_jobs_close(t);
+}
+
+static void without_memory_there_is_no_list(void **state)
+{
+	struct tw_jobs *t = open_jobs(NULL, 0);
+	char yours[] = "yours";
+
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_buf list = { 0 };
+		struct tw_err err = { 0 };
+		bool failed;
+		int rc;
+
+		fail_alloc_at(n);
+		rc = tw_jobs_list(t, is_mine, yours, &list, &err);
+		failed = tw_buf_failed(&list);
+		tw_buf_clear(&list);
+		if (!failed && !fail_alloc_told(rc, &err))
+			break;
+	}
 	tw_jobs_close(t);
 }
 
@@ -508,6 +607,8 @@ int main(void)
 		IN_SCRATCH(a_file_has_each_state),
 		IN_SCRATCH(old_jobs_go_with_their_files),
 		cmocka_unit_test(a_list_has_the_newest_first_of_those_that_may_be_seen),
+		IN_SCRATCH(a_list_holds_nobody_up),
+		cmocka_unit_test(without_memory_there_is_no_list),
 		cmocka_unit_test(pipelines_are_kept_as_far_as_they_fit),
 		IN_SCRATCH(without_memory_there_are_no_jobs),
 		IN_SCRATCH(without_memory_no_job_is_added),
