@@ -157,7 +157,7 @@ static int follow(struct work *w, struct tw_run_child *child, const char *name,
 {
 	if (w->meter != NULL)
 		tw_run_meter_begin(w->meter);
-	else if (tw_run_collector_begin(w->collector, child, err) < 0)
+	else if (tw_run_collector_begin(w->collector, err) < 0)
 		return -1;
 	if (tw_run_child_start(child, name, err) < 0) {
 		w->c->status = err->code == TW_NOTFOUND ? NOT_FOUND : NOT_EXECUTED;
@@ -188,6 +188,8 @@ static int run_once(struct work *w, bool other, struct tw_err *err)
 	struct tw_run_child child;
 	int rc = -1;
 
+	if (w->collector != NULL && tw_run_collector_mark(w->collector, err) < 0)
+		return -1;
 	if (tw_run_child_make(argv, w->tree, (unsigned)w->count, &child, err) == 0)
 		rc = follow(w, &child, argv[0], &run, err);
 	tw_run_child_release(&child);

@@ -118,6 +118,33 @@ static void end_cgroup(struct tw_run_child *c)
 	forget_cgroup(c);
 }
 
+/* ---- /proc ---- */
+
+struct process {
+	uint32_t pid, parent;
+	uint64_t start_ns;
+	char name[TW_COMM_LEN];
+	bool of_tree, was_judged;
+};
+
+static bool read_process(const char *name, struct process *out)
+{
+	struct tw_err ignored = { 0 };
+	char path[64], text[STAT_BYTES];
+	struct tw_task task;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/stat", name);
+	if (tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, &ignored) < 0 ||
+	    tw_proc_stat_parse(text, len, tw_proc_ticks_per_s(), &task, &ignored) < 0)
+		return false;
+	*out = (struct process){ .pid = task.tgid,
+				 .parent = task.parent,
+				 .start_ns = task.start_ns };
+	memcpy(out->name, task.comm, sizeof(out->name));
+	return true;
+}
+
 /* ---- the process ---- */
 
 static void execute(char *const *argv, int go, int failed)
@@ -194,16 +221,37 @@ static double seconds(const struct timeval *t)
 	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
+/* Whether a process began after that of the run, and is not left from an earlier one. */
+static bool is_new(const struct tw_run_child *c, const struct process *p)
+{
+	return p->start_ns + START_STEP_NS > c->made_ns;
+}
+
+/* A child that has ended: its number, 0: none, and whether it is of this run. */
+static pid_t find_ended(const struct tw_run_child *c, bool *of_run)
+{
+	siginfo_t child = { .si_pid = 0 };
+	struct process p;
+	char name[16];
+
+	if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) < 0)
+		return 0;
+	snprintf(name, sizeof(name), "%d", (int)child.si_pid);
+	*of_run = child.si_pid == c->pid || (read_process(name, &p) && is_new(c, &p));
+	return child.si_pid;
+}
+
 /* Reap all that have ended. */
 static bool reap(struct tw_run_child *c)
 {
-	bool ended = false;
+	bool ended = false, of_run;
 	struct rusage used;
 	int status;
 	pid_t pid;
 
-	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
-		c->cpu_s += seconds(&used.ru_utime) + seconds(&used.ru_stime);
+	while ((pid = find_ended(c, &of_run)) > 0 && wait4(pid, &status, 0, &used) > 0) {
+		if (of_run)
+			c->cpu_s += seconds(&used.ru_utime) + seconds(&used.ru_stime);
 		if (pid != c->pid)
 			continue;
 		ended = true;
@@ -236,31 +284,6 @@ bool tw_run_child_wait(struct tw_run_child *c, uint64_t ms)
 }
 
 /* ---- the tree ---- */
-
-struct process {
-	uint32_t pid, parent;
-	uint64_t start_ns;
-	char name[TW_COMM_LEN];
-	bool of_tree, was_judged;
-};
-
-static bool read_process(const char *name, struct process *out)
-{
-	struct tw_err ignored = { 0 };
-	char path[64], text[STAT_BYTES];
-	struct tw_task task;
-	size_t len;
-
-	snprintf(path, sizeof(path), "/proc/%.16s/stat", name);
-	if (tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, &ignored) < 0 ||
-	    tw_proc_stat_parse(text, len, tw_proc_ticks_per_s(), &task, &ignored) < 0)
-		return false;
-	*out = (struct process){ .pid = task.tgid,
-				 .parent = task.parent,
-				 .start_ns = task.start_ns };
-	memcpy(out->name, task.comm, sizeof(out->name));
-	return true;
-}
 
 static int by_pid(const void *a, const void *b)
 {
@@ -306,7 +329,7 @@ static bool judge(const struct tw_run_child *c, struct process *p, size_t count,
 	/* At once: a pid that was used again could close a ring. */
 	of->was_judged = true;
 	if (of->parent == (uint32_t)getpid()) {
-		of->of_tree = of->start_ns + START_STEP_NS > c->made_ns;
+		of->of_tree = is_new(c, of);
 	} else {
 		parent = bsearch(&wanted, p, count, sizeof(*p), by_pid);
 		of->of_tree = parent != NULL && judge(c, p, count, parent);
@@ -327,12 +350,13 @@ void tw_run_child_look(struct tw_run_child *c)
 
 size_t tw_run_child_left(struct tw_run_child *c, struct tw_buf *names)
 {
+	siginfo_t ignored;
 	struct process *p;
 	size_t count, left = 0;
 
 	reap(c);
 	/* Most commands leave no process: then /proc is not read. */
-	if (waitpid(-1, NULL, WNOHANG) < 0)
+	if (waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) < 0)
 		return 0;
 	count = read_processes(&p);
 	for (size_t i = 0; i < count; i++) {

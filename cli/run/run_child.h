@@ -24,7 +24,7 @@ struct tw_run_child {
 	int failed;          /* tells why it could not be started */
 	uint64_t made_ns;    /* CLOCK_BOOTTIME */
 	uint64_t began_ns, ended_ns; /* CLOCK_MONOTONIC */
-	double cpu_s;                /* of it and of the children that were waited for */
+	double cpu_s;                /* of it and of its children that have ended */
 	int status;                  /* as of a shell: 128 and the signal's number */
 	bool stopped;                /* this process was told to end */
 	uint32_t *pids; /* all that were seen in the tree; not with a cgroup of its own */

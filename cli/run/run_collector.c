@@ -26,7 +26,7 @@ struct tw_run_collector {
 	char *url;
 	struct tw_http *http;
 	double interval_s;
-	uint64_t newest;             /* serial of the newest process when the run began */
+	uint64_t newest;             /* serial of the newest process before the run's */
 	uint64_t ticks, first_ticks; /* of the last answer; when the run began */
 	double peak_w;
 };
@@ -291,8 +291,7 @@ static int wait_for_tick(struct tw_run_collector *c, const char *levels, json_t 
 	return 0;
 }
 
-int tw_run_collector_begin(struct tw_run_collector *c, const struct tw_run_child *child,
-			   struct tw_err *err)
+int tw_run_collector_mark(struct tw_run_collector *c, struct tw_err *err)
 {
 	json_t *answer = NULL;
 	const json_t *row;
@@ -300,13 +299,19 @@ int tw_run_collector_begin(struct tw_run_collector *c, const struct tw_run_child
 
 	if (ask(c, "process", &answer, err) < 0)
 		return -1;
-	c->peak_w = NAN;
 	c->newest = 0;
 	json_array_foreach(json_object_get(answer, "workloads"), i, row)
-		if (count_of(row, "serial") > c->newest &&
-		    count_of(row, "pid") != (uint64_t)child->pid)
+		if (count_of(row, "serial") > c->newest)
 			c->newest = count_of(row, "serial");
 	json_decref(answer);
+	return 0;
+}
+
+int tw_run_collector_begin(struct tw_run_collector *c, struct tw_err *err)
+{
+	json_t *answer = NULL;
+
+	c->peak_w = NAN;
 	if (wait_for_tick(c, "node", &answer, err) < 0)
 		return -1;
 	json_decref(answer);

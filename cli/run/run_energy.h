@@ -43,12 +43,14 @@ void tw_run_collector_close(struct tw_run_collector *c); /* NULL is fine */
 /* Time between two of its ticks. */
 uint64_t tw_run_collector_tick_ms(const struct tw_run_collector *c);
 
+/* Before the command is made: processes that are known by now are none of its own. */
+int tw_run_collector_mark(struct tw_run_collector *c, struct tw_err *err);
+
 /*
- * Before a run: of the command that has been made and waits. Waits for a tick that sees
- * it, so that the shortest one has a row, too.
+ * Before a run: the command has been made and waits. Waits for a tick that sees it, so
+ * that the shortest one has a row, too.
  */
-int tw_run_collector_begin(struct tw_run_collector *c, const struct tw_run_child *child,
-			   struct tw_err *err);
+int tw_run_collector_begin(struct tw_run_collector *c, struct tw_err *err);
 
 /* Once in a tick while the command runs: for its peak. A failure is no error yet. */
 void tw_run_collector_look(struct tw_run_collector *c, const struct tw_run_child *child);

@@ -3,11 +3,12 @@
 import http.server
 import json
 import os
+import subprocess
 import threading
 import time
 import unittest
 
-from harness import run_tallywatt, wait_until
+from harness import BIN, run_tallywatt, wait_until
 from metered import RANGE, Metered
 
 CPU_W = 4
@@ -24,6 +25,35 @@ def cpu_s():
     with open("/proc/stat", encoding="ascii") as f:
         words = f.readline().split()
     return sum(map(int, words[1:4] + words[6:8])) / os.sysconf("SC_CLK_TCK")
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return f.read().split()
+
+
+class Scripted(http.server.ThreadingHTTPServer):
+    """A collector whose processes are those that processes() returns: (pid, serial)."""
+
+    def __init__(self, processes):
+        self.processes, self.ticks = processes, 0
+        super().__init__(("127.0.0.1", 0), Scripted.Answer)
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.server.ticks += 1
+            rows = [{"level": "process", "pid": str(pid), "serial": str(serial), "cpu_time_ms": 1e6,
+                     "zones": [{"zone": "package", "dynamic_joules": 3, "dynamic_watts": 1}]}
+                    for pid, serial in self.server.processes()]
+            body = json.dumps({"interval_seconds": 1, "ticks": self.server.ticks,
+                               "sum": ["package"], "workloads": rows}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
 
 
 class Run(Metered):
@@ -144,6 +174,41 @@ class Run(Metered):
         done = self.run_command("--url", f"http://127.0.0.1:{server.server_port}", "--", "true",
                                 status=1)
         self.assertIn("ticks", done.stderr.decode())
+
+    def run_scripted(self, *args, processes=lambda made: ()):
+        """The runs' reports, by a collector that has processes(pids of the commands) so far."""
+        def now():
+            made.update(children_of(done.pid) if done is not None and done.poll() is None else ())
+            return processes(made)
+        done, made, report = None, set(), self.path("report")
+        server = Scripted(now)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        done = subprocess.Popen([f"{BIN}/tallywatt", "run", "--json", "--output", report, "--sys",
+                                 self.path("none"), "--url",
+                                 f"http://127.0.0.1:{server.server_port}", *args])
+        self.assertEqual(done.wait(timeout=60), 0)
+        with open(report, encoding="utf-8") as f:
+            return json.load(f)["runs"]
+
+    def test_a_command_beside_a_process_that_began_later(self):
+        """A tick may see both before the run begins: the serial of the command is the lower."""
+        run, = self.run_scripted(
+            "--", "true",
+            processes=lambda made: [("1", 4), *((pid, 5) for pid in made), ("2", 6 if made else 3)])
+        self.assertEqual((run["joules"], run["scope"]), (3, "processes"))
+
+    def test_what_an_earlier_run_left_is_of_no_later_run(self):
+        program = (
+            'if [ -e "$1" ]; then while kill -0 "$(cat "$1")" 2>/dev/null; do sleep 0.1; done\n'
+            'else python3 -c "$2" & echo $! >"$1.new"; mv "$1.new" "$1"; fi')
+        runs = self.run_scripted("-r", "2", "--", "sh", "-c", program, "sh", self.path("pid"),
+                                 BURN.format(0.8))
+        self.assertEqual([run["outlived_by"] for run in runs], [1, 0])
+        self.assertLess(runs[1]["cpu_seconds"], 0.5)
 
     def test_wrong_use(self):
         self.assertIn("no command", self.refused("run", codes=(2,)))
