@@ -325,6 +325,7 @@ bool tw_proc_is_hidden(const struct tw_roots *roots)
 int tw_give_directory(const char *dir, const char *user, struct tw_err *err)
 {
 	const struct passwd *pw;
+	int fd, rc = 0;
 
 	if (dir == NULL)
 		return 0;
@@ -334,7 +335,11 @@ int tw_give_directory(const char *dir, const char *user, struct tw_err *err)
 		return 0;
 	if (find_user(user, &pw, err) < 0)
 		return -1;
-	if (chown(dir, pw->pw_uid, pw->pw_gid) < 0)
-		return tw_fail_errno(err, errno, "cannot give '%s' to '%s'", dir, user);
-	return 0;
+	/* Not by the path: a link there could lead anywhere. */
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fchown(fd, pw->pw_uid, pw->pw_gid) < 0)
+		rc = tw_fail_errno(err, errno, "cannot give '%s' to '%s'", dir, user);
+	if (fd >= 0)
+		close(fd);
+	return rc;
 }

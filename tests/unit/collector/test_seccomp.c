@@ -4,14 +4,18 @@
 #include "collector/system/privilege.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -245,6 +249,36 @@ static void a_collector_reads_and_writes_its_own_paths_only(void **state)
 	assert_int_equal(run_as_collector(true, start_a_program), EPERM);
 }
 
+/* Whoever may write beside it could put a link there. */
+static void a_directory_is_given_and_no_place_that_a_link_leads_to(void **state)
+{
+	const bool root = geteuid() == 0;
+	char *dir = scratch_path(*state, "own"), *link = scratch_path(*state, "link"),
+	     *elsewhere = scratch_path(*state, "elsewhere");
+	const struct passwd *nobody = getpwnam("nobody");
+	struct tw_err err = { 0 };
+	struct stat st;
+
+	assert_int_equal(tw_give_directory(NULL, "nobody", &err), 0);
+	assert_int_equal(tw_give_directory(dir, NULL, &err), 0);
+	assert_int_equal(stat(dir, &st), 0);
+	assert_int_equal(st.st_uid, geteuid());
+	assert_int_equal(tw_give_directory(dir, "no-such-user", &err), root ? -1 : 0);
+	assert_int_equal(mkdir(elsewhere, 0700) + symlink(elsewhere, link), 0);
+	tw_err_clear(&err);
+	assert_int_equal(tw_give_directory(link, "nobody", &err), root ? -1 : 0);
+	assert_int_equal(stat(elsewhere, &st), 0);
+	assert_int_equal(st.st_uid, geteuid());
+	tw_err_clear(&err);
+	assert_int_equal(tw_give_directory(dir, "nobody", &err), 0);
+	assert_int_equal(stat(dir, &st), 0);
+	assert_int_equal(st.st_uid, root ? nobody->pw_uid : geteuid());
+	assert_int_equal(st.st_gid, root ? nobody->pw_gid : getegid());
+	free(dir);
+	free(link);
+	free(elsewhere);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +288,9 @@ int main(void)
 		cmocka_unit_test(an_argument_must_be_one_of_the_values),
 		cmocka_unit_test(masked_bits_must_have_the_value),
 		cmocka_unit_test(a_collector_reads_and_writes_its_own_paths_only),
+		cmocka_unit_test_setup_teardown(
+			a_directory_is_given_and_no_place_that_a_link_leads_to,
+			scratch_set_up, scratch_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
