@@ -5,28 +5,22 @@
  */
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
+#include "collector/expose/kepler_sum.h"
 #include "collector/power/node.h"
 #include "collector/power/power.h"
 #include "lib/core/array.h"
-#include "lib/field/energy.h"
 #include "lib/http/client/url.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-/* The numbers of a zone. */
-struct split {
-	double joules, active_joules, idle_joules;
-	double watts, active_watts, idle_watts;
-};
-
 #define JOULES(name, help, member)                                                  \
 	TW_EXPO_ROW("kepler_node_" name "_joules_total", TW_EXPO_COUNTER, "joules", \
-		    help, struct split, member, 1)
+		    help, struct tw_kepler_split, member, 1)
 #define WATTS(name, help, member)                                               \
 	TW_EXPO_ROW("kepler_node_" name "_watts", TW_EXPO_GAUGE, "watts", help, \
-		    struct split, member, 1)
+		    struct tw_kepler_split, member, 1)
 
 static const struct tw_expo_row zone_rows[] = {
 	JOULES("*", "Energy of *.", joules),
@@ -87,79 +81,6 @@ static void sample(const struct tw_exposure *x, struct tw_labels *l, double valu
 
 /* ---- the machine ---- */
 
-static void add_split(struct split *s, const struct tw_power_zone *z)
-{
-	const double idle_w = z->idle_w < z->power_w ? z->idle_w : z->power_w;
-
-	s->joules += tw_joules(z->dynamic_uj + z->idle_uj);
-	s->active_joules += tw_joules(z->dynamic_uj);
-	s->idle_joules += tw_joules(z->idle_uj);
-	s->watts += z->power_w;
-	s->active_watts += z->power_w - idle_w;
-	s->idle_watts += idle_w;
-}
-
-#define PATH_SIZE (TW_ZONE_PATH + TW_ENERGY_SOURCE_NAME_MAX + 2)
-
-static bool is_measured(const char *meter)
-{
-	const struct tw_energy_source *s =
-		tw_energy_source_find(tw_energy_source_of_meter(meter));
-
-	return s == NULL || tw_energy_source_is_measured(s);
-}
-
-/* The zones of a kind together: Kepler has one series for each kind. */
-struct sum {
-	const struct tw_power_zone *first; /* NULL: there is none */
-	size_t zones;
-	struct split split;
-};
-
-/* Empty as long as one of them has no reading: the sum would fall. */
-static struct sum sum_of(const struct tw_power *power, enum tw_zone_kind kind)
-{
-	struct sum sum = { .zones = 0 };
-	size_t count;
-	const struct tw_power_zone *z = tw_power_zones(power, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		if (z[i].zone->kind != kind || !z[i].counts || z[i].silent)
-			continue;
-		if (!z[i].fresh)
-			return (struct sum){ .zones = 0 };
-		sum.first = sum.zones++ == 0 ? &z[i] : sum.first;
-		add_split(&sum.split, &z[i]);
-	}
-	return sum;
-}
-
-/*
- * The label `path`: the directory of a zone, as Kepler has it, not its file, and its word
- * for several zones. Kepler has no label of the source, so the path names a meter that
- * does not measure.
- */
-static const char *name_path(const struct sum *s, char out[PATH_SIZE])
-{
-	static const char file[] = "/energy_uj";
-	const struct tw_power_zone *z = s->first;
-	const char *path = z->zone->path;
-	const size_t len = strlen(path), n = sizeof(file) - 1;
-	const bool is_file = len > n && strcmp(path + len - n, file) == 0;
-	const bool several = s->zones > 1;
-	const bool marked = is_measured(z->source) ||
-			    (!several && tw_energy_source_of_path(path) != NULL);
-	const char *prefix = marked ? "" : z->source, *colon = marked ? "" : ":";
-
-	if (several)
-		snprintf(out, PATH_SIZE, "%s%saggregated-%s", prefix, colon,
-			 tw_zone_kind_name(z->zone->kind));
-	else
-		snprintf(out, PATH_SIZE, "%s%s%.*s", prefix, colon,
-			 (int)(is_file ? len - n : len), path);
-	return out;
-}
-
 static void label_gpu(struct tw_labels *l, const struct tw_zone_gpu *gpu)
 {
 	tw_labels_add(l, "gpu", gpu->index);
@@ -176,11 +97,11 @@ static void expose_gpus(const struct tw_exposure *x, const struct tw_expo_row *r
 	tw_expo_family_of(x->e, &row->family, &zone_levels[1]);
 	for (size_t i = 0; i < count; i++) {
 		struct tw_labels l = { .count = 0 };
-		struct split split = { .joules = 0 };
+		struct tw_kepler_split split = { .joules = 0 };
 
 		if (!tw_exposure_believes(&z[i]) || z[i].zone->kind != TW_ZONE_GPU)
 			continue;
-		add_split(&split, &z[i]);
+		tw_kepler_split_add(&split, &z[i]);
 		label_gpu(&l, &z[i].zone->gpu);
 		tw_labels_add(&l, "node_name", x->c->show.node_name);
 		tw_expo_number(x->e, row, &l, &split);
@@ -193,16 +114,19 @@ static void expose_kinds(const struct tw_exposure *x, const struct tw_expo_row *
 						   TW_ZONE_UNCORE, TW_ZONE_DRAM,
 						   TW_ZONE_PSYS };
 
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
+
 	tw_expo_family_of(x->e, &row->family, &zone_levels[0]);
 	for (size_t i = 0; i < TW_COUNT(kinds); i++) {
-		const struct sum sum = sum_of(x->c->power, kinds[i]);
+		const struct tw_kepler_sum sum = tw_kepler_sum_of(z, count, kinds[i]);
 		struct tw_labels l = { .count = 0 };
-		char path[PATH_SIZE];
+		char path[TW_KEPLER_PATH];
 
 		if (sum.zones == 0)
 			continue;
 		tw_labels_add(&l, "zone", tw_zone_kind_name(kinds[i]));
-		tw_labels_add(&l, "path", name_path(&sum, path));
+		tw_labels_add(&l, "path", tw_kepler_path(&sum, path));
 		tw_labels_add(&l, "node_name", x->c->show.node_name);
 		tw_expo_number(x->e, row, &l, &sum.split);
 	}

@@ -158,6 +158,9 @@ static void heed_guard(struct tw_power *p)
 		z->watch.reported = z->watch.reported || z->doubt[0] != '\0';
 		if (z->rejected[0] == '\0' || z->superseded)
 			continue;
+		/* Its energy was never that of the machine. */
+		if (!z->counts)
+			z->dynamic_uj = z->idle_uj = 0;
 		z->superseded = true;
 		z->counts = z->fresh = false;
 		snprintf(z->why, sizeof(z->why), "%s", z->rejected);
