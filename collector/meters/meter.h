@@ -124,6 +124,7 @@ struct tw_meter {
 	bool only_by_name;   /* used only if named with --meters */
 	bool late;           /* open() may be tried again at any time: it starts no
 				program and takes less than a millisecond */
+	bool costly;         /* .. but it takes longer: tried ever more rarely */
 	bool wraps; /* its counters wrap around within minutes: they may be read between
 		       two ticks */
 	const char *counters; /* whose counters it reads, if several meters read the

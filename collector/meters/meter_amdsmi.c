@@ -242,6 +242,7 @@ const struct tw_meter tw_meter_amdsmi = {
 	.name = "amdsmi",
 	.summary = "AMD GPUs, by the library of ROCm",
 	.late = true,
+	.costly = true,
 	.open = open_cards,
 	.zones = tw_zone_list_zones,
 	.left_out = tw_zone_list_left_out,

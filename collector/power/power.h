@@ -18,9 +18,10 @@
  * counter stays 0. A GPU that sleeps is silent, too.
  *
  * Missing meters that can appear later (struct tw_meter, `late`) are looked for every
- * TW_POWER_SEARCH_NS. A more trusted meter takes over a kind between two ticks, once it
- * has read all its zones of that kind: each tick has the energy of one meter. Its
- * counters then begin at 0, and those of the superseded zones stop.
+ * TW_POWER_SEARCH_NS, a costly one ever more rarely. A more trusted meter takes over a
+ * kind between two ticks, once it has read all its zones of that kind: each tick has the
+ * energy of one meter. Its counters then begin at 0, and those of the superseded zones
+ * stop.
  */
 
 #include "collector/meters/meter.h"

@@ -161,12 +161,19 @@ bool tw_power_has_room(struct tw_power *p, struct tw_open_meter *o)
 	return !o->growing;
 }
 
+/* The 1st search, the 2nd, 4th, 8th, .., and then each 64th. */
+static bool is_rare(unsigned search)
+{
+	return (search & (search - 1)) == 0 || search % 64 == 0;
+}
+
 static bool may_appear(const struct tw_power *p, const struct tw_meter *meter)
 {
 	const struct tw_strs *named = p->config.meters;
 
 	return meter->late && p->meters < TW_METERS_MAX && !tw_power_reads(p, meter) &&
-	       (named == NULL || named->count == 0);
+	       (named == NULL || named->count == 0) &&
+	       (!meter->costly || is_rare(p->searches));
 }
 
 /* Look for meters that have appeared since the start. */
@@ -177,6 +184,7 @@ void tw_power_search(struct tw_power *p, uint64_t now_ns)
 
 	if (due || p->searched_ns == 0)
 		p->searched_ns = now_ns;
+	p->searches += due;
 	for (size_t i = 0; due && i < tw_meter_count(); i++) {
 		const struct tw_meter *meter = tw_meter_at(i);
 		const size_t before = p->meters;

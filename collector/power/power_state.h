@@ -26,6 +26,7 @@ struct tw_open_meter {
 struct tw_power {
 	struct tw_power_config config;
 	uint64_t searched_ns; /* time of the last search; 0: none yet */
+	unsigned searches;    /* since the start */
 	struct tw_open_meter meter[TW_METERS_MAX];
 	size_t meters;
 	struct tw_power_zone *zone;

@@ -214,6 +214,28 @@ static void missing_parts_are_reported(void **state)
 	assert_non_null(strstr(f->passed, "amdsmi: the driver amdgpu is not loaded"));
 }
 
+/* Each look for cards loads and starts ROCm's library. */
+static void cards_are_looked_for_ever_more_rarely(void **state)
+{
+	static const int known_after[] = { [1] = 1, [2] = 2, [3] = 4, [4] = 4, [5] = 8 };
+	struct meter_fixture *f = *state;
+
+	for (int late = 1; late <= 5; late++) {
+		int search = 0;
+
+		tell(f, "version 26\n");
+		meters_open(f);
+		meters_tick(f);
+		while (search++ < 16 && meters_zone(f, "gpu-0", -1) == NULL) {
+			if (search == late)
+				tell(f, CARD "gpu 300 Radeon\npower 65535 87\n");
+			f->now_ns += TW_POWER_SEARCH_NS;
+			meters_tick(f);
+		}
+		assert_int_equal(search - 1, known_after[late]);
+	}
+}
+
 static void opening_without_memory_fails(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -250,6 +272,7 @@ int main(void)
 		TEST(what_contains_a_processor_or_is_in_one_is_not_added_to_it),
 		TEST(a_lost_card_is_reported_and_hides_no_other),
 		TEST(missing_parts_are_reported),
+		TEST(cards_are_looked_for_ever_more_rarely),
 		TEST(opening_without_memory_fails),
 	};
 
