@@ -192,15 +192,19 @@ uint64_t tw_agent_budget_spend(uint64_t from_ns, uint64_t uj)
 	return from_ns + (uj + TW_AGENT_UJ_PER_NS - 1) / TW_AGENT_UJ_PER_NS;
 }
 
-/*
- * When a budget began, at the latest one tick before the last answer: counters may have
- * stood still since.
- */
-static uint64_t budget_from(const struct tw_agent *a, uint64_t from_ns)
+/* Counters of an answer may have stood still for so long. */
+static uint64_t tick_of(const struct tw_agent *a)
 {
 	const uint64_t tick_ms =
 		a->last.elapsed_ms < TICK_MAX_MS ? a->last.elapsed_ms : TICK_MAX_MS;
-	const uint64_t tick_ns = (tick_ms + SLACK_MS) * MS;
+
+	return (tick_ms + SLACK_MS) * MS;
+}
+
+/* When a budget began, at the latest one tick before the last answer. */
+static uint64_t budget_from(const struct tw_agent *a, uint64_t from_ns)
+{
+	const uint64_t tick_ns = tick_of(a);
 	uint64_t since_ns = a->began_ns;
 
 	if (a->taken_ns != 0)
@@ -565,6 +569,20 @@ static bool reads_host(struct tw_agent *a, const struct tw_agent *host)
 	return a->cover.like > 0;
 }
 
+/*
+ * How long a guest's energy waits for its host's: as asked for, but until the host has
+ * told of that time. One that never tells again is no longer waited for.
+ */
+static uint64_t wait_for(const struct tw_agent *host, uint64_t since_ns, uint64_t wait_ns)
+{
+	const uint64_t max_ns = TICK_MAX_MS * MS;
+
+	return host == NULL || host->taken_ns >= since_ns + tick_of(host) ||
+			       wait_ns > max_ns
+		       ? wait_ns
+		       : max_ns;
+}
+
 void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part part,
 		     uint64_t now_ns, uint64_t wait_ns)
 {
@@ -573,6 +591,7 @@ void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part
 		a->pendings = 0;
 	if (part.vm != NULL) {
 		tw_cover_take(&a->cover, part.vm, a->pending, a->pendings);
+		wait_ns = wait_for(part.vm->host, a->cover.since_ns, wait_ns);
 		if (tw_cover_waits(&a->cover, a->pending, a->pendings, now_ns, wait_ns))
 			return;
 	}

@@ -87,7 +87,8 @@ void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
 
 /*
  * Move the pending growth into the sum over all agents, as far as the host does not cover
- * it; what the host may cover yet waits for wait_ns.
+ * it; what the host may cover yet waits for wait_ns, and for the host's answer, an hour
+ * at most.
  */
 void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part part,
 		     uint64_t now_ns, uint64_t wait_ns);

@@ -16,6 +16,7 @@ struct agent_fixture {
 	struct tw_ask_row row[8];
 	size_t rows;
 	struct tw_ask_answer answer;
+	uint64_t host_elapsed_ms; /* the tick of the host */
 	uint64_t now_ns;
 };
 

@@ -348,7 +348,8 @@ static void host_answers(struct agent_fixture *f, struct tw_agent *host, uint64_
 	f->rows = 0;
 	add_row(f, "vm", "u", "", "rapl", uj);
 	f->row[0].energy[0].watts = 3;
-	f->answer = (struct tw_ask_answer){ .uptime_ms = 1000 };
+	f->answer = (struct tw_ask_answer){ .uptime_ms = 1000,
+					    .elapsed_ms = f->host_elapsed_ms };
 	strcpy(f->answer.node, "host");
 	strcpy(f->answer.instance, "h1");
 	tw_agent_take(host, f->sums, &rows, &f->answer, BOTH, f->now_ns);
@@ -378,7 +379,8 @@ static void a_guest_is_left_out_as_far_as_its_host_has_its_energy(void **state)
 	guest_answers(f, 1, 100);
 	/* The host may tell the rest yet. */
 	assert_int_equal(all_energy(f), 0);
-	guest_answers(f, 31, 100);
+	host_answers(f, &host, 10, 30);
+	guest_answers(f, 21, 100);
 	assert_int_equal(all_energy(f), 70);
 	assert_int_equal(beyond[TW_ZONE_PACKAGE], 70);
 	/* A host that answers later than its guest. */
@@ -389,13 +391,47 @@ static void a_guest_is_left_out_as_far_as_its_host_has_its_energy(void **state)
 	/* What the host counted before its guest did. */
 	host_answers(f, &host, 10, 200);
 	guest_answers(f, 10, 270);
-	guest_answers(f, 60, 270);
+	host_answers(f, &host, 30, 200);
+	guest_answers(f, 30, 270);
 	assert_int_equal(all_energy(f), 70);
 	guest_answers(f, 10, 271);
-	guest_answers(f, 60, 271);
+	host_answers(f, &host, 30, 200);
+	guest_answers(f, 30, 271);
 	assert_int_equal(all_energy(f), 71);
 	assert_int_equal(beyond[TW_ZONE_PACKAGE], 71);
 	assert_int_equal(energy_of(f, TW_SUM_NODE, "n1"), 271);
+	tw_agent_clear(&host, f->sums, f->now_ns);
+}
+
+/* Else its energy of that time would be counted by both. */
+static void a_host_that_is_silent_is_waited_for(void **state)
+{
+	struct agent_fixture *f = *state;
+	struct tw_agent host = { .began_ns = f->now_ns, .url = "http://n2:8103" };
+
+	host_answers(f, &host, 2, 30);
+	guest_answers(f, 1, 30);
+	guest_answers(f, 10, 130);
+	guest_answers(f, 300, 930);
+	assert_int_equal(all_energy(f), 0);
+	host_answers(f, &host, 1, 920);
+	guest_answers(f, 1, 930);
+	assert_int_equal(all_energy(f), 10);
+	/* Its counters may be as old as its tick is long. */
+	f->host_elapsed_ms = 60000;
+	guest_answers(f, 10, 1030);
+	host_answers(f, &host, 50, 920);
+	guest_answers(f, 1, 1030);
+	assert_int_equal(all_energy(f), 10);
+	host_answers(f, &host, 60, 1020);
+	guest_answers(f, 1, 1030);
+	assert_int_equal(all_energy(f), 10);
+	/* It never tells again. */
+	guest_answers(f, 10, 1100);
+	guest_answers(f, 3699, 1100);
+	assert_int_equal(all_energy(f), 10);
+	guest_answers(f, 1, 1100);
+	assert_int_equal(all_energy(f), 80);
 	tw_agent_clear(&host, f->sums, f->now_ns);
 }
 
@@ -593,6 +629,7 @@ int main(void)
 		TEST(sources_beyond_the_quota_are_other),
 		TEST(energy_that_a_host_passed_on_is_in_no_sum_over_all_agents),
 		TEST(a_guest_is_left_out_as_far_as_its_host_has_its_energy),
+		TEST(a_host_that_is_silent_is_waited_for),
 		TEST(a_guest_that_shows_its_whole_host_is_left_out),
 		TEST(a_kind_that_the_host_lacks_is_covered_as_the_others),
 		TEST(pods_of_a_guest_in_a_pod_are_in_no_namespace),
