@@ -225,11 +225,10 @@ class Build:
         made = [f"{self.out}/{p}" for p in self.programs]
         if test in self.unit:
             made = [self.unit[test]]
-        for target in made:
-            done = run(["sh", "-c", self.relinked(self.links[target])])
-            if done.returncode != 0:
-                return False
-        return True
+        return all(map(self.links_again, made))
+
+    def links_again(self, target):
+        return run(["sh", "-c", self.relinked(self.links[target])]).returncode == 0
 
     def relinked(self, command):
         """The link with the mutant in front of the library, to our folder."""
@@ -246,6 +245,8 @@ class Build:
 
     def link_rest(self):
         """Programs that no mutant changes, and what else tests look for."""
+        # Others lack the libraries that the module needs: they are not made from it.
+        self.programs = [p for p in self.programs if self.links_again(f"{self.out}/{p}")]
         for name in sorted(os.listdir(os.path.join(TOP, self.out))):
             there = f"{self.folder}/bin/{name}"
             if name not in self.programs and not os.path.lexists(there):
@@ -293,7 +294,6 @@ def mutate(args, module, tests, count):
     text = read_source(module)
     lines, equivalents = text.split("\n"), equivalent_of(module, text)
     build = Build(args, module, tests, folder)
-    build.link_rest()
     judge = Judge(build)
 
     def attempt(new):
@@ -303,6 +303,7 @@ def mutate(args, module, tests, count):
     why = attempt(text)
     if why is not None:
         sys.exit(why)
+    build.link_rest()
     bad = judge.failing()
     if bad is not None:
         sys.exit(f"mutate: test {bad} fails without a mutant")
