@@ -35,8 +35,8 @@ def children_of(pid):
 class Scripted(http.server.ThreadingHTTPServer):
     """A collector whose processes are those that processes() returns: (pid, serial)."""
 
-    def __init__(self, processes):
-        self.processes, self.ticks = processes, 0
+    def __init__(self, processes, count=lambda ticks: {"ticks": ticks}):
+        self.processes, self.ticks, self.count = processes, 0, count
         super().__init__(("127.0.0.1", 0), Scripted.Answer)
 
     class Answer(http.server.BaseHTTPRequestHandler):
@@ -45,8 +45,8 @@ class Scripted(http.server.ThreadingHTTPServer):
             rows = [{"level": "process", "pid": str(pid), "serial": str(serial), "cpu_time_ms": 1e6,
                      "zones": [{"zone": "package", "dynamic_joules": 3, "dynamic_watts": 1}]}
                     for pid, serial in self.server.processes()]
-            body = json.dumps({"interval_seconds": 1, "ticks": self.server.ticks,
-                               "sum": ["package"], "workloads": rows}).encode()
+            body = json.dumps({"interval_seconds": 1, "sum": ["package"], "workloads": rows,
+                               **self.server.count(self.server.ticks)}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -154,26 +154,17 @@ class Run(Metered):
 
     def test_a_collector_that_counts_no_ticks_is_refused(self):
         """One of an earlier release, or another program."""
-        body = b'{"interval_seconds":3,"sum":["package"],"workloads":[]}'
+        url = self.serve(Scripted(lambda: (), count=lambda _: {}))
+        done = self.run_command("--url", url, "--", "true", status=1)
+        self.assertIn("ticks", done.stderr.decode())
 
-        class Old(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-        server = http.server.HTTPServer(("127.0.0.1", 0), Old)
+    def serve(self, server):
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         self.addCleanup(thread.join)
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
-        done = self.run_command("--url", f"http://127.0.0.1:{server.server_port}", "--", "true",
-                                status=1)
-        self.assertIn("ticks", done.stderr.decode())
+        return f"http://127.0.0.1:{server.server_port}"
 
     def run_scripted(self, *args, processes=lambda made: ()):
         """The runs' reports, by a collector that has processes(pids of the commands) so far."""
@@ -181,15 +172,9 @@ class Run(Metered):
             made.update(children_of(done.pid) if done is not None and done.poll() is None else ())
             return processes(made)
         done, made, report = None, set(), self.path("report")
-        server = Scripted(now)
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
+        url = self.serve(Scripted(now))
         done = subprocess.Popen([f"{BIN}/tallywatt", "run", "--json", "--output", report, "--sys",
-                                 self.path("none"), "--url",
-                                 f"http://127.0.0.1:{server.server_port}", *args])
+                                 self.path("none"), "--url", url, *args])
         self.assertEqual(done.wait(timeout=60), 0)
         with open(report, encoding="utf-8") as f:
             return json.load(f)["runs"]
