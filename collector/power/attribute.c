@@ -299,7 +299,6 @@ static void find_causes(struct tw_attribution *a, const struct tw_dividend *d, s
 	memset(sum, 0, TW_CAUSE_COUNT * sizeof(*sum));
 	for (size_t i = 0; i < d->count; i++) {
 		tw_causes_of(use_at(d, i, p), a->cause[i]);
-		a->cause[i][TW_CAUSE_AWAKE] *= (double)d->over_ns / (double)d->used_ns;
 		for (int k = 0; k < TW_CAUSE_COUNT; k++)
 			sum[k] += a->cause[i][k];
 	}
@@ -401,7 +400,6 @@ int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
 	if (ran != NULL && package != NULL && over_ns > 0) {
 		d.packages = ran->packages;
 		d.use = ran->use;
-		d.used_ns = ran->ns;
 		d.package = package;
 	}
 	if (tw_attribution_divide(a, &d, &charge, err) < 0)

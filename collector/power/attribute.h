@@ -68,7 +68,6 @@ struct tw_dividend {
 	 */
 	size_t packages;
 	const struct tw_package_use *use;
-	uint64_t used_ns; /* the time that `use` is of: samples may be lost */
 	const struct tw_package_energy *package;
 };
 

@@ -223,6 +223,7 @@ static void divide(const struct tw_schedule *s, const struct tw_slice *slice,
 
 		u->alone_ns = part_of(u->alone_ns, times);
 		u->shared_ns = part_of(u->shared_ns, times);
+		u->awake_ns = part_of(u->awake_ns, times);
 		u->cycles = part_of(count[TW_COUNTER_CYCLES], part);
 		u->instructions = part_of(count[TW_COUNTER_INSTRUCTIONS], part);
 		u->misses = part_of(count[TW_COUNTER_CACHE_MISSES], part);

@@ -5,7 +5,9 @@
 /*
  * Where workloads ran, and beside whom: from samples of what each CPU ran at an instant,
  * some hundred a second. The CPU time and the counts of a slice are exact; samples divide
- * them among packages, and into time with a busy and with an idle SMT sibling.
+ * them among packages, and into time with a busy and with an idle SMT sibling. All that
+ * samples say of a slice is scaled to its exact CPU time, which takes out most of their
+ * noise.
  */
 
 #include <stdbool.h>
@@ -25,7 +27,7 @@ struct tw_package_use {
 	uint64_t alone_ns, shared_ns; /* while the core's other thread rested, or ran */
 	/*
 	 * Its share of the time in which anything ran on the package: at each instant, an
-	 * equal part for each container or cgroup that runs. As of s->ns, not of a tick.
+	 * equal part for each container or cgroup that runs.
 	 */
 	uint64_t awake_ns;
 	uint64_t cycles, instructions, misses;

@@ -272,7 +272,6 @@ struct machine {
 	int threads;
 	int runs[LAW_CPUS_MAX]; /* thread; -1: none */
 	double clock[LAW_PACKAGES_MAX];
-	bool awake[LAW_PACKAGES_MAX];
 };
 
 static bool busy_sibling(const struct machine *m, int cpu)
@@ -377,7 +376,6 @@ static bool schedule(struct machine *m, double at_s)
 	for (int p = 0; p < m->l->packages; p++) {
 		const double clock = m->l->turbo - m->l->turbo_step * (active[p] - 1);
 
-		m->awake[p] = active[p] > 0;
 		m->clock[p] = clock > 1 ? clock : 1;
 	}
 	return any;
@@ -402,22 +400,43 @@ static void run_thread(struct machine *m, int cpu, struct law_run *out, int tick
 	c->cycles += QUANTUM_S * CLOCK_HZ * m->clock[p];
 	c->instructions += done;
 	c->misses += misses;
-	out->package_j[tick][p] += l->core_w * pow(m->clock[p], l->exponent) * w->vector *
-				   (1 - waits + waits * l->stall) *
-				   (shared ? l->pair / 2 : 1) * QUANTUM_S;
-	out->package_j[tick][p] += done * l->instruction_nj * 1e-9;
-	out->package_j[tick][p] += misses * l->miss_nj * 1e-9;
-	out->dram_j[tick][node] += misses * l->dram_nj * 1e-9;
-	if (node != p) {
-		out->package_j[tick][p] += misses * l->remote_nj * 1e-9;
-		out->package_j[tick][node] += misses * l->remote_nj * 1e-9;
-	}
+	const double package_j = l->core_w * pow(m->clock[p], l->exponent) * w->vector *
+					 (1 - waits + waits * l->stall) *
+					 (shared ? l->pair / 2 : 1) * QUANTUM_S +
+				 done * l->instruction_nj * 1e-9 +
+				 misses * l->miss_nj * 1e-9,
+		     dram_j = misses * l->dram_nj * 1e-9,
+		     remote_j = node != p ? misses * l->remote_nj * 1e-9 : 0;
+
+	out->package_j[tick][p] += package_j + remote_j;
+	out->package_j[tick][node] += remote_j;
+	out->dram_j[tick][node] += dram_j;
+	c->own_j += package_j + 2 * remote_j + dram_j;
+}
+
+/* An awake package is of all that run there, equally. */
+static void wake(const struct machine *m, int package, struct law_run *out, int tick)
+{
+	bool runs[LAW_WORKS_MAX] = { false };
+	int count = 0;
+
+	for (int c = 0; c < law_cpus(m->l); c++)
+		if (m->runs[c] >= 0 && law_package(m->l, c) == package) {
+			const int work = m->thread[m->runs[c]].work;
+
+			count += !runs[work];
+			runs[work] = true;
+		}
+	for (int i = 0; i < LAW_WORKS_MAX; i++)
+		if (runs[i])
+			out->count[tick][i].own_j += m->l->awake_w * QUANTUM_S / count;
+	out->package_j[tick][package] += count > 0 ? m->l->awake_w * QUANTUM_S : 0;
 }
 
 static void run_quantum(struct machine *m, struct law_run *out, int tick)
 {
 	for (int p = 0; p < m->l->packages; p++)
-		out->package_j[tick][p] += m->awake[p] ? m->l->awake_w * QUANTUM_S : 0;
+		wake(m, p, out, tick);
 	for (int c = 0; c < law_cpus(m->l); c++)
 		if (m->runs[c] >= 0)
 			run_thread(m, c, out, tick);

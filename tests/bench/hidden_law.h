@@ -50,6 +50,9 @@ struct work {
 struct law_count {
 	double cpu_ns;
 	double cycles, instructions, misses;
+	/* Hidden: its own energy, and an equal part of a package awake at each instant.
+	 */
+	double own_j;
 };
 
 /* The workload that each CPU ran at a time by chance; -1: none. */

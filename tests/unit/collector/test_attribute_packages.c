@@ -70,7 +70,6 @@ static void divide(struct fixture *f, uint64_t uj0, uint64_t uj1)
 				       .count = SLICES,
 				       .packages = PACKAGES,
 				       .use = &f->use[0][0],
-				       .used_ns = S,
 				       .package = f->package };
 	struct tw_err err = { 0 };
 	uint64_t sum = 0;
