@@ -9,7 +9,7 @@
 #	make nightly-analyzer	gcc -fanalyzer, F=... as well
 #	make nightly-soak	make soak with a release build and with sanitizers
 #	make nightly-churn	1,000 cgroups a second for a minute
-#	make nightly-forged	500 forged virtual machines, pods and jobs
+#	make nightly-forged	1,500 forged virtual machines, as many pods and jobs
 #	make nightly-liars	200 agents of which LIARS=80 lie, instead of 10
 #	make nightly-damage	recordings with 14 kinds of damage, SEEDS=50 of each and schema
 #	make nightly-prior	the prior that ships is learned again from its table
@@ -74,7 +74,7 @@ nightly-liars:
 	@TW_LIARS=$(or $(LIARS),80) $(MAKE) --no-print-directory t/agents_liars
 
 nightly-forged:
-	@TW_FORGED=500 $(MAKE) --no-print-directory t/collector_forged
+	@TW_FORGED=1500 $(MAKE) --no-print-directory t/collector_forged
 
 nightly-damage:
 	@TW_DAMAGE_SEEDS=$(or $(SEEDS),50) $(MAKE) --no-print-directory t/damage

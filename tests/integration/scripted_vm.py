@@ -6,6 +6,7 @@ machine change nothing.
 """
 import os
 import re
+import time
 
 from harness import call, wait_until
 
@@ -61,7 +62,9 @@ class Scrape:
     """All samples of a collector at one tick."""
 
     def __init__(self, daemon):
+        began = time.monotonic()
         text = call(daemon, "GET", "/metrics").body.decode()
+        self.seconds = time.monotonic() - began
         self.samples = [(m[1], dict(LABEL.findall(m[2] or "")), float(m[3]))
                         for m in map(SAMPLE.match, text.splitlines()) if m]
         self.ticks = self.sum("tallywatt_collector_ticks_total")
@@ -85,6 +88,7 @@ class Watched:
         self.way, self.daemon, self.machine = way, daemon, machine
         self.interval_ms = interval_ms
         self.now = Scrape(daemon)
+        self.worst_s = 0  # of all scrapes
 
     def step(self, loads):
         """Wait for the end of a tick; in the next one each container uses so many CPUs."""
@@ -92,6 +96,7 @@ class Watched:
 
         def ticked():
             self.now = Scrape(self.daemon)
+            self.worst_s = max(self.worst_s, self.now.seconds)
             return self.now.ticks > before
         wait_until(ticked, f"{self.way}: it ticks")
         self.machine.use([load * self.interval_ms for load in loads])

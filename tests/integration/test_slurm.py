@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Energy of Slurm's jobs that share a node: by cgroups of its names, in both layouts."""
+import http.server
 import json
 import os
 import shutil
 import subprocess
+import threading
 import unittest
 
 from harness import ROOT, Case, call, need, run_tallywatt, sanitized, wait_until
@@ -41,6 +43,34 @@ def energy(scrape, level, **labels):
 def attributed(scrape):
     return energy(scrape, "node") - scrape.sum("tallywatt_node_unattributed_joules",
                                                zone="package")
+
+
+class Answers:
+    """A node that answers all questions with this document."""
+
+    def __init__(self, document):
+        class Answer(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = json.dumps(document).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), Answer)
+        self.address = f"127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
 
 
 class Jobs(Case):
@@ -95,14 +125,14 @@ class Jobs(Case):
         write(self.path("bin", name), f"#!/bin/sh\n{text}\n")
         os.chmod(self.path("bin", name), 0o755)
 
-    def stored(self, job, *nodes):
-        """What the epilog stores for a job of these collectors."""
+    def stored(self, job, *nodes, **more):
+        """What the epilog stores for a job of these collectors. more: other variables of the job."""
         comment = self.write("comment", "")
         self.command("scontrol", "echo " + " ".join(node.address.split(":")[1] for node in nodes))
         self.command("sacctmgr", f"for last; do :; done; echo \"$last\" >> {comment}")
         subprocess.run([os.path.join(ROOT, "etc/slurm/tallywatt-epilog")], check=True, env={
             "PATH": os.pathsep.join((self.path("bin"), os.environ["PATH"])), "SLURM_JOB_ID": job,
-            "TALLYWATT_URL": "http://127.0.0.1:%s", "TALLYWATT_WAIT_S": "0"})
+            "TALLYWATT_URL": "http://127.0.0.1:%s", "TALLYWATT_WAIT_S": "0", **more})
         wait_until(lambda: os.path.getsize(comment) > 0, "it is stored")
         with open(comment, encoding="ascii") as f:
             return f.read().strip()
@@ -130,6 +160,34 @@ class Jobs(Case):
                          r"^AdminComment=energy_joules=[0-9.]+ energy_nodes=1/2$")
         for job in ("13", "99"):
             self.assertEqual(self.stored(job, unmetered), "AdminComment=energy_nodes=0/1")
+
+    def test_the_epilog_takes_numbers_and_no_words(self):
+        """Names of the user's choice, and a node whose collector says what it likes."""
+        for tool in ("curl", "jq"):
+            need(tool, shutil.which(tool))
+        hurt = self.path("hurt")
+        word = f"$(touch {hurt})`touch {hurt}`;touch {hurt}\n'\"%s%n * energy 7"
+        zones = [("package", 2.5, 1), ("dram", 0.5, 0)]
+
+        def job(job_id, joules=None, ended=True):
+            return {"job_id": job_id, "ended": ended, "job_name": word, "zones": [
+                {"zone": zone, "dynamic_joules": dynamic if joules is None else joules,
+                 "idle_joules": "" if isinstance(joules, str) else idle}
+                for zone, dynamic, idle in zones]}
+        honest = job("12")
+        cases = (
+            ([job(word), honest, job("12 "), job(12, 5e9)], "energy_joules=4.000 energy_nodes=1/1"),
+            ([job("12", word)], "energy_nodes=0/1"), ([job("12", "1e9")], "energy_nodes=0/1"),
+            ([job("12", [7])], "energy_nodes=0/1"),
+            ([job("12", ended=word)], "energy_joules=4.000 energy_nodes=1/1"),
+            (word, "energy_nodes=0/1"),
+            ([honest, honest], "energy_joules=4.000 energy_nodes=1/1"))
+        for workloads, wanted in cases:
+            with Answers({"sum": ["package", "dram"], "workloads": workloads}) as node:
+                stored = self.stored("12", node, SLURM_JOB_NAME=word, SLURM_JOB_PARTITION=word,
+                                     SLURM_JOB_USER=word, SLURM_JOB_ACCOUNT=word)
+            self.assertEqual(stored, f"AdminComment={wanted}", workloads)
+        self.assertFalse(os.path.exists(hurt))
 
     def cgroup(self, path):
         """A cgroup of v1's cpuacct; the test removes those above it."""

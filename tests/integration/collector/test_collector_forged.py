@@ -24,7 +24,7 @@ FORGED = (f"{TENANTS[0]}/{SLICE}/x", f"{TENANTS[0]}/{JOB}", f"{TENANTS[1]}/{SLIC
           f"{TENANTS[1]}/libpod-{WEB}.scope", f"{TENANTS[0]}/docker-{DB}.scope")
 INTERVAL_MS, LOAD = 200, 0.2
 VM = "11111111-2222-3333-4444-555555555555"
-# Of virtual machines, of pods and of jobs each; make nightly-forged has 500.
+# Of virtual machines, of pods and of jobs each; make nightly-forged has 1,500.
 COUNT = int(os.environ.get("TW_FORGED", "60"))
 
 
@@ -135,7 +135,9 @@ class Forged(Case):
         ids = {level: {has[f"{level}_id"] for has in
                        now.labels(f"tallywatt_{level}_cpu_seconds_total")}
                for level in ("vm", "pod", "job", "container")}
-        print({level: len(of) for level, of in ids.items()})
+        print({level: len(of) for level, of in ids.items()}, f"slowest scrape "
+              f"{watched.worst_s * 1000:.0f} ms, {daemon.resident_kib() / 1024:.0f} MiB, inodes "
+              f"{sum(1 + len(files) for _, _, files in os.walk(trees)) - 1}")
         self.assertEqual((ids["vm"], ids["pod"], ids["job"]), ({VM}, {POD}, {"12", "other"}))
         self.assertLessEqual(len(ids["container"]), 2 + 256)
         self.assertGreaterEqual(now.sum("tallywatt_collector_names_refused_total"),

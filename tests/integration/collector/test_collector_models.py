@@ -227,6 +227,24 @@ class Models(Case):
             with self.assertRaisesRegex(AssertionError, words):
                 self.collect(*args)
 
+    def test_absurd_weights_tell_no_power(self):
+        """A valid file of somebody who makes watts: more than there can be are none, and a good model is."""
+        path = self.pipeline(self.path("own"), 1e300)
+        daemon = self.collect("--model", path)
+        for watts, wanted in ((1e300, {("it reports more W than there can be", 0)}),
+                              (-1e300, {("", 1)})):
+            self.pipeline(self.path("own"), watts)
+            loads = self.value(daemon, "tallywatt_model_loads_total")
+            os.kill(daemon.proc.pid, signal.SIGHUP)
+            wait_until(lambda n=loads: self.value(daemon, "tallywatt_model_loads_total") > n,
+                       "it is read")
+            self.estimates_go_on(daemon)
+            self.assertEqual({(has["reason"], value) for name, has, value in self.samples(daemon)
+                              if name == "tallywatt_meter_up"}, wanted)
+            self.assertEqual(self.value(daemon, "tallywatt_node_energy_joules_total"), 0)
+        self.pipeline(self.path("own"), 9)
+        self.wait_for_power(daemon, 9)
+
     # ---- others' ----
 
     def test_the_last_good_model_outlives_server_and_a_restart(self):
