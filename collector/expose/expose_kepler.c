@@ -242,12 +242,25 @@ static void label_process(struct tw_labels *l, const struct tw_workload *w)
 	tw_labels_add(l, "vm_id", tw_owner_id(w, TW_LEVEL_VM));
 }
 
+/* Digits of an id that Docker and podman give their containers as HOSTNAME. */
+#define SHORT_ID 12
+
+/*
+ * Kepler takes HOSTNAME from the environment of a process, which needs rights that the
+ * collector has given up. Without a name by the engine it is the short id.
+ */
 static void label_container(struct tw_labels *l, const struct tw_workload *w)
 {
+	const char *runtime = w->who->runtime != NULL ? w->who->runtime : "unknown";
+	const bool engine =
+		strcmp(runtime, "docker") == 0 || strcmp(runtime, "podman") == 0;
+
+	snprintf(l->text[0], sizeof(l->text[0]), "%.*s", SHORT_ID, w->who->id);
 	tw_labels_add(l, "container_id", w->who->id);
-	tw_labels_add(l, "container_name", w->container_name);
-	tw_labels_add(l, "runtime",
-		      w->who->runtime != NULL ? w->who->runtime : "unknown");
+	tw_labels_add(l, "container_name",
+		      w->container_name == NULL && engine ? l->text[0]
+							  : w->container_name);
+	tw_labels_add(l, "runtime", runtime);
 	tw_labels_add(l, "pod_id", w->who->pod_uid);
 }
 

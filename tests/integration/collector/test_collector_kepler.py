@@ -92,6 +92,15 @@ class Kepler(Metered):
             {"gpu": "0", "gpu_uuid": "GPU-a", "gpu_name": "A100", "vendor": "nvidia",
              "node_name": "here"}])
 
+    def test_a_container_without_a_name_has_what_kepler_reads_as_hostname(self):
+        cgroup = f"/system.slice/docker-{'0123456789abcdef' * 4}.scope"
+        self.run_shell(1, 1, cgroup)
+        daemon = self.run_machine("--compat", "kepler")
+        self.run_shell(1, 51, cgroup)
+        wait_until(lambda: {(has["runtime"], has["container_name"]) for has in self.labels(
+            daemon, "kepler_container_cpu_watts")} == {
+                ("docker", "0123456789ab"), ("containerd", "")}, "both are exported")
+
     def test_sockets_are_one_series(self):
         machine = self.machine()
         for file, value in (("name", "package-1"), ("energy_uj", 1000000),
@@ -217,10 +226,10 @@ class Kepler(Metered):
         wait_until(lambda: len(self.labels(daemon, "kepler_platform_watts")) == 3, "it ticks")
         self.assert_no_series_twice(daemon)
 
-    def run_shell(self, start, ticks):
+    def run_shell(self, start, ticks, cgroup="/"):
         """Process 13; with another start it is another one."""
         os.makedirs(self.path("proc/13"), exist_ok=True)
-        self.write("proc/13/cgroup", "0::/\n")
+        self.write("proc/13/cgroup", f"0::{cgroup}\n")
         self.exchange("proc/13/stat", f"13 (sh) S 1 1 1 0 -1 0 1 2 3 4 {ticks} 0 0 0 20 0 1 0 "
                                       f"{start} 1\n")
 

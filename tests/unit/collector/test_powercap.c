@@ -301,6 +301,34 @@ static void a_counter_advances_between_ticks(void **state)
 	assert_int_equal(m->pc.stepped, 0);
 }
 
+/*
+ * Kepler's arithmetic at its defaults: the difference of two reads by the 5 s between
+ * them. A tick of 3 s is a second of the fixture, so a step is a 30th of it.
+ */
+static void kepler_reads_a_constant_power(void **state)
+{
+	enum { STEPS = 30, READ = 50, READS = 20 };
+	struct machine *m = *state;
+	struct tw_err err = { 0 };
+	uint64_t last_uj = 0;
+
+	begin(m, 1);
+	m->uj = 5600000 * 3;
+	for (int step = 0, reads = 0; reads < READS + 2; step++) {
+		if (step % STEPS == 0)
+			assert_int_equal(begin_tick(m, 1, &err), 0);
+		tw_powercap_step(&m->pc,
+				 m->f->now_ns + S / STEPS * (uint64_t)(step % STEPS));
+		if (step % READ != READ - 1)
+			continue;
+		/* The first two are before power is known, as Kepler's own first. */
+		if (reads++ >= 2)
+			assert_float_equal((double)(energy_of(m, "vm0") - last_uj) / 5e6,
+					   5.6, 0.05 * 5.6);
+		last_uj = energy_of(m, "vm0");
+	}
+}
+
 static void a_tree_looks_like_the_kernels(void **state)
 {
 	struct machine *m = *state;
@@ -640,6 +668,7 @@ int main(void)
 		TREE_TEST(there_are_only_so_many_trees),
 		TREE_TEST(an_id_that_is_no_name_of_a_file_has_no_tree),
 		TREE_TEST(a_counter_advances_between_ticks),
+		TREE_TEST(kepler_reads_a_constant_power),
 		TREE_TEST(a_tree_looks_like_the_kernels),
 		TREE_TEST(each_kind_has_its_place),
 		TREE_TEST(psys_comes_before_the_inlet),
