@@ -179,7 +179,7 @@ integration := install prior_learning pipeline kepler_client web collector_vm ha
 	collector_kepler packages collector_power shards tutorial import_database server_stress \
 	damage prometheus_rules fleet collector_models model_server faults_world server_fuzz completion \
 	faults_disk publishing collector_top collector_names server_setup train_jobs slurm \
-	collector_edges run top rollout commands estimator_faults collector_meters estimator_web \
+	collector_edges run top rollout commands roles estimator_faults collector_meters estimator_web \
 	estimator_clients main_job old_groups foreign estimator container unmeasured server_cases \
 	manifests check_config doors library inlet collector_forged unit
 # Those that need an idle machine.

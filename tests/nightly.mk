@@ -17,6 +17,7 @@
 #				KUBE_OPENAPI=FILE (docs/kubernetes.md)
 #	make nightly-packages	packages of Debian, of rpm and the binary tarball, each built, installed in a
 #				clean Debian, tried and removed; needs debhelper, rpm and mmdebstrap
+#	make nightly-roles	what each kind of users does first, to the watts in Prometheus
 #	make nightly-recipes	the patches of tests/recipes, each applied, built and tested
 #	make nightly-bench	all benches; a figure that is more than 10 % worse than the last one
 #				of the machine in docs/bench.csv is a failure (tests/bench.mk)
@@ -33,7 +34,7 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm packages recipes \
+	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm packages roles recipes \
 		bench; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
@@ -75,6 +76,9 @@ nightly-liars:
 
 nightly-forged:
 	@TW_FORGED=1500 $(MAKE) --no-print-directory t/collector_forged
+
+nightly-roles:
+	@TW_NIGHTLY=1 $(MAKE) --no-print-directory t/roles t/tutorial
 
 nightly-damage:
 	@TW_DAMAGE_SEEDS=$(or $(SEEDS),50) $(MAKE) --no-print-directory t/damage
