@@ -7,7 +7,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/field/energy.h"
-#include "trainer/record/exposition.h"
+#include "lib/field/exposition.h"
 
 #include <math.h>
 #include <stdio.h>

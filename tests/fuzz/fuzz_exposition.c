@@ -2,7 +2,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
-#include "trainer/record/exposition.h"
+#include "lib/field/exposition.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "trainer/record/exposition.h"
+#include "lib/field/exposition.h"
 #include "trainer/record/series_reader.h"
 #include "trainer/record/spool.h"
 #include "trainer/record/stop.h"
@@ -139,8 +139,8 @@ static void set_labels(const struct tw_target *target, struct tw_exposition_samp
 			s->label[kept].name = "exported_instance";
 		kept++;
 	}
-	s->label[kept++] = (struct tw_spool_label){ "__name__", s->name };
-	s->label[kept++] = (struct tw_spool_label){ "instance", target->name };
+	s->label[kept++] = (struct tw_exposition_label){ "__name__", s->name };
+	s->label[kept++] = (struct tw_exposition_label){ "instance", target->name };
 	s->labels = kept;
 }
 

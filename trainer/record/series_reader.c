@@ -48,12 +48,12 @@ static int in_list(struct tw_series_reader *r, const struct tw_jsax_event *e,
 
 static int find_series(struct tw_series_reader *r, struct tw_err *err)
 {
-	struct tw_spool_label label[TW_SERIES_LABELS_MAX];
+	struct tw_exposition_label label[TW_SERIES_LABELS_MAX];
 	size_t labels = r->labels.count / 2;
 
 	for (size_t i = 0; i < labels; i++)
-		label[i] = (struct tw_spool_label){ r->labels.at[2 * i],
-						    r->labels.at[2 * i + 1] };
+		label[i] = (struct tw_exposition_label){ r->labels.at[2 * i],
+							 r->labels.at[2 * i + 1] };
 	if (tw_spool_series(r->spool, r->metric, label, labels, &r->series, err) < 0)
 		return tw_err_wrap(err, "%s, series %zu", r->metric, r->number);
 	return 0;

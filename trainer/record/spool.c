@@ -119,14 +119,14 @@ void tw_spool_free(struct tw_spool *s)
 
 static int by_name(const void *a, const void *b)
 {
-	const struct tw_spool_label *x = a, *y = b;
+	const struct tw_exposition_label *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
 }
 
 /* Format the labels as JSON, sorted by name. */
-static int format_labels(struct tw_spool_label *label, size_t labels, struct tw_buf *text,
-			 struct tw_err *err)
+static int format_labels(struct tw_exposition_label *label, size_t labels,
+			 struct tw_buf *text, struct tw_err *err)
 {
 	if (labels > 0)
 		qsort(label, labels, sizeof(*label), by_name);
@@ -217,8 +217,9 @@ static int add_series(struct tw_spool *s, const char *metric, const char *labels
 	return 0;
 }
 
-int tw_spool_series(struct tw_spool *s, const char *metric, struct tw_spool_label *label,
-		    size_t labels, size_t *out, struct tw_err *err)
+int tw_spool_series(struct tw_spool *s, const char *metric,
+		    struct tw_exposition_label *label, size_t labels, size_t *out,
+		    struct tw_err *err)
 {
 	const char *name, *text;
 	struct tw_buf b = { 0 };

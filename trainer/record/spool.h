@@ -11,6 +11,8 @@
  * 1 KiB of samples for each growing series. Not thread safe.
  */
 
+#include "lib/field/exposition.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,10 +23,6 @@ struct tw_spool;
 #define TW_SPOOL_SERIES_MAX ((size_t)1 << 20)
 #define TW_SPOOL_TEXT_MAX ((size_t)512 << 20) /* bytes of names and labels */
 
-struct tw_spool_label {
-	const char *name, *value;
-};
-
 /* path is the response file to be. *out is the caller's: tw_spool_free(). */
 int tw_spool_new(const char *path, struct tw_spool **out, struct tw_err *err);
 void tw_spool_free(struct tw_spool *s); /* NULL is fine */
@@ -33,8 +31,9 @@ void tw_spool_free(struct tw_spool *s); /* NULL is fine */
  * Number of the series of a metric with these labels; a new series is added. Sorts label.
  * TW_INVALID for two labels of one name. The metric's name is not added to the labels.
  */
-int tw_spool_series(struct tw_spool *s, const char *metric, struct tw_spool_label *label,
-		    size_t labels, size_t *out, struct tw_err *err);
+int tw_spool_series(struct tw_spool *s, const char *metric,
+		    struct tw_exposition_label *label, size_t labels, size_t *out,
+		    struct tw_err *err);
 
 /* Time of a series' last sample; false if it has no samples. */
 bool tw_spool_last(const struct tw_spool *s, size_t series, int64_t *time_ms);

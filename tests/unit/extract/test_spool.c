@@ -44,7 +44,7 @@ static int teardown(void **state)
 
 static size_t series(struct tw_spool *s, const char *metric, const char *a, const char *b)
 {
-	struct tw_spool_label label[] = { { "b", b }, { "a", a } };
+	struct tw_exposition_label label[] = { { "b", b }, { "a", a } };
 	struct tw_err err = { 0 };
 	size_t i;
 
@@ -102,7 +102,7 @@ static void series_are_written_sorted(void **state)
 static void the_same_labels_in_another_order_are_the_same_series(void **state)
 {
 	struct fixture *f = *state;
-	struct tw_spool_label swapped[] = { { "a", "1" }, { "b", "2" } };
+	struct tw_exposition_label swapped[] = { { "a", "1" }, { "b", "2" } };
 	struct tw_err err = { 0 };
 	size_t i, one = series(f->spool, "m", "1", "2");
 
@@ -116,7 +116,7 @@ static void the_same_labels_in_another_order_are_the_same_series(void **state)
 static void a_repeated_label_is_rejected(void **state)
 {
 	struct fixture *f = *state;
-	struct tw_spool_label twice[] = { { "a", "1" }, { "b", "2" }, { "a", "1" } };
+	struct tw_exposition_label twice[] = { { "a", "1" }, { "b", "2" }, { "a", "1" } };
 	struct tw_err err = { 0 };
 	size_t i;
 
@@ -212,7 +212,7 @@ static void a_failure_to_write_is_reported(void **state)
 /* All allocations: series, blocks, reading, writing. */
 static int do_all(const char *path, struct tw_err *err)
 {
-	struct tw_spool_label label[] = { { "a", "1" } };
+	struct tw_exposition_label label[] = { { "a", "1" } };
 	struct tw_spool *s = NULL;
 	size_t i;
 	int rc = -1;

@@ -5,7 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/record/exposition.h"
+#include "lib/field/exposition.h"
 
 #include <stdio.h>
 #include <string.h>

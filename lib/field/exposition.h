@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TW_TRAINER_EXPOSITION_H
-#define TW_TRAINER_EXPOSITION_H
+#ifndef TW_EXPOSITION_H
+#define TW_EXPOSITION_H
 
 /*
  * Parser of an exporter's answer at /metrics: Prometheus' text format 0.0.4, and
@@ -10,8 +10,6 @@
  * sample gets the time of its scrape.
  */
 
-#include "trainer/record/spool.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,10 +18,14 @@ struct tw_err;
 #define TW_EXPOSITION_LINE_MAX ((size_t)64 << 10)
 #define TW_EXPOSITION_LABELS_MAX 128
 
+struct tw_exposition_label {
+	const char *name, *value;
+};
+
 /* Valid during the call only. The callee may append four labels. */
 struct tw_exposition_sample {
 	const char *name;
-	struct tw_spool_label *label;
+	struct tw_exposition_label *label;
 	size_t labels;
 	double value; /* may be NaN or infinite */
 };
@@ -36,4 +38,4 @@ typedef int tw_exposition_fn(void *arg, struct tw_exposition_sample *s,
 int tw_exposition_parse(const char *data, size_t len, bool openmetrics,
 			tw_exposition_fn *fn, void *arg, struct tw_err *err);
 
-#endif /* TW_TRAINER_EXPOSITION_H */
+#endif /* TW_EXPOSITION_H */

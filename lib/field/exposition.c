@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/record/exposition.h"
+#include "lib/field/exposition.h"
 
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -18,7 +18,7 @@ struct line {
 	/* The sample's names and texts, without escapes: never longer than the line. */
 	char *text;
 	size_t used;
-	struct tw_spool_label label[TW_EXPOSITION_LABELS_MAX + 4];
+	struct tw_exposition_label label[TW_EXPOSITION_LABELS_MAX + 4];
 	size_t labels;
 };
 
@@ -122,7 +122,7 @@ static int take_label(struct line *l, const char **metric, struct tw_err *err)
 	if (l->labels == TW_EXPOSITION_LABELS_MAX)
 		return tw_fail(err, TW_INVALID, "more than %d labels",
 			       TW_EXPOSITION_LABELS_MAX);
-	l->label[l->labels++] = (struct tw_spool_label){ name, value };
+	l->label[l->labels++] = (struct tw_exposition_label){ name, value };
 	return 0;
 }
 
