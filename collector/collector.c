@@ -429,6 +429,7 @@ int tw_collector_tick(struct tw_collector *c, uint64_t lag_ns, uint64_t missed,
 	c->elapsed_ns = c->awake_ns != 0 ? awake_ns - c->awake_ns : 0;
 	c->awake_ns = awake_ns;
 	c->now_ns = now_ns;
+	c->wall_ns = (int64_t)clock_ns(CLOCK_REALTIME);
 	c->stats.missed += missed;
 	c->stats.lag_ns = lag_ns;
 	if (lag_ns > c->stats.lag_max_ns)

@@ -28,6 +28,7 @@ struct tw_err;
 struct tw_estimates;
 struct tw_power_history;
 struct tw_pods;
+struct tw_push;
 struct tw_texts;
 struct tw_power;
 struct tw_traces;
@@ -63,9 +64,11 @@ struct tw_collector {
 	struct tw_processors processors; /* empty: unknown */
 	struct tw_machine_spec spec;     /* as far as it is known */
 	struct tw_show show;
+	struct tw_push *push;   /* NULL: the metrics are pushed to nobody */
 	struct tw_texts *texts; /* NULL: all answers are written on this thread */
 	struct tw_powercap powercap;
 	uint64_t now_ns;     /* CLOCK_BOOTTIME of the last tick */
+	int64_t wall_ns;     /* CLOCK_REALTIME of the last tick */
 	uint64_t awake_ns;   /* CLOCK_MONOTONIC of the last tick: without suspend */
 	uint64_t elapsed_ns; /* awake time of the last tick; 0 in the first */
 	struct tw_collector_stats stats;

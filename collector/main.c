@@ -2,6 +2,8 @@
 /* tw-collector: exports the energy of each workload of this machine. */
 #include "collector/agents/agents.h"
 #include "collector/collector.h"
+#include "collector/expose/push.h"
+#include "collector/expose/push_text.h"
 #include "collector/expose/routes.h"
 #include "collector/power/estimates.h"
 #include "collector/power/power.h"
@@ -220,6 +222,8 @@ enum kind {
 	KIND_PODS,
 	KIND_ENGINES,
 	KIND_TEXTS,
+	KIND_PUSH, /* of each receiver */
+	KIND_PUSH_LAST = KIND_PUSH + TW_PUSH_COUNT - 1,
 #if TW_FLEET
 	KIND_AGENTS,
 #endif
@@ -275,6 +279,9 @@ static int watch_all(const struct loop *l, struct tw_err *err)
 		[KIND_PODS] = c->pods != NULL ? tw_pods_fd(c->pods) : -1,
 		[KIND_ENGINES] = c->engines != NULL ? tw_pods_fd(c->engines) : -1,
 		[KIND_TEXTS] = tw_texts_fd(c->texts),
+		[KIND_PUSH + TW_PUSH_OTLP] = tw_push_fd(c->push, TW_PUSH_OTLP),
+		[KIND_PUSH + TW_PUSH_REMOTE_WRITE] =
+			tw_push_fd(c->push, TW_PUSH_REMOTE_WRITE),
 #if TW_FLEET
 		[KIND_AGENTS] = c->agents != NULL ? tw_agents_fd(c->agents) : -1,
 #endif
@@ -331,6 +338,7 @@ static void run_timer(struct loop *l)
 	if (tw_collector_tick(l->collector, late_ns, count - 1, &err) < 0)
 		tick_failed(&err);
 	tw_texts_tidy(l->collector->texts, tw_collector_tick_number(l->collector));
+	tw_push_tick(l->collector);
 }
 
 static void run_watch(const struct loop *l)
@@ -394,6 +402,10 @@ static int run_loop(struct loop *l, struct tw_err *err)
 				tw_pods_drain(l->collector->engines);
 			else if (ev[i].data.u32 == KIND_TEXTS)
 				tw_texts_hear(l->collector->texts);
+			else if (ev[i].data.u32 >= KIND_PUSH &&
+				 ev[i].data.u32 <= KIND_PUSH_LAST)
+				tw_push_hear(l->collector->push,
+					     (int)(ev[i].data.u32 - KIND_PUSH));
 #if TW_FLEET
 			else if (ev[i].data.u32 == KIND_AGENTS)
 				tw_agents_drain(l->collector->agents);
@@ -440,6 +452,7 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 		goto out;
 	}
 	if (tw_collector_open(&c, config, finder, passed_over, meter_found, err) < 0 ||
+	    tw_push_open(config, c.show.node_name, &c.push, err) < 0 ||
 	    tw_collector_tick(&c, 0, 0, err) < 0 || tw_httpd_open(&hc, &httpd, err) < 0)
 		goto out;
 	/* Loading the BPF programs needs much more memory than keeping them. */
@@ -475,6 +488,7 @@ out:
 	if (c.texts != NULL)
 		tw_texts_finish(c.texts, FINISH_MS);
 	tw_httpd_close(httpd);
+	tw_push_close(c.push);
 	tw_collector_close(&c);
 	if (signals >= 0)
 		close(signals);

@@ -39,6 +39,7 @@ struct tw_collector_settings {
 	struct tw_own_meter_options own_meter;
 	uint64_t ipmi_interval_ms;
 	struct tw_pods_options pods;
+	struct tw_push_options push;
 	char *container_names; /* "auto", "off", or the path of a socket */
 #if TW_FLEET
 	struct tw_agents_options agents;

@@ -24,4 +24,4 @@ tw-collector-libs := $(JANSSON_LIBS) $(MHD_LIBS) $(YAML_LIBS) $(BPF_LIBS) $(SECC
 
 helpers += tw-ask
 tw-ask-src := collector/ask/main.c
-tw-ask-libs := $(JANSSON_LIBS) $(CURL_LIBS) $(FREEIPMI_LIBS) $(SECCOMP_LIBS)
+tw-ask-libs := $(JANSSON_LIBS) $(ZLIB_LIBS) $(CURL_LIBS) $(FREEIPMI_LIBS) $(SECCOMP_LIBS)

@@ -141,12 +141,7 @@ static void close_between(unsigned from, unsigned to)
 		close((int)fd);
 }
 
-/*
- * Close the copies of all other files: a connection ends when the parent closes it, a
- * restarted collector can listen on the same address, other children notice that nobody
- * reads, and counters end with the collector.
- */
-static void close_copies(int file, int reports)
+void tw_text_close_copies(int file, int reports)
 {
 	const unsigned low = (unsigned)(file < reports ? file : reports);
 	const unsigned high = (unsigned)(file < reports ? reports : file);
@@ -163,7 +158,7 @@ __attribute__((noreturn)) static void run_child(const struct tw_text_wanted *wan
 	struct tw_text_out o = { .sink = s };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	close_copies(file, reports);
+	tw_text_close_copies(file, reports);
 	if (s == NULL)
 		give_up();
 	s->file = file;

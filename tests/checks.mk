@@ -181,7 +181,7 @@ integration := install prior_learning pipeline kepler_client web collector_vm ha
 	faults_disk publishing collector_top collector_names server_setup train_jobs slurm \
 	collector_edges run top rollout commands roles estimator_faults collector_meters estimator_web \
 	estimator_clients main_job old_groups foreign estimator container unmeasured server_cases \
-	manifests check_config doors library inlet collector_forged unit
+	manifests check_config doors library inlet collector_forged collector_push unit
 # Those that need an idle machine.
 alone := closed_loop same_watts
 unlisted := $(filter-out $(patsubst %,test_%.py,$(integration) closed_loop same_watts),\
@@ -201,7 +201,7 @@ test-estimator: $(call integration-of,estimator% models library kepler_client)
 test-trainer: $(call integration-of,offline_trainer main_job online train_jobs)
 test-collector: $(call integration-of,collector% hardware top)
 # Programs beside what is broken, forged or full.
-test-foreign: $(call integration-of,%_faults %_edges %_fuzz %_cases faults_% hardware container foreign old_groups collector_asked collector_forged collector_doors train_jobs run)
+test-foreign: $(call integration-of,%_faults %_edges %_fuzz %_cases faults_% hardware container foreign old_groups collector_asked collector_forged collector_push collector_doors train_jobs run)
 
 .PHONY: deps objects test test-run test-web demo demo-run check check-build check-sources build-tests \
 	check-unit check-fuzz check-headers check-layers check-structure check-docs check-format \

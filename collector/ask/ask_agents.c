@@ -2,10 +2,10 @@
 /*
  * The job "agents": polls other collectors, all at a time, and looks up names of agents.
  */
+#include "collector/ask/access.h"
 #include "collector/ask/agent_lookup.h"
 #include "collector/ask/agent_parse.h"
 #include "collector/ask/ask_job.h"
-#include "collector/system/credentials.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -14,14 +14,12 @@
 #include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
 #include "lib/program/file_limit.h"
-#include "lib/program/opt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ANSWER_MAX ((size_t)8 << 20)
-#define TOKEN_MAX 16384
 /* How often due calls are started, and the results of lookups taken. */
 #define STEP_MS 50
 #define TARGETS_MAX 1024
@@ -44,15 +42,11 @@ struct job {
 	struct tw_strs urls;
 	uint64_t timeout_ms, refresh_ms;
 	const char *access_path; /* NULL: none */
-	struct tw_http_access access;
-	struct tw_strs file; /* of --agents-access: name, value, ... */
-	const char *token_file;
-	char token[TOKEN_MAX];
+	struct tw_access access;
 	struct tw_agent_lookup *lookup;
 	struct target *target[TARGETS_MAX];
 	struct tw_http_many *http;
 	struct tw_agent_rows rows;
-	uint64_t token_ms; /* time of the last reading; 0: never */
 	bool closed;
 };
 
@@ -68,59 +62,6 @@ static const struct tw_field fields[] = {
 	{ "urls", TW_FIELD_STRS, AT(urls) },
 };
 static const struct tw_fields settings = TW_FIELDS(fields, struct job);
-
-static const struct tw_opt access_names[] = {
-	{ .name = "user" },     { .name = "password" }, { .name = "token-file" },
-	{ .name = "ca" },       { .name = "cert" },     { .name = "key" },
-	{ .name = "insecure" },
-};
-static const struct tw_opts access_opts = { .program = "access",
-					    .opt = access_names,
-					    .count = sizeof(access_names) /
-						     sizeof(access_names[0]) };
-
-static int read_access(struct job *j, const char *path, struct tw_err *err)
-{
-	const char *insecure;
-
-	if (path == NULL)
-		return 0;
-	if (tw_secret_check(path, err) < 0 ||
-	    tw_opt_file_read(path, &access_opts, &j->file, err) < 0)
-		return -1;
-	insecure = tw_opt_file_find(&j->file, "insecure");
-	if (insecure != NULL && strcmp(insecure, "yes") != 0 &&
-	    strcmp(insecure, "no") != 0)
-		return tw_fail(err, TW_INVALID, "'%s': insecure: want yes or no", path);
-	j->access = (struct tw_http_access){
-		.user = tw_opt_file_find(&j->file, "user"),
-		.password = tw_opt_file_find(&j->file, "password"),
-		.ca_file = tw_opt_file_find(&j->file, "ca"),
-		.cert_file = tw_opt_file_find(&j->file, "cert"),
-		.key_file = tw_opt_file_find(&j->file, "key"),
-		.insecure = insecure != NULL && strcmp(insecure, "yes") == 0,
-	};
-	j->token_file = tw_opt_file_find(&j->file, "token-file");
-	return 0;
-}
-
-/* The token file may be replaced at any time. Without a file the last token stays in use.
- */
-static void read_token(struct job *j, uint64_t now_ms)
-{
-	struct tw_err why = { 0 };
-	char token[TOKEN_MAX];
-
-	if (j->token_file == NULL ||
-	    (j->token_ms != 0 && now_ms - j->token_ms < j->state.interval_ms))
-		return;
-	j->token_ms = now_ms;
-	if (tw_token_read(j->token_file, token, sizeof(token), &why) < 0)
-		return;
-	memcpy(j->token, token, sizeof(token));
-	explicit_bzero(token, sizeof(token));
-	j->access.token = j->token;
-}
 
 /* ---- targets ---- */
 
@@ -212,7 +153,7 @@ static void add_target(struct job *j, const char *url, const char *connect_to,
 					 .accept = "application/json",
 					 .timeout_ms = j->timeout_ms,
 					 .answer_max = ANSWER_MAX,
-					 .access = &j->access };
+					 .access = &j->access.http };
 	m.place = (uint32_t)place;
 	snprintf(m.of.url, sizeof(m.of.url), "%s%s%s", tw_url_show(url, shown),
 		 connect_to != NULL ? " at " : "",
@@ -279,36 +220,13 @@ static size_t place_of(const struct job *j, const struct target *t)
 	return place;
 }
 
-/*
- * Copy a reason as printable text. libcurl's " after 17 ms" is left out: the reason is a
- * label, which must not differ each time.
- */
-static void copy_reason(char *to, size_t size, const char *why)
-{
-	size_t len = 0;
-
-	while (*why != '\0' && len + 1 < size) {
-		int used = 0;
-
-		if (strncmp(why, " after ", 7) == 0)
-			sscanf(why, " after %*u ms%n", &used);
-		if (used > 0) {
-			why += used;
-			continue;
-		}
-		to[len++] = (char)(*why >= 0x20 && *why <= 0x7e ? *why : '?');
-		why++;
-	}
-	to[len] = '\0';
-}
-
 static void send_failure(struct job *j, size_t place, const char *why, uint64_t took_ms)
 {
 	struct tw_ask_message m = tw_ask_message(TW_ASK_AGENT_FAILED);
 
 	m.place = (uint32_t)place;
 	m.of.answer.took_ms = took_ms;
-	copy_reason(m.why, sizeof(m.why), why);
+	tw_ask_copy_reason(m.why, sizeof(m.why), why);
 	send_message(j, &m);
 }
 
@@ -372,7 +290,7 @@ static void start_due(struct job *j)
 {
 	const uint64_t now_ms = tw_now_ms();
 
-	read_token(j, now_ms);
+	tw_access_renew(&j->access, now_ms, j->state.interval_ms);
 	for (size_t i = 0; i < TARGETS_MAX; i++) {
 		struct target *t = j->target[i];
 		struct tw_err err = { 0 };
@@ -397,19 +315,17 @@ static void close_job(void *state)
 	for (size_t i = 0; i < TARGETS_MAX; i++)
 		free_target(j, i);
 	tw_agent_rows_release(&j->rows);
-	tw_strs_clear(&j->file);
-	explicit_bzero(j->token, sizeof(j->token));
+	tw_access_close(&j->access);
 }
 
 static int open_job(void *state, struct tw_err *err)
 {
 	struct job *j = state;
 
-	if (read_access(j, j->access_path, err) < 0)
+	if (tw_access_open(&j->access, j->access_path, err) < 0)
 		return -1;
 	/* Each agent takes a connection. */
 	tw_file_limit_raise(TARGETS_MAX + FILES_MORE);
-	read_token(j, tw_now_ms());
 	return 0;
 }
 

@@ -19,8 +19,8 @@ static const struct tw_ask_job *const jobs[] = {
 #if TW_FLEET
 	&tw_ask_agents,
 #endif
-	&tw_ask_command, &tw_ask_containers, &tw_ask_fetch,      &tw_ask_file,
-	&tw_ask_ipmi,    &tw_ask_pods,       &tw_ask_prometheus, &tw_ask_redfish,
+	&tw_ask_command, &tw_ask_containers, &tw_ask_fetch, &tw_ask_file,    &tw_ask_ipmi,
+	&tw_ask_pods,    &tw_ask_prometheus, &tw_ask_push,  &tw_ask_redfish,
 };
 
 const struct tw_ask_job *tw_ask_job_find(const char *name)
@@ -107,6 +107,25 @@ bool tw_ask_send_failure(int fd, const struct tw_err *why, bool lasting)
 		    why->code == TW_NOTFOUND;
 	snprintf(m.why, sizeof(m.why), "%.*s", (int)sizeof(m.why) - 1, why->text);
 	return tw_ask_send(fd, &m);
+}
+
+void tw_ask_copy_reason(char *to, size_t size, const char *why)
+{
+	size_t len = 0;
+
+	while (*why != '\0' && len + 1 < size) {
+		int used = 0;
+
+		if (strncmp(why, " after ", 7) == 0)
+			sscanf(why, " after %*u ms%n", &used);
+		if (used > 0) {
+			why += used;
+			continue;
+		}
+		to[len++] = (char)(*why >= 0x20 && *why <= 0x7e ? *why : '?');
+		why++;
+	}
+	to[len] = '\0';
 }
 
 /* The other end is closed, at least for sending. */

@@ -80,6 +80,12 @@ bool tw_ask_send(int fd, const struct tw_ask_message *m);
 bool tw_ask_send_failure(int fd, const struct tw_err *why, bool lasting);
 
 /*
+ * Copy a reason as printable text. libcurl's " after 17 ms" is left out: the reason is a
+ * label, which must not differ each time.
+ */
+void tw_ask_copy_reason(char *to, size_t size, const char *why);
+
+/*
  * Wait for ms. A request to poll soon ends the wait, but not before least_ms. False: the
  * collector has closed its end, so stop.
  */
@@ -105,6 +111,7 @@ extern const struct tw_ask_job tw_ask_file;
 extern const struct tw_ask_job tw_ask_ipmi;
 extern const struct tw_ask_job tw_ask_pods;
 extern const struct tw_ask_job tw_ask_prometheus;
+extern const struct tw_ask_job tw_ask_push;
 extern const struct tw_ask_job tw_ask_redfish;
 
 #endif /* TW_COLLECTOR_ASK_JOB_H */

@@ -9,6 +9,7 @@
 
 #include "collector/ask/redfish.h"
 #include "collector/ask/value.h"
+#include "collector/push/format.h"
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
 
@@ -39,6 +40,14 @@ struct tw_pods_options {
 	uint64_t interval_ms;
 };
 
+/* Receivers that get the metrics. */
+struct tw_push_options {
+	char *url[TW_PUSH_COUNT];    /* NULL: none */
+	char *access[TW_PUSH_COUNT]; /* paths of files with credentials; NULL: none */
+	uint64_t interval_ms, timeout_ms;
+	struct tw_strs labels; /* NAME=VALUE */
+};
+
 /* A meter of the user's own: one of a command, a file and a query. */
 struct tw_own_meter_options {
 	char *command;            /* prints a value a line; NULL: none */
@@ -63,6 +72,7 @@ int tw_own_meter_options_check(const struct tw_own_meter_options *o, struct tw_e
 /* Check what can be checked at once: the URL and the credentials file. */
 int tw_redfish_options_check(const struct tw_redfish_options *o, struct tw_err *err);
 int tw_pods_options_check(const struct tw_pods_options *o, struct tw_err *err);
+int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err);
 
 /* config has a struct tw_redfish_options redfish. */
 #define TW_OPTS_REDFISH(config)                                                         \
@@ -176,6 +186,40 @@ int tw_pods_options_check(const struct tw_pods_options *o, struct tw_err *err);
 			   "time between two requests: 1s to 1h; new pods cause one " \
 			   "sooner"),                                                 \
 			.env = "TW_KUBE_INTERVAL", .fallback = "1m"                   \
+	}
+
+/* config has a struct tw_push_options push. */
+#define TW_OPTS_PUSH(config)                                                           \
+	{ TW_OPT_ROW(config, TEXT, "otlp", push.url[TW_PUSH_OTLP], "URL",              \
+		     "push the metrics to this receiver by OTLP over HTTP (without a " \
+		     "path: /v1/metrics)"),                                            \
+	  .env = "TW_OTLP" },                                                          \
+		{ TW_OPT_ROW(config, TEXT, "otlp-access", push.access[TW_PUSH_OTLP],   \
+			     "FILE",                                                   \
+			     "file with user, password, token-file, ca, cert, key, "   \
+			     "insecure for --otlp"),                                   \
+		  .env = "TW_OTLP_ACCESS" },                                           \
+		{ TW_OPT_ROW(config, TEXT, "remote-write",                             \
+			     push.url[TW_PUSH_REMOTE_WRITE], "URL",                    \
+			     "push the metrics by Prometheus' remote write to this "   \
+			     "URL"),                                                   \
+		  .env = "TW_REMOTE_WRITE" },                                          \
+		{ TW_OPT_ROW(config, TEXT, "remote-write-access",                      \
+			     push.access[TW_PUSH_REMOTE_WRITE], "FILE",                \
+			     "such a file for --remote-write"),                        \
+		  .env = "TW_REMOTE_WRITE_ACCESS" },                                   \
+		{ TW_OPT_ROW(config, DURATION_MS, "push-interval", push.interval_ms,   \
+			     "TIME", "time between two pushes: 100ms to 1h"),          \
+		  .env = "TW_PUSH_INTERVAL", .fallback = "15s" },                      \
+		{ TW_OPT_ROW(config, DURATION_MS, "push-timeout", push.timeout_ms,     \
+			     "TIME",                                                   \
+			     "longest time of a request of a push: 100ms to "          \
+			     "1m"),                                                    \
+		  .env = "TW_PUSH_TIMEOUT", .fallback = "10s" },                       \
+	{                                                                              \
+		TW_OPT_ROW(config, LIST, "push-labels", push.labels, "NAME=VALUE,...", \
+			   "more resource attributes, or labels, of what is pushed"),  \
+			.env = "TW_PUSH_LABELS"                                        \
 	}
 
 #endif /* TW_COLLECTOR_ASK_OPTIONS_H */

@@ -2,6 +2,7 @@
 #include "collector/collector.h"
 #include "collector/expose/answer.h"
 #include "collector/expose/expose.h"
+#include "collector/expose/push.h"
 #include "collector/expose/routes.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/array.h"
@@ -90,6 +91,7 @@ void tw_collector_list_metrics(struct tw_buf *out)
 {
 	static const struct tw_expo_table *const all[] = {
 		own_families,
+		tw_push_families,
 		tw_node_families,
 		tw_estimate_families,
 		tw_workload_families,
@@ -123,12 +125,6 @@ static void drain(void *arg)
 	tw_text_drain(arg);
 }
 
-struct metrics {
-	const struct tw_collector *c;
-	struct tw_expo expo;
-	struct tw_exposure exposure; /* only with workloads */
-};
-
 static void write_machine(struct tw_expo *e, const struct tw_exposure *x)
 {
 	write_local(e, x->c);
@@ -141,14 +137,28 @@ static void write_machine(struct tw_expo *e, const struct tw_exposure *x)
 		tw_expose_kepler_legacy(x);
 }
 
-static void write_metrics(void *arg, struct tw_text_out *o)
+int tw_metrics_begin(struct tw_metrics *m, struct tw_collector *c, bool scrape,
+		     struct tw_err *err)
 {
-	struct metrics *m = arg;
+	m->c = c;
+	if (c->workloads == NULL)
+		return 0;
+	if (tw_exposure_begin(&m->exposure, c, &m->expo, err) < 0)
+		return -1;
+	if (scrape)
+		tw_exposure_choose(&m->exposure, c);
+	return 0;
+}
+
+void tw_metrics_write(void *arg, struct tw_text_out *o)
+{
+	struct tw_metrics *m = arg;
 
 	m->expo.out = &o->buf;
 	m->expo.drain = drain;
 	m->expo.drain_arg = o;
 	tw_expo_numbers(&m->expo, own, TW_COUNT(own), m->c);
+	tw_push_expose(m->c->push, &m->expo);
 	if (m->c->workloads != NULL)
 		write_machine(&m->expo, &m->exposure);
 #if TW_FLEET
@@ -162,13 +172,14 @@ void tw_answer_metrics(void *app, const struct tw_http_request *q,
 		       struct tw_http_reply *r)
 {
 	struct tw_collector *c = app;
-	struct metrics m = { .c = c,
-			     .expo.format = tw_expo_wanted(tw_http_header(q, "Accept")) };
+	struct tw_metrics m = { .c = c,
+				.expo.format =
+					tw_expo_wanted(tw_http_header(q, "Accept")) };
 	const struct tw_answer a = { .kind = m.expo.format == TW_EXPO_TEXT
 						     ? TW_ANSWER_METRICS_TEXT
 						     : TW_ANSWER_METRICS_OPEN,
 				     .content_type = tw_expo_content_type(m.expo.format),
-				     .write = write_metrics,
+				     .write = tw_metrics_write,
 				     .arg = &m };
 	struct tw_err err = { 0 };
 	/* A HEAD request is no scrape. */
@@ -177,13 +188,10 @@ void tw_answer_metrics(void *app, const struct tw_http_request *q,
 	tw_http_reply_header(r, "Vary", "Accept");
 	if (tw_answer_again(c, q, r, &a))
 		return;
-	if (c->workloads != NULL &&
-	    tw_exposure_begin(&m.exposure, c, &m.expo, &err) < 0) {
+	if (tw_metrics_begin(&m, c, scrape, &err) < 0) {
 		tw_http_reply_error(r, &err);
 		return;
 	}
-	if (scrape && c->workloads != NULL)
-		tw_exposure_choose(&m.exposure, c);
 	if (tw_answer(c, q, r, &a) && scrape && c->workloads != NULL)
 		tw_workloads_scraped(c->workloads);
 }

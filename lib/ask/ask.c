@@ -138,6 +138,8 @@ static bool is_valid(const struct tw_ask_message *m)
 	case TW_ASK_ENERGY:
 	case TW_ASK_ALL_NAMES:
 	case TW_ASK_AGENT_GONE:
+	case TW_ASK_WANT:
+	case TW_ASK_PUSHED:
 		return true;
 	default:
 		return false;

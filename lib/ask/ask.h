@@ -26,7 +26,8 @@
  * which keeps them apart. First the daemon sends the job and its settings as one JSON
  * object. tw-ask sends messages of a fixed size.
  *
- * Jobs that poll last: the daemon sends single bytes for "poll again soon". The job
+ * Jobs that poll last: the daemon sends single bytes for "poll again soon". To the job
+ * "push", which asks for them, it sends the metrics (collector/push/families.h). The job
  * "fetch" ends with its answer: settings and TW_ASK_FETCHED state the length of a body,
  * which follows in packets of at most TW_ASK_PACKET bytes.
  *
@@ -61,6 +62,8 @@ enum tw_ask_kind {
 			      */
 	TW_ASK_AGENT_FAILED, /* an agent did not answer: place, why, answer.took_ms */
 	TW_ASK_LOOKUP,       /* a name was looked up: place, url, why ("": found) */
+	TW_ASK_WANT,         /* the metrics are wanted: place, a number for the text */
+	TW_ASK_PUSHED,       /* a receiver has them: pushed */
 	TW_ASK_FETCHED,      /* the end of a call: fetched; the body follows */
 };
 
@@ -122,6 +125,10 @@ struct tw_ask_fetched {
 	char failure[TW_ERR_TEXT];
 };
 
+struct tw_ask_pushed {
+	uint64_t samples, bytes;
+};
+
 /* Texts are NUL-terminated. */
 struct tw_ask_message {
 	uint32_t kind;      /* enum tw_ask_kind */
@@ -140,6 +147,7 @@ struct tw_ask_message {
 		struct tw_ask_row row;
 		struct tw_ask_answer answer;
 		struct tw_ask_fetched fetched;
+		struct tw_ask_pushed pushed;
 	} of;
 };
 

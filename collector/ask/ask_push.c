@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The job "push": sends the collector's metrics to a receiver. It asks the collector for
+ * them, so that a receiver that is slow, or away, takes up no time of the collector. The
+ * text of a tick is sent until the receiver has it, before the next is asked for.
+ */
+#include "collector/ask/access.h"
+#include "collector/ask/ask_job.h"
+#include "collector/push/format.h"
+#include "lib/core/buf.h"
+#include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/core/strs.h"
+#include "lib/http/client/http.h"
+#include "lib/http/client/url.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define RETRY_MIN_MS 1000
+#define RETRY_MAX_MS 60000
+/* Receivers refuse samples that are older, some from an hour on. */
+#define GIVE_UP_MS 600000
+/* The collector sends a text after its next tick. */
+#define ASK_AGAIN_MS 60000
+#define TEXT_MAX ((uint64_t)256 << 20)
+/* Some MB of a request: receivers have limits. */
+#define SAMPLES_MAX 5000
+#define ANSWER_KEPT 1024
+
+struct job {
+	struct tw_ask_state state;
+	const char *url;
+	unsigned to; /* enum tw_push_to */
+	uint64_t timeout_ms;
+	const char *access_path;
+	struct tw_access access;
+	struct tw_strs headers, resource;
+	/* The text that is being sent; NULL: none. */
+	char *text;
+	struct tw_push_head head;
+	uint64_t seq, taken_ms;
+	size_t sent; /* samples of it that the receiver has */
+	struct tw_ask_pushed pushed;
+	char answer[ANSWER_KEPT]; /* the beginning of the last one */
+	size_t answer_len;
+};
+
+#define AT(member) TW_FIELD_AT(struct job, member)
+static const struct tw_field fields[] = {
+	TW_ASK_INTERVAL(struct job),
+	{ "url", TW_FIELD_BORROWED, AT(url) },
+	{ "timeout_ms", TW_FIELD_UINT, AT(timeout_ms), .min = 1, .max = INT32_MAX },
+	{ "to", TW_FIELD_UINT, AT(to), .max = TW_PUSH_COUNT - 1 },
+	{ "access", TW_FIELD_BORROWED, AT(access_path), .optional = true },
+	{ "resource", TW_FIELD_STRS, AT(resource) },
+};
+static const struct tw_fields settings = TW_FIELDS(fields, struct job);
+
+static void close_job(void *state)
+{
+	struct job *j = state;
+
+	free(j->text);
+	tw_access_close(&j->access);
+	tw_strs_clear(&j->headers);
+}
+
+static int open_job(void *state, struct tw_err *err)
+{
+	struct job *j = state;
+	const struct tw_push_format *f = &tw_push_formats[j->to];
+
+	if (tw_access_open(&j->access, j->access_path, err) < 0 ||
+	    tw_strs_adds(&j->headers, f->coding, err) < 0 ||
+	    (f->version != NULL && tw_strs_adds(&j->headers, f->version, err) < 0))
+		return -1;
+	/* With headers of our own no redirect is followed. */
+	j->access.http.headers = &j->headers;
+	return 0;
+}
+
+/* ---- the text ---- */
+
+static void drop_text(struct job *j)
+{
+	free(j->text);
+	j->text = NULL;
+}
+
+/* A packet of the collector, at most ms from now; its length, 0 after that time. */
+static size_t receive(const struct job *j, void *data, size_t size, uint64_t ms)
+{
+	const uint64_t until_ms = tw_now_ms() + ms;
+	uint64_t now_ms;
+
+	while ((now_ms = tw_now_ms()) < until_ms) {
+		struct pollfd p = { .fd = j->state.fd, .events = POLLIN | POLLRDHUP };
+		ssize_t n;
+
+		if (poll(&p, 1, (int)(until_ms - now_ms)) <= 0)
+			continue;
+		n = recv(j->state.fd, data, size, MSG_DONTWAIT);
+		if (n > 0)
+			return (size_t)n;
+		if (n == 0 || (errno != EAGAIN && errno != EINTR))
+			return 0;
+	}
+	return 0;
+}
+
+/* Ask for a text, and take it. Packets of an earlier request are skipped. */
+static bool take_text(struct job *j)
+{
+	struct tw_ask_message want = tw_ask_message(TW_ASK_WANT);
+	struct tw_push_head h;
+	size_t n, got = 0;
+
+	want.place = (uint32_t)++j->seq;
+	if (!tw_ask_send(j->state.fd, &want))
+		return false;
+	do
+		n = receive(j, &h, sizeof(h), ASK_AGAIN_MS);
+	while (n > 0 && (n != sizeof(h) || h.seq != want.place));
+	if (n == 0 || h.len > TEXT_MAX)
+		return false;
+	j->text = malloc((size_t)h.len + 1);
+	while (j->text != NULL && got < h.len && n > 0) {
+		n = receive(j, j->text + got, (size_t)h.len - got, ASK_AGAIN_MS);
+		got += n;
+	}
+	if (j->text == NULL || got < h.len) {
+		drop_text(j);
+		return false;
+	}
+	j->head = h;
+	j->taken_ms = tw_now_ms();
+	j->sent = 0;
+	j->pushed = (struct tw_ask_pushed){ 0 };
+	return true;
+}
+
+/* ---- requests ---- */
+
+static int keep_answer(void *arg, const char *data, size_t len, struct tw_err *err)
+{
+	struct job *j = arg;
+	const size_t room = sizeof(j->answer) - j->answer_len;
+
+	(void)err;
+	memcpy(j->answer + j->answer_len, data, len < room ? len : room);
+	j->answer_len += len < room ? len : room;
+	return 0;
+}
+
+/* An error's text is of the receiver, and may have many lines. */
+static int check_answer(const struct job *j, const struct tw_http_answer *a,
+			struct tw_err *err)
+{
+	const struct tw_push_format *f = &tw_push_formats[j->to];
+	char why[96] = "";
+	uint64_t rejected;
+
+	if (a->status / 100 != 2)
+		return tw_fail(err, TW_IO, "it answers %u%s%.*s", a->status,
+			       a->len > 0 ? ": " : "", (int)strcspn(a->body, "\r\n"),
+			       a->body);
+	rejected = f->rejected != NULL
+			   ? f->rejected(j->answer, j->answer_len, why, sizeof(why))
+			   : 0;
+	if (rejected > 0)
+		return tw_fail(err, TW_INVALID, "it refuses %llu samples: %s",
+			       (unsigned long long)rejected, why);
+	return 0;
+}
+
+/* retry: the same samples may succeed later; *retry_ms: not before. */
+static int post(struct job *j, const struct tw_buf *body, bool *retry, uint64_t *retry_ms,
+		struct tw_err *err)
+{
+	const struct tw_http_call call = {
+		.url = j->url,
+		.body = body->data,
+		.body_len = body->len,
+		.content_type = tw_push_formats[j->to].content_type,
+		.timeout_ms = j->timeout_ms,
+		.access = &j->access.http,
+		.session = j->state.http,
+		.sink = keep_answer,
+		.sink_arg = j,
+		.stopped = tw_ask_is_closed,
+		.stopped_arg = &j->state.fd,
+	};
+	struct tw_http_answer answer = { 0 };
+	int rc;
+
+	j->answer_len = 0;
+	*retry = true;
+	if (tw_http_call(&call, &answer, err) < 0)
+		return -1;
+	rc = check_answer(j, &answer, err);
+	*retry_ms = answer.retry_after_s * 1000;
+	*retry = answer.status / 100 == 5 || answer.status == 429 ||
+		 answer.status / 100 == 3 || answer.status == 401 ||
+		 answer.status == 403 || answer.status == 404;
+	tw_http_answer_release(&answer);
+	return rc;
+}
+
+/* The next samples of the text. *given is 0 if the receiver has all. */
+static int send_some(struct job *j, size_t *given, bool *retry, uint64_t *retry_ms,
+		     struct tw_err *err)
+{
+	struct tw_buf out = { 0 };
+	struct tw_push_body body = { .out = &out,
+				     .head = &j->head,
+				     .resource = &j->resource,
+				     .text = j->text,
+				     .from = j->sent,
+				     .most = SAMPLES_MAX };
+	int rc = tw_push_formats[j->to].write(&body, err);
+
+	*retry = false;
+	if (rc == 0 && body.given > 0)
+		rc = post(j, &out, retry, retry_ms, err);
+	if (rc == 0) {
+		j->sent += body.given;
+		j->pushed.samples += body.given;
+		j->pushed.bytes += body.given > 0 ? out.len : 0;
+	}
+	*given = body.given;
+	tw_buf_clear(&out);
+	return rc;
+}
+
+/* ---- the job ---- */
+
+/* The reason without the method and URL before it. */
+static bool send_failure(struct job *j, const struct tw_err *why)
+{
+	struct tw_ask_message m = tw_ask_message(TW_ASK_MISSING);
+	const char *url = strstr(why->text, j->url);
+	const char *text = url != NULL && strncmp(url + strlen(j->url), ": ", 2) == 0
+				   ? url + strlen(j->url) + 2
+				   : why->text;
+
+	tw_ask_copy_reason(m.why, sizeof(m.why), text);
+	return tw_ask_send(j->state.fd, &m);
+}
+
+static uint64_t retry_in_ms(const struct job *j, uint64_t at_least_ms)
+{
+	const uint64_t first_ms =
+		j->state.interval_ms < RETRY_MIN_MS ? j->state.interval_ms : RETRY_MIN_MS;
+	const uint64_t ms = tw_ask_backoff_ms(j->state.failures, first_ms, RETRY_MAX_MS);
+
+	if (at_least_ms > GIVE_UP_MS)
+		return GIVE_UP_MS;
+	return ms > at_least_ms ? ms : at_least_ms;
+}
+
+static uint64_t poll_push(void *state)
+{
+	struct job *j = state;
+	const uint64_t began_ms = tw_now_ms();
+	struct tw_ask_message done = tw_ask_message(TW_ASK_PUSHED);
+	struct tw_err err = { 0 };
+	uint64_t retry_ms = 0, took_ms;
+	size_t given = 1;
+	bool retry;
+
+	if (j->text == NULL && !take_text(j))
+		return tw_ask_is_closed(&j->state.fd) ? 0 : RETRY_MIN_MS;
+	tw_access_renew(&j->access, began_ms, j->state.interval_ms);
+	while (given > 0)
+		if (send_some(j, &given, &retry, &retry_ms, &err) < 0) {
+			j->state.failures++;
+			if (!retry || tw_now_ms() - j->taken_ms > GIVE_UP_MS)
+				drop_text(j);
+			return send_failure(j, &err) ? retry_in_ms(j, retry_ms) : 0;
+		}
+	j->state.failures = 0;
+	drop_text(j);
+	done.of.pushed = j->pushed;
+	took_ms = tw_now_ms() - began_ms;
+	if (!tw_ask_send(j->state.fd, &done))
+		return 0;
+	return took_ms < j->state.interval_ms ? j->state.interval_ms - took_ms : 1;
+}
+
+const struct tw_ask_job tw_ask_push = {
+	.name = "push",
+	.settings = &settings,
+	.net = true,
+	.open = open_job,
+	.poll = poll_push,
+	.close = close_job,
+};

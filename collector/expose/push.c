@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/expose/push.h"
+
+#include "collector/push/format.h"
+#include "collector/settings.h"
+#include "collector/system/credentials.h"
+#include "lib/ask/ask.h"
+#include "lib/core/array.h"
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/http/client/url.h"
+#include "lib/program/log.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define INTERVAL_MIN_MS 100
+#define INTERVAL_MAX_MS 3600000
+#define TIMEOUT_MAX_MS 60000
+/* Messages in one call: a helper that sends garbage must not block the tick. */
+#define HEAR_MAX 64
+#define MACHINE_ID_MAX 64
+
+/* A receiver, by its helper. */
+struct receiver {
+	struct tw_ask *ask; /* NULL: none */
+	const char *name;
+	bool wanted; /* the helper has asked for a text */
+	uint32_t seq;
+	pid_t child; /* which writes a text; 0: none */
+	bool up;
+	char why[TW_ASK_WHY];
+	uint64_t pushes, failures, samples, bytes;
+};
+
+struct tw_push {
+	struct receiver of[TW_PUSH_COUNT];
+	int64_t start_ns; /* since 1970 */
+};
+
+/* ---- options ---- */
+
+static int check_receiver(const struct tw_push_options *o, int i, struct tw_err *err)
+{
+	const char *name = tw_push_formats[i].name;
+
+	if (o->url[i] == NULL && o->access[i] != NULL)
+		return tw_fail(err, TW_INVALID, "--%s-access needs --%s", name, name);
+	if (o->url[i] != NULL && !tw_url_is(o->url[i]))
+		return tw_fail(err, TW_INVALID, "--%s: want http://ADDR or https://ADDR",
+			       name);
+	if (o->access[i] != NULL && tw_secret_check(o->access[i], err) < 0)
+		return tw_err_wrap(err, "--%s-access", name);
+	return 0;
+}
+
+static bool is_label(const char *text)
+{
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_."
+				"0123456789");
+
+	return n > 0 && text[n] == '=' && (text[0] < '0' || text[0] > '9') &&
+	       strncmp(text, "__", 2) != 0;
+}
+
+int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err)
+{
+	for (int i = 0; i < TW_PUSH_COUNT; i++)
+		if (check_receiver(o, i, err) < 0)
+			return -1;
+	for (size_t i = 0; i < o->labels.count; i++)
+		if (!is_label(o->labels.at[i]))
+			return tw_fail(err, TW_INVALID,
+				       "--push-labels: '%.64s': want NAME=VALUE",
+				       o->labels.at[i]);
+	if (o->interval_ms < INTERVAL_MIN_MS || o->interval_ms > INTERVAL_MAX_MS)
+		return tw_fail(err, TW_INVALID, "--push-interval: want 100ms to 1h");
+	return o->timeout_ms < INTERVAL_MIN_MS || o->timeout_ms > TIMEOUT_MAX_MS
+		       ? tw_fail(err, TW_INVALID, "--push-timeout: want 100ms to 1m")
+		       : 0;
+}
+
+/* ---- start and end ---- */
+
+static void add_pair(json_t *list, const char *name, const char *value)
+{
+	if (value == NULL || value[0] == '\0')
+		return;
+	json_array_append_new(list, json_string(name));
+	json_array_append_new(list, json_string(value));
+}
+
+/* host.id of OpenTelemetry's conventions. */
+static void read_machine_id(char out[MACHINE_ID_MAX])
+{
+	struct tw_err ignored = { 0 };
+	char *text = NULL;
+	size_t len;
+
+	out[0] = '\0';
+	if (tw_file_read("/etc/machine-id", MACHINE_ID_MAX, &text, &len, &ignored) == 0)
+		snprintf(out, MACHINE_ID_MAX, "%.*s", (int)strcspn(text, "\n"), text);
+	free(text);
+}
+
+/* What the samples are of: resource attributes, or labels that a scrape would add. */
+static json_t *make_resource(const struct tw_collector_settings *s, int to,
+			     const char *node_name)
+{
+	const bool in_cluster = s->pods.kubelet != NULL || s->pods.kube_api != NULL;
+	json_t *list = json_array();
+	char id[MACHINE_ID_MAX];
+
+	if (to == TW_PUSH_REMOTE_WRITE) {
+		add_pair(list, "job", "tw-collector");
+		add_pair(list, "instance", node_name);
+	} else {
+		read_machine_id(id);
+		add_pair(list, "service.name", "tw-collector");
+		add_pair(list, "service.instance.id", node_name);
+		add_pair(list, "service.version", TW_VERSION);
+		add_pair(list, "host.name", node_name);
+		add_pair(list, "host.id", id);
+		add_pair(list, "k8s.node.name", in_cluster ? node_name : NULL);
+	}
+	for (size_t i = 0; i < s->push.labels.count; i++) {
+		const char *text = s->push.labels.at[i];
+		const size_t n = strcspn(text, "=");
+		char name[128];
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, text);
+		add_pair(list, name, text + n + 1);
+	}
+	return list;
+}
+
+static char *make_url(const char *url, const char *path)
+{
+	const char *host = strstr(url, "://") + 3;
+	const char *slash = strchr(host, '/');
+	struct tw_buf b = { 0 };
+
+	if (path != NULL && (slash == NULL || slash[1] == '\0')) {
+		tw_buf_add(&b, url, slash != NULL ? (size_t)(slash - url) : strlen(url));
+		tw_buf_adds(&b, path);
+	} else {
+		tw_buf_adds(&b, url);
+	}
+	return tw_buf_detach(&b, NULL);
+}
+
+static int open_receiver(struct tw_push *p, int i, const struct tw_collector_settings *s,
+			 const char *node_name, struct tw_err *err)
+{
+	const struct tw_ask_config ask = { .user = s->user,
+					   .filter = s->filter,
+					   .log_format = s->log_format };
+	struct receiver *r = &p->of[i];
+	char *url = make_url(s->push.url[i], tw_push_formats[i].path);
+	int rc;
+
+	r->name = tw_push_formats[i].name;
+	snprintf(r->why, sizeof(r->why), "not pushed yet");
+	rc = tw_ask_open(&ask, "push",
+			 json_pack("{s:s?,s:i,s:s*,s:I,s:I,s:o}", "url", url, "to", i,
+				   "access", s->push.access[i], "interval_ms",
+				   (json_int_t)s->push.interval_ms, "timeout_ms",
+				   (json_int_t)s->push.timeout_ms, "resource",
+				   make_resource(s, i, node_name)),
+			 &r->ask, err);
+	free(url);
+	return rc;
+}
+
+int tw_push_open(const struct tw_collector_settings *s, const char *node_name,
+		 struct tw_push **out, struct tw_err *err)
+{
+	struct timespec now;
+	struct tw_push *p;
+
+	if (s->push.url[TW_PUSH_OTLP] == NULL &&
+	    s->push.url[TW_PUSH_REMOTE_WRITE] == NULL)
+		return 0;
+	p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		return tw_fail(err, TW_NOMEM, "push");
+	clock_gettime(CLOCK_REALTIME, &now);
+	p->start_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	for (int i = 0; i < TW_PUSH_COUNT; i++)
+		if (s->push.url[i] != NULL &&
+		    open_receiver(p, i, s, node_name, err) < 0) {
+			tw_push_close(p);
+			return -1;
+		}
+	*out = p;
+	return 0;
+}
+
+void tw_push_close(struct tw_push *p)
+{
+	for (int i = 0; p != NULL && i < TW_PUSH_COUNT; i++)
+		tw_ask_close(p->of[i].ask);
+	free(p);
+}
+
+/* ---- messages ---- */
+
+int tw_push_fd(const struct tw_push *p, int i)
+{
+	return p != NULL && p->of[i].ask != NULL ? tw_ask_fd(p->of[i].ask) : -1;
+}
+
+static void fail(struct receiver *r, const char *why)
+{
+	if (r->up || strcmp(r->why, why) != 0)
+		tw_log_warn("the metrics are not pushed to=%s: %s", r->name, why);
+	r->failures++;
+	r->up = false;
+	snprintf(r->why, sizeof(r->why), "%s", why);
+}
+
+static void succeed(struct receiver *r, const struct tw_ask_pushed *pushed)
+{
+	if (!r->up)
+		tw_log_info("the metrics are pushed to=%s samples=%llu bytes=%llu",
+			    r->name, (unsigned long long)pushed->samples,
+			    (unsigned long long)pushed->bytes);
+	r->up = true;
+	r->why[0] = '\0';
+	r->pushes++;
+	r->samples += pushed->samples;
+	r->bytes += pushed->bytes;
+}
+
+void tw_push_hear(struct tw_push *p, int i)
+{
+	struct receiver *r = &p->of[i];
+	struct tw_ask_message m;
+
+	for (int n = 0; n < HEAR_MAX && tw_ask_next(r->ask, &m); n++) {
+		if (m.kind == TW_ASK_WANT) {
+			r->wanted = true;
+			r->seq = m.place;
+		} else if (m.kind == TW_ASK_PUSHED) {
+			succeed(r, &m.of.pushed);
+		} else if (m.kind == TW_ASK_MISSING || m.kind == TW_ASK_FAILED) {
+			fail(r, m.why);
+		}
+		if (tw_ask_fd(r->ask) < 0)
+			return;
+	}
+}
+
+/* ---- texts ---- */
+
+bool tw_push_wanted(struct tw_push *p, int i, int *fd, struct tw_push_head *head)
+{
+	struct receiver *r = &p->of[i];
+
+	if (r->child > 0 && waitpid(r->child, NULL, WNOHANG) != 0)
+		r->child = 0;
+	*fd = r->ask != NULL ? tw_ask_fd(r->ask) : -1;
+	*head = (struct tw_push_head){ .seq = r->seq, .start_ns = p->start_ns };
+	return r->wanted && r->child == 0 && *fd >= 0;
+}
+
+void tw_push_began(struct tw_push *p, int i, pid_t child)
+{
+	p->of[i].child = child;
+	p->of[i].wanted = false;
+}
+
+/* ---- metrics ---- */
+
+static const struct tw_expo_family up[] = {
+	{ "tallywatt_push_up", TW_EXPO_GAUGE, NULL,
+	  "1 if the receiver has the metrics of the last push; else `reason` says why "
+	  "not." },
+};
+
+#define ROW(name, unit, help, member)                                             \
+	TW_EXPO_ROW("tallywatt_push_" name "_total", TW_EXPO_COUNTER, unit, help, \
+		    struct receiver, member, 1)
+
+static const struct tw_expo_row rows[] = {
+	ROW("pushes", NULL, "Pushes that the receiver has taken.", pushes),
+	ROW("failures", NULL, "Requests that failed, or that it refused.", failures),
+	ROW("samples", NULL, "Samples that it has taken.", samples),
+	ROW("sent_bytes", "bytes", "Bytes of their requests.", bytes),
+};
+
+const struct tw_expo_table tw_push_families[] = {
+	TW_EXPO_TABLE(up),
+	TW_EXPO_TABLE(rows),
+	{ .first = NULL },
+};
+
+void tw_push_expose(const struct tw_push *p, struct tw_expo *e)
+{
+	for (size_t k = 0; p != NULL && k < 1 + TW_COUNT(rows); k++) {
+		tw_expo_family(e, k == 0 ? up : &rows[k - 1].family);
+		for (int i = 0; i < TW_PUSH_COUNT; i++) {
+			const struct receiver *r = &p->of[i];
+			struct tw_labels l = { .count = 0 };
+
+			if (r->ask == NULL)
+				continue;
+			tw_labels_add(&l, "to", r->name);
+			if (k > 0) {
+				tw_expo_number(e, &rows[k - 1], &l, r);
+				continue;
+			}
+			tw_labels_add(&l, "reason", r->why);
+			tw_expo_count(e, l.at, l.count, r->up);
+		}
+	}
+}
