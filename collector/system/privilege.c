@@ -102,134 +102,40 @@ static int become(const char *user, struct tw_err *err)
 /* ---- the filter of system calls ---- */
 
 /* Calls that the collector makes once it runs, by what they are for. */
-static const int always[] = {
+static const char always[] =
 	/* files and descriptors */
-	SCMP_SYS(read),
-	SCMP_SYS(readv),
-	SCMP_SYS(pread64),
-	SCMP_SYS(write),
-	SCMP_SYS(writev),
-	SCMP_SYS(close),
-	SCMP_SYS(close_range),
-	SCMP_SYS(lseek),
-	SCMP_SYS(fstat),
-	SCMP_SYS(newfstatat),
-	SCMP_SYS(statx),
-	SCMP_SYS(statfs),
-	SCMP_SYS(fstatfs),
-	SCMP_SYS(faccessat),
-	SCMP_SYS(getdents64),
-	SCMP_SYS(readlinkat),
-	SCMP_SYS(fcntl),
-	SCMP_SYS(unlinkat),
+	"read readv pread64 write writev close close_range lseek fstat newfstatat "
+	"statx statfs fstatfs faccessat getdents64 readlinkat fcntl unlinkat "
 	/* the loop */
-	SCMP_SYS(epoll_ctl),
-	SCMP_SYS(epoll_pwait),
-	SCMP_SYS(ppoll),
-	SCMP_SYS(timerfd_settime),
-	SCMP_SYS(nanosleep),
-	SCMP_SYS(clock_nanosleep),
-	SCMP_SYS(clock_gettime),
-	SCMP_SYS(gettimeofday),
-	SCMP_SYS(restart_syscall),
+	"epoll_ctl epoll_pwait ppoll timerfd_settime nanosleep clock_nanosleep "
+	"clock_gettime gettimeofday restart_syscall "
 	/* HTTP, and systemd's socket */
-	SCMP_SYS(accept),
-	SCMP_SYS(accept4),
-	SCMP_SYS(recv),
-	SCMP_SYS(recvfrom),
-	SCMP_SYS(recvmsg),
-	SCMP_SYS(send),
-	SCMP_SYS(sendto),
-	SCMP_SYS(sendmsg),
-	SCMP_SYS(sendfile),
-	SCMP_SYS(shutdown),
-	SCMP_SYS(setsockopt),
-	SCMP_SYS(getsockopt),
-	SCMP_SYS(getsockname),
-	SCMP_SYS(getpeername),
-	SCMP_SYS(socket),
-	SCMP_SYS(connect),
+	"accept accept4 recv recvfrom recvmsg send sendto sendmsg sendfile shutdown "
+	"setsockopt getsockopt getsockname getpeername socket connect "
 	/* memory */
-	SCMP_SYS(mmap),
-	SCMP_SYS(munmap),
-	SCMP_SYS(mremap),
-	SCMP_SYS(madvise),
-	SCMP_SYS(mprotect),
-	SCMP_SYS(brk),
-	/* the process itself */
-	SCMP_SYS(futex),
-	SCMP_SYS(getpid),
-	SCMP_SYS(gettid),
-	SCMP_SYS(getuid),
-	SCMP_SYS(geteuid),
-	SCMP_SYS(getrandom),
-	SCMP_SYS(getrusage),
-	SCMP_SYS(sysinfo),
-	SCMP_SYS(uname),
-	SCMP_SYS(sched_yield),
-	SCMP_SYS(sched_getaffinity),
-	SCMP_SYS(rt_sigaction),
-	SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(sigaltstack),
-	SCMP_SYS(tgkill),
-	SCMP_SYS(exit),
-	SCMP_SYS(exit_group),
-	SCMP_SYS(ioctl),
-	SCMP_SYS(prlimit64),
-	SCMP_SYS(wait4), /* exited helpers */
+	"mmap munmap mremap madvise mprotect brk "
+	/* the process itself, and exited helpers */
+	"futex getpid gettid getuid geteuid getrandom getrusage sysinfo uname "
+	"sched_yield sched_getaffinity rt_sigaction rt_sigprocmask rt_sigreturn "
+	"sigaltstack tgkill exit exit_group ioctl prlimit64 wait4 "
 	/* answers by child processes (collector/texts.c) */
-	SCMP_SYS(memfd_create),
-	SCMP_SYS(pipe2),
-	SCMP_SYS(set_robust_list),
-	SCMP_SYS(readlink),
-	SCMP_SYS(stat),
-	SCMP_SYS(lstat),
-	SCMP_SYS(access),
-	SCMP_SYS(unlink),
-	SCMP_SYS(epoll_wait),
-	SCMP_SYS(poll),
-	SCMP_SYS(time),
-	SCMP_SYS(rseq),
-	SCMP_SYS(clock_gettime64),
-	SCMP_SYS(faccessat2),
+	"memfd_create pipe2 set_robust_list readlink stat lstat access unlink "
 #ifdef __SNR_epoll_pwait2 /* libseccomp 2.5.2 */
-	SCMP_SYS(epoll_pwait2),
+	"epoll_pwait2 "
 #endif
-};
+	"epoll_wait poll time rseq clock_gettime64 faccessat2";
 
 /* Files that are opened for writing later. */
-static const int writing[] = {
-	SCMP_SYS(pwrite64), SCMP_SYS(ftruncate), SCMP_SYS(fsync),    SCMP_SYS(renameat2),
-	SCMP_SYS(mkdirat),  SCMP_SYS(fchmod),    SCMP_SYS(renameat), SCMP_SYS(rename),
-	SCMP_SYS(mkdir),    SCMP_SYS(rmdir),
-};
+static const char writing[] =
+	"pwrite64 ftruncate fsync renameat2 mkdirat fchmod renameat rename mkdir rmdir";
 
 /* Refreshing models: threads, an HTTP client as child process, watched directories. */
-static const int starting[] = {
-	SCMP_SYS(inotify_init1),
-	SCMP_SYS(inotify_add_watch),
-	SCMP_SYS(inotify_rm_watch),
-	SCMP_SYS(sendmmsg),
-	SCMP_SYS(clone),
-	SCMP_SYS(execve),
-	SCMP_SYS(waitid),
-	SCMP_SYS(kill),
-	SCMP_SYS(dup3),
-	SCMP_SYS(set_tid_address),
-	SCMP_SYS(socketpair),
-	SCMP_SYS(bind),
-	SCMP_SYS(prctl),
-	SCMP_SYS(eventfd2),
-	SCMP_SYS(clone3),
-	SCMP_SYS(arch_prctl),
-	SCMP_SYS(dup2),
-	SCMP_SYS(pipe),
-	SCMP_SYS(vfork),
+static const char starting[] =
+	"inotify_init1 inotify_add_watch inotify_rm_watch sendmmsg clone execve waitid "
+	"kill dup3 set_tid_address socketpair bind prctl eventfd2 clone3 arch_prctl "
+	"dup2 pipe vfork "
 	/* tw-ask inherits the filter, and drops its capabilities */
-	SCMP_SYS(capget),
-	SCMP_SYS(capset),
-};
+	"capget capset";
 
 /* Commands of bpf(): reads of walks, counters and overflow; loading is over. */
 static const uint64_t bpf_commands[] = { BPF_PROG_TEST_RUN,    BPF_ITER_CREATE,
@@ -242,9 +148,9 @@ static const uint64_t prctl_commands[] = { PR_SET_PDEATHSIG };
 /* The flags of open() that allow more than reading. */
 #define OPEN_WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
 
-static void allow(struct tw_seccomp *s, const int *calls, size_t count)
+static void allow(struct tw_seccomp *s, const char *calls)
 {
-	tw_seccomp_list(s, calls, count, SCMP_ACT_ALLOW);
+	tw_seccomp_list(s, calls, SCMP_ACT_ALLOW);
 }
 
 /* What clone() shares with a thread, but not with a copy of the process as by fork(). */
@@ -255,17 +161,16 @@ static void allow(struct tw_seccomp *s, const int *calls, size_t count)
 
 static int install_filter(const struct tw_privilege *p, struct tw_err *err)
 {
-	static const int opening[] = { SCMP_SYS(openat) };
 	struct tw_seccomp s;
 
 	tw_seccomp_begin(&s, REFUSE);
-	allow(&s, always, TW_COUNT(always));
+	allow(&s, always);
 	if (p->may_write) {
-		allow(&s, opening, TW_COUNT(opening));
-		allow(&s, writing, TW_COUNT(writing));
+		allow(&s, "openat");
+		allow(&s, writing);
 	}
 	if (p->may_start)
-		allow(&s, starting, TW_COUNT(starting));
+		allow(&s, starting);
 	tw_seccomp_mask(&s, SCMP_SYS(openat), 2, OPEN_WRITES, 0, SCMP_ACT_ALLOW, REFUSE);
 	tw_seccomp_mask(&s, SCMP_SYS(clone), TW_SECCOMP_CLONE_FLAGS, CLONE_SHARES, 0,
 			SCMP_ACT_ALLOW, REFUSE);

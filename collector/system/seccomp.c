@@ -4,9 +4,14 @@
 #include "lib/core/err.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 /* The API level of libseccomp at which the kernel has SCMP_ACT_KILL_PROCESS. */
 #define API_KILL_PROCESS 3
+
+/* Room for the name of a system call. */
+#define NAME_SIZE 32
 
 uint32_t tw_seccomp_kill(void)
 {
@@ -66,12 +71,20 @@ static void add(struct tw_seccomp *s, uint32_t action, int call, unsigned count,
 		note(s, rc);
 }
 
-void tw_seccomp_list(struct tw_seccomp *s, const int *calls, size_t count,
-		     uint32_t action)
+void tw_seccomp_list(struct tw_seccomp *s, const char *calls, uint32_t action)
 {
-	for (size_t i = 0; i < count; i++)
-		if (claim(s, calls[i]))
-			add(s, action, calls[i], 0, (struct scmp_arg_cmp){ 0 });
+	for (size_t len; *calls != '\0'; calls += len + (calls[len] == ' ')) {
+		char name[NAME_SIZE];
+		int call;
+
+		len = strcspn(calls, " ");
+		snprintf(name, sizeof(name), "%.*s", (int)len, calls);
+		call = seccomp_syscall_resolve_name(name);
+		if (call == __NR_SCMP_ERROR)
+			note(s, -EINVAL);
+		else if (claim(s, call))
+			add(s, action, call, 0, (struct scmp_arg_cmp){ 0 });
+	}
 }
 
 static bool is_among(uint64_t value, const uint64_t *values, size_t count)

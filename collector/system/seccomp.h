@@ -8,7 +8,7 @@
  * names a call decides; later rules of that call are ignored:
  *
  *	tw_seccomp_begin(&s, SCMP_ACT_ERRNO(EPERM));
- *	tw_seccomp_list(&s, harmless, TW_COUNT(harmless), SCMP_ACT_ALLOW);
+ *	tw_seccomp_list(&s, "read write close", SCMP_ACT_ALLOW);
  *	tw_seccomp_install(&s, err);
  *
  * A failure is kept in the object and returned by tw_seccomp_install().
@@ -35,9 +35,9 @@ struct tw_seccomp {
 /* otherwise: what happens to calls without a rule, and to other architectures' calls. */
 void tw_seccomp_begin(struct tw_seccomp *s, uint32_t otherwise);
 
-/* calls: SCMP_SYS(name). action: SCMP_ACT_.... */
-void tw_seccomp_list(struct tw_seccomp *s, const int *calls, size_t count,
-		     uint32_t action);
+/* calls: names, as in "read write". action: SCMP_ACT_.... An unknown name is a failure.
+ */
+void tw_seccomp_list(struct tw_seccomp *s, const char *calls, uint32_t action);
 
 /* A call whose argument is one of values, as 64 bits: allow it; else do `otherwise`. */
 void tw_seccomp_values(struct tw_seccomp *s, int call, unsigned argument,

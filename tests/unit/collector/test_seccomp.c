@@ -25,8 +25,7 @@
 #define FAILED 255
 
 /* Calls that a child needs to report its result. */
-static const int basic[] = { SCMP_SYS(exit_group), SCMP_SYS(exit), SCMP_SYS(close),
-			     SCMP_SYS(munmap),     SCMP_SYS(brk),  SCMP_SYS(mmap) };
+static const char basic[] = "exit_group exit close munmap brk mmap";
 
 static int errno_of(long rc)
 {
@@ -64,7 +63,7 @@ static int run(void rules(struct tw_seccomp *s), int act(void))
 		prctl(PR_SET_DUMPABLE, 0);
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		tw_seccomp_begin(&s, REFUSE);
-		tw_seccomp_list(&s, basic, TW_COUNT(basic), SCMP_ACT_ALLOW);
+		tw_seccomp_list(&s, basic, SCMP_ACT_ALLOW);
 		rules(&s);
 		if (tw_seccomp_install(&s, &err) < 0)
 			leave(FAILED);
@@ -121,18 +120,14 @@ static void no_rules(struct tw_seccomp *s)
 
 static void allow_then_kill_getppid(struct tw_seccomp *s)
 {
-	static const int calls[] = { SCMP_SYS(getppid) };
-
-	tw_seccomp_list(s, calls, 1, SCMP_ACT_ALLOW);
-	tw_seccomp_list(s, calls, 1, tw_seccomp_kill());
+	tw_seccomp_list(s, "getppid", SCMP_ACT_ALLOW);
+	tw_seccomp_list(s, "getppid", tw_seccomp_kill());
 }
 
 static void kill_then_allow_getppid(struct tw_seccomp *s)
 {
-	static const int calls[] = { SCMP_SYS(getppid) };
-
-	tw_seccomp_list(s, calls, 1, tw_seccomp_kill());
-	tw_seccomp_list(s, calls, 1, SCMP_ACT_ALLOW);
+	tw_seccomp_list(s, "getppid", tw_seccomp_kill());
+	tw_seccomp_list(s, "getppid", SCMP_ACT_ALLOW);
 }
 
 static const uint64_t families[] = { AF_UNIX, AF_INET6 };
@@ -164,11 +159,20 @@ static void refuse_only_both(struct tw_seccomp *s)
 /* Names of calls that this architecture may lack. */
 static void name_foreign_calls(struct tw_seccomp *s)
 {
-	static const int calls[] = { SCMP_SYS(socketcall), SCMP_SYS(_newselect),
-				     SCMP_SYS(open), SCMP_SYS(arch_prctl),
-				     SCMP_SYS(getppid) };
+	tw_seccomp_list(s, "socketcall _newselect open arch_prctl getppid",
+			SCMP_ACT_ALLOW);
+}
 
-	tw_seccomp_list(s, calls, TW_COUNT(calls), SCMP_ACT_ALLOW);
+static void a_name_that_no_call_has_is_an_error(void **state)
+{
+	struct tw_err err = { 0 };
+	struct tw_seccomp s;
+
+	(void)state;
+	tw_seccomp_begin(&s, REFUSE);
+	tw_seccomp_list(&s, "getppid getpipd", SCMP_ACT_ALLOW);
+	assert_int_equal(tw_seccomp_install(&s, &err), -1);
+	assert_string_equal(err.text, "cannot filter system calls: Invalid argument");
 }
 
 static void a_call_without_a_rule_is_refused(void **state)
@@ -282,6 +286,7 @@ static void a_directory_is_given_and_no_place_that_a_link_leads_to(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_that_no_call_has_is_an_error),
 		cmocka_unit_test(a_call_without_a_rule_is_refused),
 		cmocka_unit_test(the_first_rule_for_a_call_decides),
 		cmocka_unit_test(calls_of_other_architectures_are_ignored),
