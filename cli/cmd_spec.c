@@ -9,7 +9,6 @@
 #include "lib/program/opt.h"
 #include "profiler/cpu_identity.h"
 #include "profiler/discover.h"
-#include "profiler/node_choice.h"
 #include "profiler/node_types.h"
 #include "profiler/spec.h"
 

@@ -6,7 +6,7 @@
  * Parser of /proc/cpuinfo of x86, arm64 and POWER.
  */
 
-#include "profiler/cpu_facts.h"
+#include "profiler/cpu_identity.h"
 #include "profiler/spec.h"
 
 #include <stddef.h>

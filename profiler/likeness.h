@@ -5,15 +5,42 @@
 /*
  * How alike the power of two machines is, from what their processors are and how many
  * there are (docs/profiler.md, "Likeness"). For the choice of a model; the node type of a
- * machine is kepler-model-server's formula, profiler/similarity.h.
+ * machine is by kepler-model-server's similarity, whose formula and weights are the same
+ * here, so that both choose the same models.
  */
 
 #include "profiler/name.h"
-#include "profiler/similarity.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct tw_machine_spec;
+
+/*
+ * Similarity of texts, ignoring case: |A and B| / (2 |A or B|) of the sets A and B of
+ * their letters. 1 if the texts are equal, 0 if only one is empty.
+ */
+double tw_similarity_text(const char *a, const char *b);
+
+/* Similarity of numbers: max(0, 1 - |a - b| / mean); 1 for 0 and 0. */
+double tw_similarity_figure(uint32_t a, uint32_t b);
+
+/*
+ * Similarity of two machines, from 0 to 1: the weighted sum of the attributes': processor
+ * 10/16, cores and chips 2/16 each, memory and frequency 1/16 each. An attribute that a
+ * or b lacks adds 0.
+ */
+double tw_similarity(const struct tw_machine_spec *a, const struct tw_machine_spec *b);
+
+/* The set of letters of a text, for comparing one text with many. */
+struct tw_letters {
+	uint64_t bits[4];
+};
+
+void tw_letters_of(const char *text, struct tw_letters *out);
+
+/* |A and B| / (2 |A or B|), 0 to 0.5; not for two empty sets. */
+double tw_letters_share(const struct tw_letters *a, const struct tw_letters *b);
 
 /* All that a comparison needs of one machine. The borrowed texts are constants. */
 struct tw_likeness {

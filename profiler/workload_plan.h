@@ -5,15 +5,32 @@
 /*
  * The plan of workloads by which a machine is taught: rest first and last, and between
  * them CPU at several levels, memory, caches, disk, context switches and a mixture. Each
- * has a form for stress-ng and one for own processes (profiler/spinner.h).
+ * has a form for stress-ng and one for own processes.
  */
-
-#include "profiler/spinner.h"
 
 #include <stddef.h>
 
 struct tw_err;
 struct tw_strs;
+
+/* Work that a process does until a signal ends it, for machines without stress-ng. */
+enum tw_spin {
+	TW_SPIN_NONE,
+	TW_SPIN_CPU,    /* integer arithmetic, for a share of the time */
+	TW_SPIN_MEMORY, /* writes to a buffer that is larger than most caches */
+	TW_SPIN_CACHE,  /* reads of dependent addresses in 1 MiB */
+	TW_SPIN_DISK,   /* writes and syncs of 1 MiB of an unnamed file */
+	TW_SPIN_SWITCH, /* a byte to another process and back */
+	TW_SPIN_MIXED,  /* process i takes one of the above in turn */
+};
+
+/*
+ * Never returns. load_percent is the share of time, from 1 to 100, of TW_SPIN_CPU.
+ * number is the number of this process among those of the workload. dir is a directory
+ * for files. A process that lacks memory or files exits with status 1.
+ */
+_Noreturn void tw_spinner_run(enum tw_spin spin, unsigned load_percent, unsigned number,
+			      const char *dir);
 
 /* On how many CPUs a workload runs. */
 enum tw_plan_cpus { TW_PLAN_ONE, TW_PLAN_HALF, TW_PLAN_ALL };

@@ -9,7 +9,7 @@
 #include "model-db/model.h"
 #include "model-db/prior/prior_file.h"
 #include "model-db/prior/prior_model.h"
-#include "profiler/node_choice.h"
+#include "profiler/node_types.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "lib/core/err.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
-#include "profiler/node_choice.h"
+#include "profiler/node_types.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "model-db/prior/prior_machine.h"
 
 #include "lib/core/array.h"
-#include "profiler/cpu_facts.h"
 #include "profiler/cpu_identity.h"
 #include "profiler/spec.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/err.h"
 #include "lib/json/json.h"
-#include "profiler/node_choice.h"
 #include "profiler/node_types.h"
-#include "profiler/similarity.h"
+#include "profiler/likeness.h"
 
 #include <stdint.h>
 #include <stdlib.h>

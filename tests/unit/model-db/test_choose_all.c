@@ -15,7 +15,7 @@
 #include "model-db/index/index_load.h"
 #include "model-db/index/index_use.h"
 #include "model-db/model_files.h"
-#include "profiler/node_choice.h"
+#include "profiler/node_types.h"
 #include "profiler/likeness.h"
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"

@@ -3,7 +3,6 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
-#include "profiler/cpu_facts.h"
 #include "profiler/cpu_identity.h"
 #include "profiler/node_types.h"
 #include "profiler/spec.h"

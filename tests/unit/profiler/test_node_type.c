@@ -5,9 +5,8 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/json/json.h"
-#include "profiler/node_choice.h"
 #include "profiler/node_types.h"
-#include "profiler/similarity.h"
+#include "profiler/likeness.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/shared.h"
 

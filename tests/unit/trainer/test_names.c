@@ -6,7 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/json/json.h"
 #include "profiler/name.h"
-#include "profiler/similarity.h"
+#include "profiler/likeness.h"
 #include "profiler/spec.h"
 #include "tests/unit/shared.h"
 
