@@ -37,6 +37,7 @@ QUICK_STEP = 9  # each so many machines of the data
 FOLDS = bench.quick(12, 2)
 QUICK_ERAS = 3
 FIRST_YEAR = 2012
+LAST_YEARS = 2016, 2020, 2021
 TABLES = "specpower.csv", "specpower_2022.csv"
 
 
@@ -64,7 +65,7 @@ def eras_of(table):
     """Each year from 2012 on; hardware after a year; memory types and generations of then."""
     for year in np.unique(table.year[table.year >= FIRST_YEAR]):
         yield f"year-{year}", table.year == year
-    for year in (2016, 2021):
+    for year in LAST_YEARS:
         yield f"year>{year}", table.year > year
     for name, c in (("memory", machine_table.MEMORY_TYPE),
                     ("generation", machine_table.GENERATION)):
@@ -139,6 +140,10 @@ def judge(plan):
     for method, most in CALIBRATED.items():
         goals.at_most(f"calibrated {method}, all loads", figures["processor", method][0],
                       most, "%")
+    for (protocol, method), (*_, inside, _, _) in figures.items():
+        if method in CALIBRATED:
+            goals.at_least(f"{protocol} left out, calibrated {method}, coverage", inside,
+                           COVERAGE[0], "%")
     judge_eras(figures, counts, goals)
     goals.exit()
 

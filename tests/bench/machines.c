@@ -81,8 +81,9 @@ static bool has_needs(const struct tw_prior_view *v, const struct tw_prior_row *
 	return true;
 }
 
+/* read: bits of the loads whose power was given. Their intervals hold nothing. */
 static void take(struct machine_figures *f, size_t i, const struct tw_prior_curve *c,
-		 double times)
+		 double times, unsigned read)
 {
 	const double *w = prior.row_w[i];
 	double known = 0, inside = 0;
@@ -90,9 +91,9 @@ static void take(struct machine_figures *f, size_t i, const struct tw_prior_curv
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 		f->w[i][l] = c->w[l] * times;
 		f->claimed[i][l] = isnan(w[l]) ? NAN : c->error[l] / c->w[l];
-		/* An interval at a reading may be empty. */
-		inside += w[l] >= c->low[l] * times * (1 - 1e-9) &&
-			  w[l] <= c->high[l] * times * (1 + 1e-9);
+		if ((read >> l & 1) != 0)
+			continue;
+		inside += w[l] >= c->low[l] * times && w[l] <= c->high[l] * times;
 		known += !isnan(w[l]);
 	}
 	f->inside[i] = inside / known;
@@ -120,14 +121,14 @@ static void predict(size_t i)
 			continue;
 		if (tw_prior_answer(p, &p->view[v], &m, &c, &err) < 0)
 			die(&err);
-		take(&figures[v], i, &c, times);
+		take(&figures[v], i, &c, times, 0);
 		if (&p->view[v] != serves)
 			continue;
-		take(&figures[SERVED], i, &c, times);
+		take(&figures[SERVED], i, &c, times, 0);
 		take(&figures[SERVED + (strcmp(vendor, "amd") == 0     ? 1
 					: strcmp(vendor, "intel") == 0 ? 2
 								       : 3)],
-		     i, &c, times);
+		     i, &c, times, 0);
 	}
 }
 
@@ -176,19 +177,22 @@ static void calibrate(const struct tw_posterior *q, const struct calibration *k,
 		struct tw_prior_machine m;
 		struct tw_power_reading r[TW_PRIOR_READINGS_MAX] = { { 0 } };
 		struct tw_prior_curve c;
+		unsigned read = 0;
 
 		if (!judged[i] || !has_needs(view_of(q->prior, k->view), &prior.row[i]))
 			continue;
-		for (size_t n = 0; n < k->readings; n++)
-			r[n] = (struct tw_power_reading){
-				.load = k->load[n],
-				.w = prior.row_w[i][lround(k->load[n] * LAST)],
-			};
+		for (size_t n = 0; n < k->readings; n++) {
+			const unsigned l = (unsigned)lround(k->load[n] * LAST);
+
+			r[n] = (struct tw_power_reading){ .load = k->load[n],
+							  .w = prior.row_w[i][l] };
+			read |= 1u << l;
+		}
 		if (!tw_prior_has_curve(&prior, i))
 			continue;
 		tw_prior_machine_of_row(&prior, i, &m);
 		tw_posterior_answer(q, &m, r, &c);
-		take(out, i, &c, 1);
+		take(out, i, &c, 1, read);
 	}
 }
 

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHERS_MIN 20
+/* The part of the table that is before an era, at least, so that it tells something. */
+#define EARLIER_SHARE 8
 
 struct search {
 	const struct tw_era_table *t;
 	struct tw_process_stranger *out;
-	size_t count, eras;
-	double *weight; /* of the prior's rows: 0 for those of the era */
+	size_t count;
+	double *weight; /* of the prior's rows: 0 from the era on */
 };
 
 static bool is_of(const struct search *s, size_t i, enum tw_prior_category c, int level)
@@ -22,18 +23,17 @@ static bool is_of(const struct search *s, size_t i, enum tw_prior_category c, in
 	return s->t->row[i].category[c] == level;
 }
 
-/* The range of the machines that remain. */
-static void clip(const struct search *s, enum tw_prior_category c, int level,
-		 struct tw_prior_member *frame)
+/* The range of the machines before the era. */
+static void clip(const struct search *s, size_t first, struct tw_prior_member *frame)
 {
 	for (size_t n = 0; n < TW_PRIOR_NUMBERS; n++) {
 		double low = INFINITY, high = -INFINITY;
 
-		for (size_t i = 0; i < s->t->rows; i++) {
+		for (size_t i = 0; i < first; i++) {
 			const double x = tw_prior_number(s->t->frame, &s->t->row[i],
 							 (enum tw_prior_number)n);
 
-			if (is_of(s, i, c, level) || isnan(x))
+			if (isnan(x))
 				continue;
 			low = fmin(low, x);
 			high = fmax(high, x);
@@ -45,42 +45,45 @@ static void clip(const struct search *s, enum tw_prior_category c, int level,
 	}
 }
 
-static void add_era(struct search *s, enum tw_prior_category c, int level)
+/* The era's first machine is `first`. */
+static void add_era(struct search *s, enum tw_prior_category c, int level, size_t first)
 {
 	const struct tw_era_table *t = s->t;
 	struct tw_prior_view without = *t->view;
 	struct tw_prior_member frame = *t->frame;
 
 	memset(s->weight, 0, t->prior->rows * sizeof(*s->weight));
-	for (size_t i = 0; i < t->rows; i++)
-		s->weight[t->from[i]] = !is_of(s, i, c, level);
+	for (size_t i = 0; i < first; i++)
+		s->weight[t->from[i]] = 1;
 	without.member[0].target[0].weight = s->weight;
-	clip(s, c, level, &frame);
-	for (size_t i = 0; i < t->rows; i++) {
+	clip(s, first, &frame);
+	for (size_t i = first; i < t->rows; i++) {
 		struct tw_process_stranger *x = &s->out[s->count];
 		struct tw_prior_machine m;
 
 		if (!is_of(s, i, c, level))
 			continue;
-		*x = (struct tw_process_stranger){ .row = i, .era = s->eras };
+		*x = (struct tw_process_stranger){ .row = i, .from = first };
 		tw_prior_machine_of_row(t->prior, t->from[i], &m);
 		tw_prior_locate(t->prior, &without, &m, &x->as);
 		memcpy(x->as.number, t->row[i].number, sizeof(x->as.number));
 		tw_prior_standardise(t->view, &frame, &x->as, x->z);
 		s->count++;
 	}
-	s->eras++;
 }
 
 static void add_eras(struct search *s, enum tw_prior_category c)
 {
 	for (size_t level = 0; level < s->t->prior->names[c].count; level++) {
-		size_t machines = 0;
+		size_t machines = 0, first = 0;
 
-		for (size_t i = 0; i < s->t->rows; i++)
-			machines += is_of(s, i, c, (int)level);
-		if (machines >= TW_ERA_MIN && s->t->rows - machines >= OTHERS_MIN)
-			add_era(s, c, (int)level);
+		for (size_t i = s->t->rows; i-- > 0;)
+			if (is_of(s, i, c, (int)level)) {
+				machines++;
+				first = i;
+			}
+		if (machines >= TW_ERA_MIN && first >= s->t->rows / EARLIER_SHARE)
+			add_era(s, c, (int)level, first);
 	}
 }
 

@@ -3,9 +3,9 @@
 #define TW_TRAINER_ERAS_H
 
 /*
- * Eras of the table: each generation and each memory type. Left out whole, an era is what
- * a machine newer than the table is: its machines count as their nearest ancestors, and
- * their numbers are clipped to the range of the others.
+ * Eras of the table: each generation and each memory type. The table of the time before
+ * an era is what today's table is to a newer machine: the era's machines count as their
+ * nearest ancestors in it, and their numbers are clipped to its range.
  */
 
 #include "model-db/prior/prior.h"
@@ -28,9 +28,9 @@ struct tw_era_table {
 };
 
 /*
- * The machines as they are known without their eras, an era after the other. A machine is
- * in two eras, or in fewer: an era has TW_ERA_MIN machines, and leaves others. *out is
- * yours: free().
+ * The machines as they are known before their eras, an era after the other. A machine is
+ * in two eras, or in fewer: an era has TW_ERA_MIN machines, and others before it. The
+ * rows must be in order of time. *out is yours: free().
  */
 int tw_eras_find(const struct tw_era_table *t, struct tw_process_stranger **out,
 		 size_t *count, struct tw_err *err);

@@ -162,7 +162,7 @@ struct job {
 	const size_t *group, *from;
 	const double (*read)[TW_PRIOR_READINGS_MAX];
 	double (*log_ratio)[TW_PRIOR_LOADS];        /* of left-out processors */
-	const struct tw_process_stranger *stranger; /* machines of left-out eras */
+	const struct tw_process_stranger *stranger; /* machines of eras */
 	size_t strangers;
 	double (*later)[TW_PRIOR_LOADS]; /* log ratios of strangers */
 	struct tw_err err[TW_PRIOR_LOADS];
@@ -253,9 +253,9 @@ static void find_misses(const double (*log_ratio)[TW_PRIOR_LOADS], size_t rows,
 }
 
 /*
- * The misses of generations that the table lacks: those of eras that were left out. A
- * processor has the same weight in each era. They are no smaller than those of known
- * generations, and equal them without eras.
+ * The misses of generations that the table lacks: those of eras, as the table before them
+ * predicts them. A processor has the same weight in each era. They are no smaller than
+ * those of known generations, and equal them without eras.
  */
 static void find_later(const struct job *j, size_t *group, double *share,
 		       struct weighed *x, struct tw_prior_view *v)
@@ -264,7 +264,7 @@ static void find_later(const struct job *j, size_t *group, double *share,
 	if (j->strangers == 0)
 		return;
 	for (size_t i = 0; i < j->strangers; i++)
-		group[i] = j->stranger[i].era * 2 * TW_PRIOR_ROWS_MAX +
+		group[i] = j->stranger[i].from * 2 * TW_PRIOR_ROWS_MAX +
 			   j->group[j->stranger[i].row];
 	find_misses((const double(*)[TW_PRIOR_LOADS])j->later, j->strangers, share,
 		    find_shares(group, j->strangers, share), x, v->factor, &v->later);
@@ -315,7 +315,7 @@ static int leave_out(struct job *j, const struct tw_process_data *d, size_t l,
 		return -1;
 	for (size_t i = 0; i < d->rows; i++)
 		j->log_ratio[i][l] = d->y[i] - out[i];
-	if (tw_process_leave_eras_out(d, k, j->stranger, j->strangers, out, err) < 0)
+	if (tw_process_predict_forward(d, k, j->stranger, j->strangers, out, err) < 0)
 		return -1;
 	for (size_t i = 0; i < j->strangers; i++)
 		j->later[i][l] = d->y[j->stranger[i].row] - out[i];

@@ -279,27 +279,40 @@ out:
 
 /* ---- predictions ---- */
 
+static int fail_singular(struct tw_err *err)
+{
+	return tw_fail(err, TW_INVALID, "the covariance of the machines is singular");
+}
+
+/* The factor of K + noise: free(); NULL with *err set. */
+static double *new_factor(const struct tw_process_data *d,
+			  const struct tw_prior_kernel *k, struct tw_err *err)
+{
+	double *u = new_matrix(d->rows, err);
+
+	if (u == NULL)
+		return NULL;
+	fill(d, k, u);
+	if (tw_cholesky(u, d->rows))
+		return u;
+	fail_singular(err);
+	free(u);
+	return NULL;
+}
+
 int tw_process_solve(const struct tw_process_data *d, const struct tw_prior_kernel *k,
 		     double *weight, double *constant, struct tw_err *err)
 {
-	double *a = new_matrix(d->rows, err);
-	int rc = -1;
+	double *u = new_factor(d, k, err);
 
-	if (a == NULL)
+	if (u == NULL)
 		return -1;
-	fill(d, k, a);
-	if (!tw_cholesky(a, d->rows)) {
-		tw_fail(err, TW_INVALID, "the covariance of the machines is singular");
-		goto out;
-	}
-	tw_cholesky_solve(a, d->rows, d->y, weight);
+	tw_cholesky_solve(u, d->rows, d->y, weight);
 	*constant = 0;
 	for (size_t i = 0; i < d->rows; i++)
 		*constant += TW_PRIOR_SHARED * weight[i];
-	rc = 0;
-out:
-	free(a);
-	return rc;
+	free(u);
+	return 0;
 }
 
 /*
@@ -332,32 +345,13 @@ static int leave_group_out(const struct tw_process_data *d, const double *invers
 	return 0;
 }
 
-/*
- * (K_r)^-1 y_r of the rows r outside of an era, 0 of those in it: with w = K^-1 y and the
- * era's rows b, w_r - (K^-1)_rb ((K^-1)_bb)^-1 w_b. block has room for a matrix of them
- * and two columns.
- */
-static int weights_without(const double *inverse, const double *w, size_t rows,
-			   const struct tw_process_stranger *s, size_t n, double *block,
-			   double *out)
+/* w = (K_n)^-1 y of the first n of all rows, from half = U'^-1 y. */
+static void weights_of_first(const double *u, size_t rows, const double *half, size_t n,
+			     double *w)
 {
-	double *y = block + n * n, *x = y + n;
-
-	for (size_t i = 0; i < n; i++) {
-		for (size_t j = 0; j < n; j++)
-			block[i * n + j] = inverse[s[i].row * rows + s[j].row];
-		y[i] = w[s[i].row];
-	}
-	if (!tw_cholesky(block, n))
-		return -1;
-	tw_cholesky_solve(block, n, y, x);
-	memcpy(out, w, rows * sizeof(*out));
-	for (size_t i = 0; i < n; i++)
-		for (size_t r = 0; r < rows; r++)
-			out[r] -= inverse[s[i].row * rows + r] * x[i];
-	for (size_t i = 0; i < n; i++)
-		out[s[i].row] = 0;
-	return 0;
+	for (size_t k = n; k-- > 0;)
+		w[k] = (half[k] - dot(u + k * rows + k + 1, w + k + 1, n - k - 1)) /
+		       u[k * rows + k];
 }
 
 static double predict(const struct tw_process_data *d, const struct tw_prior_kernel *k,
@@ -365,92 +359,69 @@ static double predict(const struct tw_process_data *d, const struct tw_prior_ker
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < d->rows; i++)
-		if (weight[i] != 0)
-			sum += weight[i] *
-			       (TW_PRIOR_SHARED +
-				tw_prior_covariance(k, d->categories, &s->as, s->z,
-						    d->row[i], d->z[i]));
+	for (size_t i = 0; i < s->from; i++)
+		sum += weight[i] *
+		       (TW_PRIOR_SHARED + tw_prior_covariance(k, d->categories, &s->as,
+							      s->z, d->row[i], d->z[i]));
 	return sum;
 }
 
-/* The inverse of a process's covariance and the weights of all its rows. */
-struct whole {
-	double *block;   /* room for a matrix of the rows and two columns */
-	double *inverse; /* n x n */
-	double *weight;  /* n */
-};
-
-static void release_whole(struct whole *w)
+/* The factor of the first rows is the corner of the factor of all. */
+int tw_process_predict_forward(const struct tw_process_data *d,
+			       const struct tw_prior_kernel *k,
+			       const struct tw_process_stranger *s, size_t count,
+			       double *held_out, struct tw_err *err)
 {
-	free(w->block);
-	free(w->inverse);
-	free(w->weight);
-}
+	double *u = new_factor(d, k, err);
+	double *half = calloc(2 * d->rows + 1, sizeof(*half)), *w;
 
-static int fail_singular(struct tw_err *err)
-{
-	return tw_fail(err, TW_INVALID, "the covariance of the machines is singular");
-}
-
-/* *w is yours also on failure: release_whole(). */
-static int solve_whole(const struct tw_process_data *d, const struct tw_prior_kernel *k,
-		       struct whole *w, struct tw_err *err)
-{
-	const size_t n = d->rows;
-
-	*w = (struct whole){ .block = calloc(n * n + 2 * n + 1, sizeof(double)),
-			     .inverse = new_matrix(n, err),
-			     .weight = calloc(n + 1, sizeof(double)) };
-	if (w->block == NULL || w->inverse == NULL || w->weight == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu machines", n);
-	fill(d, k, w->block);
-	if (!tw_cholesky(w->block, n))
-		return fail_singular(err);
-	tw_cholesky_solve(w->block, n, d->y, w->weight);
-	invert(w->block, n, w->inverse);
-	return 0;
-}
-
-int tw_process_leave_eras_out(const struct tw_process_data *d,
-			      const struct tw_prior_kernel *k,
-			      const struct tw_process_stranger *s, size_t count,
-			      double *held_out, struct tw_err *err)
-{
-	double *without = calloc(d->rows + 1, sizeof(*without));
-	struct whole w = { .block = NULL };
-	int rc = without != NULL ? solve_whole(d, k, &w, err)
-				 : tw_fail(err, TW_NOMEM, "%zu machines", d->rows);
-
-	for (size_t from = 0, to; rc == 0 && from < count; from = to) {
-		for (to = from; to < count && s[to].era == s[from].era; to++)
-			;
-		if (weights_without(w.inverse, w.weight, d->rows, s + from, to - from,
-				    w.block, without) < 0)
-			rc = fail_singular(err);
-		for (size_t i = from; rc == 0 && i < to; i++)
-			held_out[i] = predict(d, k, without, &s[i]);
+	if (u == NULL || half == NULL) {
+		free(u);
+		free(half);
+		return u == NULL ? -1 : tw_fail(err, TW_NOMEM, "%zu machines", d->rows);
 	}
-	release_whole(&w);
-	free(without);
-	return rc;
+	w = half + d->rows;
+	tw_cholesky_half(u, d->rows, d->y, half);
+	for (size_t i = 0; i < count; i++) {
+		if (i == 0 || s[i].from != s[i - 1].from)
+			weights_of_first(u, d->rows, half, s[i].from, w);
+		held_out[i] = predict(d, k, w, &s[i]);
+	}
+	free(u);
+	free(half);
+	return 0;
 }
 
 int tw_process_leave_out(const struct tw_process_data *d, const struct tw_prior_kernel *k,
 			 double *held_out, struct tw_err *err)
 {
-	struct whole w;
-	int rc = solve_whole(d, k, &w, err);
+	const size_t n = d->rows;
+	double *u = new_factor(d, k, err), *inverse = new_matrix(n, err);
+	double *weight = calloc(n + 1, sizeof(*weight));
+	double *block = calloc(n * n + 2 * n + 1, sizeof(*block));
+	int rc = -1;
 
-	for (size_t i = 0; rc == 0 && i < d->rows; i++) {
+	if (u == NULL || inverse == NULL || weight == NULL || block == NULL) {
+		if (u != NULL)
+			tw_fail(err, TW_NOMEM, "%zu machines", n);
+		goto out;
+	}
+	tw_cholesky_solve(u, n, d->y, weight);
+	invert(u, n, inverse);
+	rc = 0;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
 		size_t first = 0;
 
 		while (d->group[first] != d->group[i])
 			first++;
-		if (first == i && leave_group_out(d, w.inverse, w.weight, d->group[i],
-						  w.block, held_out) < 0)
+		if (first == i &&
+		    leave_group_out(d, inverse, weight, d->group[i], block, held_out) < 0)
 			rc = fail_singular(err);
 	}
-	release_whole(&w);
+out:
+	free(u);
+	free(inverse);
+	free(weight);
+	free(block);
 	return rc;
 }

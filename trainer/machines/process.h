@@ -4,9 +4,9 @@
 
 /*
  * A Gaussian process over machines (model-db/prior/prior.h): its variances by maximum of
- * the posterior density, its weights, and its predictions of left-out processors in
- * closed form. Source: C. E. Rasmussen, C. K. I. Williams, Gaussian Processes for Machine
- * Learning, 2006, sections 2.2, 5.4 and 5.4.2.
+ * the posterior density, its weights, and its predictions of left-out processors, and by
+ * earlier rows, in closed form. Source: C. E. Rasmussen, C. K. I. Williams, Gaussian
+ * Processes for Machine Learning, 2006, sections 2.2, 5.4 and 5.4.2.
  */
 
 #include "model-db/prior/prior.h"
@@ -40,20 +40,17 @@ int tw_process_solve(const struct tw_process_data *d, const struct tw_prior_kern
 int tw_process_leave_out(const struct tw_process_data *d, const struct tw_prior_kernel *k,
 			 double *held_out, struct tw_err *err);
 
-/* A row as it is known without the rows of its era. */
+/* A row as it is known by the rows before `from`. */
 struct tw_process_stranger {
-	size_t row, era;
+	size_t row, from;
 	struct tw_prior_row as;
 	double z[TW_PRIOR_NUMBERS];
 };
 
-/*
- * held_out[count]: the prediction of each stranger without the rows of its era. Strangers
- * of an era stand together.
- */
-int tw_process_leave_eras_out(const struct tw_process_data *d,
-			      const struct tw_prior_kernel *k,
-			      const struct tw_process_stranger *s, size_t count,
-			      double *held_out, struct tw_err *err);
+/* held_out[count]: the prediction of each stranger by the rows before it. */
+int tw_process_predict_forward(const struct tw_process_data *d,
+			       const struct tw_prior_kernel *k,
+			       const struct tw_process_stranger *s, size_t count,
+			       double *held_out, struct tw_err *err);
 
 #endif /* TW_TRAINER_PROCESS_H */

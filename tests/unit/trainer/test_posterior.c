@@ -178,7 +178,7 @@ static void the_curve_meets_the_readings_and_rises(void **state)
 
 #define ERAS 5
 
-/* The table's machines in five eras, each with a bend of its own; of the last, three. */
+/* The table in four eras, each with a bend of its own, and three machines of another. */
 static void make_eras(struct tw_prior *p)
 {
 	struct tw_strs *names = &p->names[TW_PRIOR_GENERATION];
@@ -189,7 +189,7 @@ static void make_eras(struct tw_prior *p)
 	for (; name[4] < '0' + ERAS; name[4]++)
 		assert_int_equal(tw_strs_adds(names, name, &err), 0);
 	for (size_t i = 0; i < p->rows; i++) {
-		const size_t era = i < 3 ? ERAS - 1 : i % (ERAS - 1);
+		const size_t era = i < 3 ? ERAS - 1 : i * (ERAS - 1) / p->rows;
 		double *w = p->row_w[i];
 
 		p->row[i].category[TW_PRIOR_GENERATION] = (int)(before + era);
