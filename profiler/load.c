@@ -85,6 +85,8 @@ static int start(const struct tw_planned *p, const struct tw_load_config *c,
 		settle_in(group, parent, args != NULL ? SIGTERM : SIGKILL);
 		if (args != NULL)
 			run_stress(args);
+		if (p->pace.steps > 0)
+			tw_spinner_pace(p->spin, &p->pace);
 		tw_spinner_run(p->spin, p->load_percent, (unsigned)l->count, c->dir);
 	}
 	/* Also here: the group exists before the next process joins it. */
@@ -149,8 +151,7 @@ int tw_load_check(struct tw_load *l, struct tw_err *err)
 	return 0;
 }
 
-/* Whether the process group has processes that are not waited for. */
-static bool has_processes(struct tw_load *l)
+bool tw_load_runs(const struct tw_load *l)
 {
 	size_t left = 0;
 
@@ -172,7 +173,7 @@ void tw_load_end(struct tw_load *l)
 
 	if (group > 0)
 		kill(-group, SIGTERM);
-	while (has_processes(l) && tw_now_ms() < until_ms)
+	while (tw_load_runs(l) && tw_now_ms() < until_ms)
 		nanosleep(&look, NULL);
 	/* The leader is not waited for yet, so the number of the group is not reused. */
 	if (group > 0)

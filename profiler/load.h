@@ -16,9 +16,11 @@
 struct tw_err;
 
 struct tw_load {
-	pid_t *pid; /* the first is the leader of the group */
-	size_t count;
+	pid_t *pid;   /* the first is the leader of the group */
+	size_t count; /* TW_LOAD_PROCESSES_MAX at most */
 };
+
+#define TW_LOAD_PROCESSES_MAX 4096
 
 struct tw_load_config {
 	unsigned cpus;    /* of the machine */
@@ -39,6 +41,9 @@ int tw_load_start(const struct tw_planned *p, const struct tw_load_config *c,
 
 /* The process group; 0: there are no processes. */
 pid_t tw_load_group(const struct tw_load *l);
+
+/* Whether any process has not ended. */
+bool tw_load_runs(const struct tw_load *l);
 
 /*
  * TW_IO if a process ended by itself: the workload did not run all the time. The error

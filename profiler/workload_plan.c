@@ -73,31 +73,108 @@ static void *get(size_t bytes)
 	return p;
 }
 
-static _Noreturn void spin_memory(void)
-{
-	const size_t count = MEMORY_BYTES / sizeof(uint64_t);
-	uint64_t *v = get(MEMORY_BYTES);
+/* ---- steps ---- */
 
-	for (uint64_t round = 1;; round++) {
+#define CHUNK_BYTES ((size_t)64 << 10)
+
+/* What the steps of a kind work on. */
+static uint64_t *make_buffer(enum tw_spin spin)
+{
+	const size_t lines = CACHE_BYTES / LINE_BYTES, each = LINE_BYTES / 8;
+	uint64_t *v;
+
+	if (spin != TW_SPIN_CACHE)
+		return spin == TW_SPIN_MEMORY ? get(MEMORY_BYTES) : NULL;
+	/* The stride is odd, so each line is read once in a round. */
+	v = get(CACHE_BYTES);
+	for (size_t i = 0; i < lines; i++)
+		v[i * each] = (i + 7919) % lines;
+	return v;
+}
+
+static uint64_t multiply(uint64_t start)
+{
+	double v[8];
+
+	for (int k = 0; k < 8; k++)
+		v[k] = (double)(start % 1024) + k;
+	for (int i = 0; i < 4096; i++)
+		for (int k = 0; k < 8; k++)
+			v[k] = v[k] * 0.999 + 0.5;
+	return (uint64_t)(v[0] + v[7]);
+}
+
+/* A few microseconds of work, of a round after others. */
+static void step(enum tw_spin spin, uint64_t *v, uint64_t round)
+{
+	const size_t count = CHUNK_BYTES / sizeof(*v), each = LINE_BYTES / 8;
+	uint64_t at = 0;
+
+	switch (spin) {
+	case TW_SPIN_MEMORY:
+		v += round % (MEMORY_BYTES / CHUNK_BYTES) * count;
 		for (size_t i = 0; i < count; i++)
 			v[i] = v[i] + round;
-		keep(v[round % count]);
+		keep(v[0]);
+		break;
+	case TW_SPIN_CACHE:
+		for (size_t i = 0; i < CACHE_BYTES / LINE_BYTES; i++)
+			at = v[at * each];
+		keep(at);
+		break;
+	case TW_SPIN_FLOAT:
+		keep(multiply(round));
+		break;
+	default:
+		keep(mix(round));
 	}
 }
 
-/* The stride is odd, so each line is read once in a round. */
-static _Noreturn void spin_cache(void)
+static _Noreturn void spin_steps(enum tw_spin spin)
 {
-	const size_t lines = CACHE_BYTES / LINE_BYTES, each = LINE_BYTES / 8;
-	uint64_t *v = get(CACHE_BYTES), at = 0;
+	uint64_t *v = make_buffer(spin);
 
-	for (size_t i = 0; i < lines; i++)
-		v[i * each] = (i + 7919) % lines;
-	for (;;) {
-		for (size_t i = 0; i < lines; i++)
-			at = v[at * each];
-		keep(at);
+	for (uint64_t round = 1;; round++)
+		step(spin, v, round);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+_Noreturn void tw_spinner_pace(enum tw_spin spin, const struct tw_pace *pace)
+{
+	uint64_t *v = make_buffer(spin), round = 0;
+	int64_t at_ns = now_ns();
+
+	for (uint64_t i = 0; i < pace->periods; i++) {
+		struct timespec until;
+
+		for (uint64_t k = 0; k < pace->steps; k++)
+			step(spin, v, ++round);
+		at_ns += (int64_t)pace->period_ms * 1000000;
+		until = (struct timespec){ .tv_sec = at_ns / 1000000000,
+					   .tv_nsec = at_ns % 1000000000 };
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 	}
+	_exit(0);
+}
+
+double tw_spinner_speed(enum tw_spin spin, unsigned ms)
+{
+	const int64_t since_ns = cpu_time_ns();
+	uint64_t *v = make_buffer(spin), round = 0;
+	int64_t ns;
+
+	do
+		step(spin, v, ++round);
+	while ((ns = cpu_time_ns() - since_ns) < (int64_t)ms * 1000000);
+	free(v);
+	return (double)round * 1e9 / (double)ns;
 }
 
 static _Noreturn void spin_disk(const char *dir)
@@ -151,15 +228,15 @@ _Noreturn void tw_spinner_run(enum tw_spin spin, unsigned load_percent, unsigned
 	case TW_SPIN_CPU:
 		spin_cpu(load_percent);
 	case TW_SPIN_MEMORY:
-		spin_memory();
 	case TW_SPIN_CACHE:
-		spin_cache();
+		spin_steps(spin);
 	case TW_SPIN_DISK:
 		spin_disk(dir);
 	case TW_SPIN_SWITCH:
 		spin_switch();
 	case TW_SPIN_NONE:
 	case TW_SPIN_MIXED:
+	case TW_SPIN_FLOAT:
 		break;
 	}
 	_exit(1);
@@ -242,6 +319,8 @@ unsigned tw_planned_cpus(const struct tw_planned *p, unsigned machine_cpus)
 			      : p->cpus == TW_PLAN_HALF ? machine_cpus / 2
 							: 1;
 
+	if (p->processes > 0)
+		return p->processes;
 	return cpus > 0 ? cpus : 1;
 }
 

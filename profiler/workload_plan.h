@@ -9,6 +9,7 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_err;
 struct tw_strs;
@@ -22,6 +23,12 @@ enum tw_spin {
 	TW_SPIN_DISK,   /* writes and syncs of 1 MiB of an unnamed file */
 	TW_SPIN_SWITCH, /* a byte to another process and back */
 	TW_SPIN_MIXED,  /* process i takes one of the above in turn */
+	TW_SPIN_FLOAT,  /* floating point arithmetic; of fixed work only */
+};
+
+/* Fixed work: so many steps in each period. Late work is made up for. */
+struct tw_pace {
+	uint64_t steps, period_ms, periods;
 };
 
 /*
@@ -31,6 +38,12 @@ enum tw_spin {
  */
 _Noreturn void tw_spinner_run(enum tw_spin spin, unsigned load_percent, unsigned number,
 			      const char *dir);
+
+/* The same with fixed work, of CPU, FLOAT, MEMORY or CACHE; exits with status 0 then. */
+_Noreturn void tw_spinner_pace(enum tw_spin spin, const struct tw_pace *pace);
+
+/* Steps of such work that this process makes in a second, measured for ms. */
+double tw_spinner_speed(enum tw_spin spin, unsigned ms);
 
 /* On how many CPUs a workload runs. */
 enum tw_plan_cpus { TW_PLAN_ONE, TW_PLAN_HALF, TW_PLAN_ALL };
@@ -43,6 +56,9 @@ struct tw_planned {
 	enum tw_spin spin;     /* own processes; TW_SPIN_NONE: rest */
 	/* Arguments of stress-ng, with commas; "%n": the number of CPUs. NULL: rest. */
 	const char *stress;
+	/* Own processes of fixed work; else 0. */
+	unsigned processes;
+	struct tw_pace pace;
 };
 
 size_t tw_plan_count(void);

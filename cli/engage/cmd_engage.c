@@ -5,6 +5,7 @@
 #include "cli/engage/engage_record.h"
 #include "cli/engage/engage_report.h"
 #include "cli/engage/engage_rows.h"
+#include "cli/engage/engage_shares.h"
 #include "cli/memory.h"
 #include "cli/train/train_flags.h"
 #include "cli/train/train_input.h"
@@ -43,6 +44,8 @@
 
 #define ANSWER_MS 5000
 #define PROBE_WATCH_MS 2000
+#define PHASE_MS 60000
+#define PHASE_OF_SHARES_MS 20000
 #define PHASE_MIN_INTERVALS 3
 #define INTERVAL_MIN_MS 100
 #define WARNINGS_MAX ((size_t)1 << 20)
@@ -59,6 +62,8 @@ struct config {
 	char *proc, *sys, *dev, *powercap;
 	uint64_t phase_ms, interval_ms;
 	unsigned load;
+	bool attribution;
+	uint32_t works;
 	const struct tw_energy_source *from;
 	const struct tw_feature_group *of;
 };
@@ -74,8 +79,8 @@ static const struct tw_opt options[] = {
 	  .env = "TW_MODEL_DB" },
 	{ TW_ROW(TEXT, "name", name, "NAME", "name of the pipeline, which is replaced"),
 	  .fallback = "this-machine" },
-	{ TW_ROW(DURATION_MS, "phase", phase_ms, "TIME", "length of each workload"),
-	  .fallback = "60s" },
+	{ TW_ROW(DURATION_MS, "phase", phase_ms, "TIME",
+		 "length of each workload [60s; with --attribution 20s]") },
 	{ TW_ROW(DURATION_MS, "interval", interval_ms, "TIME",
 		 "time between scrapes: the collector's interval"),
 	  .fallback = "3s" },
@@ -88,6 +93,11 @@ static const struct tw_opt options[] = {
 		 "energy source; else the first that measures") },
 	{ TW_ROW(TEXT, "group", group, "GROUP",
 		 "feature group; else each of the recording") },
+	{ TW_ROW(BOOL, "attribution", attribution, NULL,
+		 "instead, judge how the collector divides energy among workloads") },
+	{ TW_ROW(U32, "workloads", works, "N",
+		 "workloads of --attribution, which run in each subset"),
+	  .fallback = "5", .min = 2, .max = TW_SHARES_MAX },
 	TW_OPTS_MACHINE_METERS,
 };
 
@@ -149,6 +159,8 @@ static int check_use(void *config, struct tw_err *err)
 	if (c->interval_ms < INTERVAL_MIN_MS)
 		return tw_fail(err, TW_INVALID, "--interval: want %dms or more",
 			       INTERVAL_MIN_MS);
+	if (c->phase_ms == 0)
+		c->phase_ms = c->attribution ? PHASE_OF_SHARES_MS : PHASE_MS;
 	if (c->phase_ms < PHASE_MIN_INTERVALS * c->interval_ms)
 		return tw_fail(err, TW_INVALID,
 			       "--phase: want %d times --interval or more",
@@ -502,12 +514,50 @@ static void release(struct engage *e)
 	tw_dataset_release(&e->validation);
 }
 
+/* Judge the attribution of the collector. */
+static int judge(struct engage *e, struct tw_err *err)
+{
+	struct tw_stop stop = { 0 };
+	struct tw_shares shares;
+	struct tw_buf b = { 0 };
+	const struct tw_engage_shares s = {
+		.url = e->c->url,
+		.phase_ms = e->c->phase_ms,
+		.works = e->c->works,
+		.cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
+		.stop = &stop,
+		.say = say,
+	};
+	char source[128], line[128];
+	int rc;
+
+	snprintf(line, sizeof(line), "%u runs of %.3g s; nothing else should run",
+		 (1U << s.works) + 1, (double)s.phase_ms / 1e3);
+	say(line);
+	if (tw_http_init(err) < 0 || find_collector(e, err) < 0 ||
+	    tw_stop_open(&stop, err) < 0)
+		return -1;
+	rc = tw_engage_shares_run(&s, source, &shares, err);
+	tw_stop_close(&stop);
+	/* By now it has learned what it can. */
+	if (rc < 0 || read_collector(e, err) < 0)
+		return -1;
+	shares.rule = e->meters.rule;
+	tw_shares_report(&shares, &b);
+	tw_command_print(&b);
+	return 0;
+}
+
 static int engage(void *config, struct tw_err *err)
 {
 	struct engage e = { .c = config, .lock = -1 };
 	struct tw_err ignored = { 0 };
 	int rc = -1;
 
+	if (e.c->attribution) {
+		rc = judge(&e, err);
+		goto out;
+	}
 	if (tw_http_init(err) < 0 || find_collector(&e, err) < 0 ||
 	    open_dir(&e, err) < 0 ||
 	    tw_machine_spec_discover("/proc", "/sys", &e.spec, err) < 0 ||

@@ -20,6 +20,7 @@
 #define UP "tallywatt_meter_up"
 #define WATTS "tallywatt_node_power_watts"
 #define TICKS "tallywatt_collector_ticks_total"
+#define RULE "tallywatt_node_attribution_info"
 /* The source of estimates, by the collector and by the models of trainer/. */
 #define MODEL "model"
 #define MODEL_SOURCE "trained_power_model"
@@ -70,6 +71,11 @@ static int take_sample(void *arg, struct tw_exposition_sample *s, struct tw_err 
 
 	if (strcmp(s->name, TICKS) == 0)
 		m->ticks = s->value;
+	if (strcmp(s->name, RULE) == 0) {
+		copy_label(s, "zone", text, sizeof(text));
+		if (strcmp(text, "package") == 0)
+			copy_label(s, "rule", m->rule, sizeof(m->rule));
+	}
 	if (!info && !up && !watts)
 		return 0;
 	z = zone_of(m, s);

@@ -23,7 +23,8 @@ struct tw_engage_meter {
 struct tw_engage_meters {
 	struct tw_engage_meter *at;
 	size_t count, size;
-	double ticks; /* of the collector */
+	double ticks;  /* of the collector */
+	char rule[16]; /* how it divides package energy; "": it has none */
 };
 
 /* Read an answer of /metrics. *out must be all zero; it is yours, also on failure. */

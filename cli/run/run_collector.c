@@ -186,6 +186,8 @@ static void read_node(const json_t *answer, double seconds, struct tw_run_figure
 			if (!tw_top_adds_up(answer, text_of(z, "zone")) ||
 			    !json_is_true(json_object_get(z, "used")))
 				continue;
+			out->machine_joules += number_of(z, "dynamic_joules") +
+					       number_of(z, "idle_joules");
 			add_source(out->source, sizeof(out->source),
 				   text_of(z, "source"));
 			out->estimated = out->estimated ||
@@ -348,6 +350,26 @@ int tw_run_collector_end(struct tw_run_collector *c, const struct tw_run_child *
 		snprintf(out->why, sizeof(out->why),
 			 "the collector has no %s of it (its ticks are %g s)",
 			 child->cgroup != NULL ? "cgroup" : "process", c->interval_s);
+	json_decref(answer);
+	return 0;
+}
+
+int tw_run_collector_read(struct tw_run_collector *c, const struct tw_run_child *child,
+			  size_t count, struct tw_run_figures *out, double *seconds,
+			  struct tw_err *err)
+{
+	json_t *answer = NULL;
+
+	if (wait_for_tick(c, "node,process", &answer, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		const struct sum s = sum_of(c, &child[i], answer);
+
+		out[i] = (struct tw_run_figures){ .joules = s.joules, .cpu_s = s.cpu_s };
+	}
+	out[count] = (struct tw_run_figures){ 0 };
+	read_node(answer, 0, &out[count]);
+	*seconds = (double)c->ticks * c->interval_s;
 	json_decref(answer);
 	return 0;
 }

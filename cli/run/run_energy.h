@@ -8,6 +8,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct tw_err;
@@ -16,10 +17,12 @@ struct tw_run_child;
 
 /* NaN: not known. */
 struct tw_run_figures {
-	double joules;       /* of the command above idle, or of the machine */
-	double peak_w;       /* the largest mean power of a tick */
-	double idle_joules;  /* the machine's without load, in the time of the run */
-	double error_joules; /* +- of an estimate: the model's mean error */
+	double joules;         /* of the command above idle, or of the machine */
+	double peak_w;         /* the largest mean power of a tick */
+	double idle_joules;    /* the machine's without load, in the time of the run */
+	double error_joules;   /* +- of an estimate: the model's mean error */
+	double machine_joules; /* of a collector's machine so far, of zones that add up */
+	double cpu_s;          /* as the collector counts it */
 	double unseen; /* share of CPU time of processes that no tick saw; its joules are
 			  in proportion */
 	char source[128]; /* "rapl-sysfs"; several with commas */
@@ -58,6 +61,15 @@ void tw_run_collector_look(struct tw_run_collector *c, const struct tw_run_child
 /* After the command: waits for the tick that has all its energy. */
 int tw_run_collector_end(struct tw_run_collector *c, const struct tw_run_child *child,
 			 struct tw_run_figures *out, struct tw_err *err);
+
+/*
+ * A look at a tick that begins after now: joules and CPU time of each child by its pids,
+ * since they began after tw_run_collector_mark(). out[count] is of the machine. *seconds
+ * is the time of the tick.
+ */
+int tw_run_collector_read(struct tw_run_collector *c, const struct tw_run_child *child,
+			  size_t count, struct tw_run_figures *out, double *seconds,
+			  struct tw_err *err);
 
 /* ---- cli/run/run_meter.c ---- */
 

@@ -18,7 +18,7 @@ import unittest
 from xml.etree import ElementTree
 
 from harness import BIN, Case, need, sanitized, wait_until
-from metered import WORKLOADS, Metered
+from metered import CPU_W, IDLE_W, RANGE, WORKLOADS, Metered
 
 PHASES = 13
 # Rows of a phase need more time under the sanitizers.
@@ -154,6 +154,60 @@ class Engage(Metered):
         self.assertEqual(proc.wait(), 1, self.log())
 
 
+class Attribution(Metered):
+    """A real collector beside a package of 6 W, and 4 J for each second of the workloads' CPU
+    time, so that other load does not matter."""
+    RULE = re.compile(r"rapl-sysfs: (\S+) W at rest, (\S+) J above rest by all; rule: plain")
+    ROW = re.compile(r"^(integer|memory) +(\S+) +(\S+) +(\S+) +\S+ +(\S+)$", re.M)
+
+    def cpu_s(self):
+        """CPU time of the workloads so far, also of those that have ended."""
+        for pid in children(self.proc.pid) if self.proc else ():
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+                    fields = f.read().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            self.used[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return sum(self.used.values())
+
+    def follow(self, stopped):
+        began = time.monotonic()
+        while not stopped.wait(0.02):
+            joules = 1 + IDLE_W * (time.monotonic() - began) + CPU_W * self.cpu_s()
+            self.exchange("powercap/intel-rapl:0/energy_uj", f"{int(joules * 1e6)}\n")
+
+    def test_shares_are_judged_beside_the_meter(self):
+        self.proc, self.used = None, {}
+        os.makedirs(self.path("powercap/intel-rapl:0"))
+        for name, value in (("name", "package-0"), ("energy_uj", 0), ("max_energy_range_uj", RANGE)):
+            self.write(f"powercap/intel-rapl:0/{name}", f"{value}\n")
+        stopped = threading.Event()
+        clock = threading.Thread(target=self.follow, args=(stopped,))
+        clock.start()
+        self.addCleanup(clock.join)
+        self.addCleanup(stopped.set)
+        collector = self.collect("--top", "0", "--meters", "rapl-sysfs", "--powercap",
+                                 self.path("powercap"))
+        self.proc = subprocess.Popen(
+            [os.path.join(BIN, "tallywatt"), "engage", "--attribution", "--url",
+             f"http://{collector.address}", "--phase", "400ms", "--interval", "100ms",
+             "--workloads", "2"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        said, steps = self.proc.communicate()
+        self.assertEqual(self.proc.returncode, 0, steps)
+        # All together a first time, and each set, the smallest first.
+        self.assertEqual(re.findall(r"engage: ([a-z ]+): \S+ J above rest", steps),
+                         ["rest", "integer memory", "integer", "memory", "integer memory"])
+        all_j = float(self.RULE.search(said)[2])
+        rows = {row[0]: list(map(float, row[1:])) for row in self.ROW.findall(said)}
+        self.assertEqual(set(rows), {"integer", "memory"}, said)
+        for column in (1, 3):  # fair shares, and those of CPU time
+            self.assertAlmostEqual(sum(row[column] for row in rows.values()), all_j, delta=0.1)
+        self.assertGreater(min(row[2] for row in rows.values()), 0, said)
+        self.assertRegex(said, "verdict: (fair|not fair|none)")
+
+
 class Collector(http.server.BaseHTTPRequestHandler):
     """A tw-collector with RAPL, and a meter of the user's own."""
     METRICS = "".join(
@@ -247,6 +301,7 @@ class Without(Case):
         for args, text in ((["--trainers", "NoTrainer"], "NoTrainer"),
                            (["--trainers", ","], "names no trainer"),
                            (["--phase", "5s"], "want 3 times --interval"),
+                           (["--attribution", "--workloads", "6"], "--workloads"),
                            (["--name", "../x"], "../x"), (["--group", "NoGroup"], "NoGroup")):
             self.assertIn(text, self.refused("engage", *args, codes=(2,)))
 

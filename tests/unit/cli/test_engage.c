@@ -94,6 +94,36 @@ static void own_workloads_run_until_they_are_ended(void **state)
 	}
 }
 
+/* Fixed work ends by itself, with status 0. */
+static void fixed_work_ends(void **state)
+{
+	static const enum tw_spin spins[] = { TW_SPIN_CPU, TW_SPIN_FLOAT, TW_SPIN_MEMORY,
+					      TW_SPIN_CACHE };
+	const struct tw_load_config c = { .cpus = 2, .dir = "/tmp" };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		const struct tw_planned p = {
+			.name = "test",
+			.spin = spins[i],
+			.processes = 3,
+			.pace = { .steps = 2, .period_ms = 1, .periods = 3 }
+		};
+		struct tw_load l;
+		struct tw_err err = { 0 };
+
+		assert_true(tw_spinner_speed(spins[i], 1) > 0);
+		assert_int_equal(tw_load_start(&p, &c, &l, &err), 0);
+		assert_int_equal(l.count, 3);
+		while (tw_load_runs(&l))
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		assert_int_equal(tw_load_check(&l, &err), -1);
+		assert_string_equal(err.text,
+				    "a process of the workload ended by status 0");
+		tw_load_end(&l);
+	}
+}
+
 static void rest_has_no_processes(void **state)
 {
 	struct tw_load l = start(TW_SPIN_NONE);
@@ -195,6 +225,7 @@ int main(void)
 		cmocka_unit_test(processes_follow_the_cpus),
 		cmocka_unit_test(stress_ng_gets_the_cpus_and_a_limit),
 		cmocka_unit_test(own_workloads_run_until_they_are_ended),
+		cmocka_unit_test(fixed_work_ends),
 		cmocka_unit_test(rest_has_no_processes),
 		cmocka_unit_test(a_process_that_ends_is_reported),
 		cmocka_unit_test(other_processes_are_counted_without_the_group),

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_CLI_SHARES_H
+#define TW_CLI_SHARES_H
+
+/*
+ * Fair shares of energy (docs/attribution.md) of workloads that ran in each subset, and
+ * how far what they were charged is from these.
+ */
+
+#include <stddef.h>
+
+struct tw_buf;
+
+#define TW_SHARES_MAX 5
+
+/* A run of a subset. */
+struct tw_shares_run {
+	double joules;                   /* of the machine, above rest */
+	double charged_j[TW_SHARES_MAX]; /* to each workload, above idle */
+	double cpu_s[TW_SHARES_MAX];
+};
+
+struct tw_shares {
+	size_t works;
+	const char *name[TW_SHARES_MAX];
+	struct tw_shares_run run[1 << TW_SHARES_MAX]; /* by the bits of its workloads */
+	double again_j; /* of all, in an earlier run: the same, but for noise */
+	double rest_w;
+	const char *source, *rule; /* the meter; how the collector divides */
+};
+
+/* The Shapley value of workload i among those of `of`, in J. */
+double tw_shares_fair(const struct tw_shares *s, unsigned of, size_t i);
+
+/* The table and the verdict, for people. */
+void tw_shares_report(const struct tw_shares *s, struct tw_buf *b);
+
+#endif /* TW_CLI_SHARES_H */
