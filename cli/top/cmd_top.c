@@ -2,6 +2,7 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "cli/memory.h"
+#include "cli/top/top_process.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_view.h"
 #include "lib/core/array.h"
@@ -346,6 +347,10 @@ static void draw(struct top *t, struct tw_buf *b)
 	t->view.nodes = t->nodes;
 	t->view.course = &t->course;
 	t->view.level = level_names[t->level];
+	t->view.proc = t->level == 0 && t->c->urls.count == 1 &&
+				       tw_top_is_here(t->c->urls.at[0], t->node[0].name)
+			       ? "/proc"
+			       : NULL;
 	t->view.message = t->failed.code != TW_OK ? t->failed.text : NULL;
 	tw_top_rows_sort(&t->rows, t->view.by, t->view.reverse);
 	tw_top_draw(&t->view, &t->rows, b);

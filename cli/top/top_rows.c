@@ -67,11 +67,17 @@ static char *id_of(const json_t *w)
 
 static char *name_of(const json_t *w)
 {
-	static const char *const names[] = { "command", "cgroup", "vm_name", "runtime",
-					     "pod_id",  "vm_id",  NULL };
+	static const char *const names[] = { "command",        "cgroup",   "vm_name",
+					     "container_name", "pod_name", "runtime",
+					     "pod_id",         "vm_id",    NULL };
 	struct tw_buf b = { 0 };
 
 	tw_buf_adds(&b, first_of(w, names));
+	if (text_of(w, "namespace")[0] != '\0')
+		tw_buf_addf(&b, "  %s%s%s", text_of(w, "namespace"),
+			    text_of(w, "container_id")[0] != '\0' ? "/" : "",
+			    text_of(w, "container_id")[0] != '\0' ? text_of(w, "pod_name")
+								  : "");
 	if (text_of(w, "step_id")[0] != '\0')
 		tw_buf_addf(&b, "step %s  ", text_of(w, "step_id"));
 	if (text_of(w, "job_id")[0] != '\0')

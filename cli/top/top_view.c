@@ -2,6 +2,7 @@
 #include "cli/top/top_view.h"
 
 #include "cli/memory.h"
+#include "cli/top/top_process.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -534,6 +535,17 @@ static void add_column(struct tw_buf *b, const char *text, size_t width, bool as
 		tw_buf_adds(b, " ");
 }
 
+/* The command line in place of the command, where it can be read. */
+static void add_process(const struct tw_top_view *v, const struct tw_top_row *r,
+			struct tw_buf *b)
+{
+	struct tw_top_process p;
+	const bool known = !r->ended && tw_top_process_read(v->proc, r->id, r->name, &p);
+
+	add_column(b, known ? p.user : "-", TW_TOP_USER, v->ascii);
+	tw_buf_adds(b, known && p.line[0] != '\0' ? p.line : r->name);
+}
+
 static void draw_row(const struct tw_top_view *v, const struct tw_top_row *r,
 		     struct tw_buf *b)
 {
@@ -555,7 +567,10 @@ static void draw_row(const struct tw_top_view *v, const struct tw_top_row *r,
 	if (has_time(v))
 		add_time(&line, r->cpu_ms);
 	tw_buf_addf(&line, " %c ", r->ended ? '+' : ' ');
-	tw_buf_adds(&line, r->name);
+	if (v->proc != NULL)
+		add_process(v, r, &line);
+	else
+		tw_buf_adds(&line, r->name);
 	add_line(b, v, tw_buf_failed(&line) ? "?" : line.data);
 	tw_buf_clear(&line);
 }
@@ -575,7 +590,7 @@ static void draw_columns(const struct tw_top_view *v, struct tw_buf *b)
 	tw_buf_addf(&line, " %6s", "%CPU");
 	if (has_time(v))
 		tw_buf_addf(&line, " %10s", "TIME");
-	tw_buf_adds(&line, "   NAME");
+	tw_buf_adds(&line, v->proc != NULL ? "   USER     COMMAND LINE" : "   NAME");
 	begin_line(b, v);
 	tw_buf_adds(b, v->color ? INVERSE : "");
 	tw_top_add_text(b, tw_buf_failed(&line) ? "?" : line.data, v->columns, v->ascii);

@@ -53,10 +53,11 @@ struct tw_top_view {
 	const char *message;                /* message instead of the keys, or NULL */
 	enum tw_top_sort by;
 	bool reverse;
-	bool help;      /* of the keys, in place of the rows */
-	size_t from;    /* the first visible row */
-	size_t columns; /* width of the terminal; 0: unlimited */
-	size_t lines;   /* height with the head; 0: all rows */
+	const char *proc; /* rows are processes of this machine: its files; or NULL */
+	bool help;        /* of the keys, in place of the rows */
+	size_t from;      /* the first visible row */
+	size_t columns;   /* width of the terminal; 0: unlimited */
+	size_t lines;     /* height with the head; 0: all rows */
 	bool screen; /* a terminal with keys: lines are cleared before they are written */
 	bool color;  /* the line of column names is inverse */
 	bool ascii;  /* the terminal has no UTF-8 */

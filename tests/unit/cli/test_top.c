@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "cli/top/top_process.h"
 #include "cli/top/top_view.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/meters/meter_tree.h"
+#include "tests/unit/scratch.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #define ZONE(name, dynamic, idle)                                         \
 	"{\"zone\":\"" name "\",\"dynamic_joules\":10,\"idle_joules\":5," \
@@ -430,9 +436,87 @@ static void every_failed_allocation_is_reported(void **state)
 	assert_true(ended > 5);
 }
 
+static void a_container_has_its_name_and_its_pod(void **state)
+{
+	static const char *const answers[][2] = {
+		{ "\"container_id\":\"c1\",\"runtime\":\"docker\",\"container_name\":"
+		  "\"web\"",
+		  "web" },
+		{ "\"container_id\":\"c1\",\"runtime\":\"docker\",\"container_name\":"
+		  "\"\"",
+		  "docker" },
+		{ "\"container_id\":\"c1\",\"container_name\":\"web\",\"pod_name\":\"web-"
+		  "1\","
+		  "\"namespace\":\"shop\"",
+		  "web  shop/web-1" },
+		{ "\"pod_id\":\"p\",\"pod_name\":\"web-1\",\"namespace\":\"shop\"",
+		  "web-1  shop" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(answers); i++) {
+		char text[512];
+		struct tw_top_rows r;
+
+		snprintf(text, sizeof(text), ANSWER("{%s,\"zones\":[]}"), answers[i][0]);
+		r = read_rows(text);
+		assert_string_equal(r.at[0].name, answers[i][1]);
+		tw_top_rows_release(&r);
+	}
+}
+
+static void rows_of_this_machine_have_user_and_command_line(void **state)
+{
+	static const char line[] = "/usr/b\0--name\0x/y";
+	char name[] = "n", none[] = "";
+	struct tw_top_node node = { .name = name, .power = none, .facts = none };
+	struct tw_top_rows r = read_rows(two);
+	struct tw_top_view v = { .node = &node, .nodes = 1, .level = "process" };
+	char *proc = scratch_new(), *file = scratch_path(proc, "7/cmdline");
+	struct tw_buf b = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	tree_write(proc, "7/comm", "b\n");
+	if (tw_file_replace(file, line, sizeof(line), &err) < 0)
+		fail_msg("%s", err.text);
+	/* The pid is of another process meanwhile. */
+	tree_write(proc, "8/comm", "other\n");
+	tree_write(proc, "8/cmdline", "secret\n");
+	v.proc = proc;
+	tw_top_draw(&v, &r, &b);
+	assert_non_null(strstr(b.data, "USER     COMMAND LINE\n"));
+	assert_non_null(strstr(b.data, geteuid() == 0 ? "root     b --name x/y\n"
+						      : " b --name x/y\n"));
+	assert_non_null(strstr(b.data, "-        a  /a\n"));
+	assert_null(strstr(b.data, "secret"));
+	tw_buf_clear(&b);
+	tw_top_rows_release(&r);
+	free(file);
+	scratch_free(proc);
+}
+
+static void a_collector_elsewhere_has_no_processes_of_here(void **state)
+{
+	struct utsname u;
+
+	(void)state;
+	assert_int_equal(uname(&u), 0);
+	assert_true(tw_top_is_here("http://127.0.0.1:8103", u.nodename));
+	assert_true(tw_top_is_here("https://localhost:8103", u.nodename));
+	assert_true(tw_top_is_here("http://[::1]:8103", u.nodename));
+	assert_false(tw_top_is_here("http://10.0.0.1:8103", u.nodename));
+	/* A port that is forwarded. */
+	assert_false(tw_top_is_here("http://127.0.0.1:8103", "another"));
+	assert_false(tw_top_is_here("127.0.0.1", u.nodename));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_container_has_its_name_and_its_pod),
+		cmocka_unit_test(rows_of_this_machine_have_user_and_command_line),
+		cmocka_unit_test(a_collector_elsewhere_has_no_processes_of_here),
 		cmocka_unit_test(the_zones_of_the_answers_sum_are_added_up),
 		cmocka_unit_test(rows_are_sorted_as_asked),
 		cmocka_unit_test(cpus_are_those_used_between_two_answers),
