@@ -215,3 +215,8 @@ docs/machines.svg: docs/machines-curves.csv docs/machines_svg.py
 docs/%.svg: docs/%.dot
 	dot -Tsvg $< -o $@
 .PHONY: pictures
+
+# The pictures of live power in docs/web: ten minutes.
+pictures-web: all
+	@$(test-env) $(guard) $(PYTHON) docs/web/pictures.py $(SECONDS)
+.PHONY: pictures-web

@@ -21,7 +21,8 @@ function sumOf({ zones }, order) {
 	return {
 		watts: add(powered, (z) => z.watts), joules: add(parts, (z) => z.dynamic_joules + z.idle_joules),
 		covers: covers.filter((kind) => parts.some((z) => z.zone === kind)).join(' + '),
-		estimated: powered.some((z) => z.source === 'model' || z.source === 'passthrough'),
+		known: powered.some((z) => z.source === 'fake') ? 'simulated'
+			: powered.some((z) => z.source === 'model' || z.source === 'passthrough') ? 'estimated' : 'measured',
 		sources: [...new Set(parts.map((z) => z.source))].join(', '),
 	};
 }
@@ -42,7 +43,10 @@ function totalOf(nodes) {
 	const hosts = [...new Map(nodes.filter((n) => n.node_name && !n.guest).map((n) => [n.key, n])).values()];
 	const known = (key) => hosts.map((n) => n[key]).filter((x) => x !== null && x !== undefined);
 	const sum = (list) => (list.length === 0 ? null : list.reduce((a, b) => a + b));
-	return { watts: sum(known('watts')), joules: sum(known('joules')), covers: [...new Set(known('covers'))].filter(Boolean).join(', or ') };
+	const kinds = ['measured', 'estimated', 'simulated'].map((kind) => [kind, hosts.filter((n) => n.up && n.watts !== null && n.known === kind).length])
+		.filter(([, count]) => count > 0);
+	return { kinds: kinds.map(([kind, count]) => `${kinds.length > 1 ? `${count} ` : ''}${kind.toUpperCase()}`).join(', '),
+		watts: sum(known('watts')), joules: sum(known('joules')), covers: [...new Set(known('covers'))].filter(Boolean).join(', or ') };
 }
 
 const SHARED = 'name used twice';
@@ -54,7 +58,7 @@ function Cell({ node, most }) {
 	const known = node.up ? `${watts(node.watts)} W` : 'down';
 	return html`<li class=${`cell ${node.up ? '' : 'down'}`} style=${{ '--depth': `${depth}%` }}
 		title=${[node.url, state(node), node.shared ? SHARED : '', node.covers, node.sources].filter(Boolean).join(' · ')}>
-		<span class="label">${node.name}</span><b>${known}</b>${node.up && node.estimated ? html`<span class="detail">estimated</span>` : ''}${node.shared ? html`<span class="detail">${SHARED}</span>` : ''}</li>`;
+		<span class="label">${node.name}</span><b>${known}</b>${node.up && node.watts !== null && node.known !== 'measured' ? html`<span class="detail">${node.known}</span>` : ''}${node.shared ? html`<span class="detail">${SHARED}</span>` : ''}</li>`;
 }
 
 function HeatMap({ nodes }) {
@@ -129,7 +133,7 @@ function Page() {
 			<section class="node" aria-label="Power of the fleet"><div class="now">
 				<h2>${nodes.length} agents</h2>
 				<p class="big">${all.watts === null ? 'unknown' : html`${watts(all.watts)}<small> W</small>`}</p>
-				<p class="sum">${[all.covers || 'nothing to add up', guests > 0 ? `${guests} guests count with their hosts` : ''].filter(Boolean).join('; ')}</p>
+				<p class="sum">${all.kinds ? html`<b>${all.kinds}</b> ` : ''}${[all.covers || 'nothing to add up', guests > 0 ? `${guests} guests count with their hosts` : ''].filter(Boolean).join('; ')}</p>
 				<p class="parts">${all.joules === null ? '' : `${number(all.joules / KWH_J, 3)} kWh since the sums began`}</p></div>
 				<${Namespaces} answer=${answer} /></section>
 			<section aria-labelledby="nodes"><div class="tools"><h2 id="nodes">Nodes</h2><span class="count" role="status">${shown.length} of ${nodes.length}</span>

@@ -124,7 +124,7 @@ function Page() {
 		<main><${Problem} text=${error ? `${error.message}. The list below is old.` : refused?.message} />
 			<section aria-labelledby="jobs"><div class="tools"><h2 id="jobs">Jobs</h2>
 				<span class="count">${jobs.length} kept; tick two that are done to compare them</span></div>
-			<div class=${`box ${error ? 'stale' : ''}`} tabindex="0" role="region" aria-label="Jobs"><table>
+			<div class=${`box ${error ? 'stale' : ''}`} tabindex="0" role="region" aria-label="List of jobs"><table>
 				<thead><tr><th scope="col"><span class="hidden">compare</span></th><th scope="col">Pipeline</th><th scope="col">State</th>
 					<th scope="col" class="wide">Created</th><th scope="col" class="number wide">Took</th>
 					<th scope="col" class="number wide">Models</th><th scope="col"><span class="hidden">actions</span></th></tr></thead>

@@ -18,7 +18,7 @@ function origin(z) {
 		const prior = (z.model_from || '').startsWith('prior ');
 		const error = z.mae_watts ? ` ± ${watts(z.mae_watts)} W` : '';
 		return {
-			text: prior ? `prior${error}` : `estimated: ${z.model}${error}`,
+			text: prior ? `prior${error}` : html`estimated: <bdi>${z.model}</bdi>${error}`,
 			title: [z.model_from, z.mae_watts ? `mean error ${watts(z.mae_watts)} W` : '',
 				z.idle === 'hidden' ? 'idle power is not included' : '',
 				z.extrapolating ? 'outside the range that the model was trained on' : '',
@@ -27,7 +27,7 @@ function origin(z) {
 		};
 	}
 	if (z.estimated)
-		return { text: `estimated: ${z.origin_model || z.source}`, title: z.origin || '' };
+		return { text: html`estimated: <bdi>${z.origin_model || z.source}</bdi>`, title: z.origin || '' };
 	return {
 		text: `${z.source === 'fake' ? 'simulated' : 'measured'}: ${z.source}`,
 		title: [MEASURED[z.source], z.origin].filter(Boolean).join('; '),
