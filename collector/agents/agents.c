@@ -162,7 +162,7 @@ int tw_agents_open(const struct tw_agents_options *o, const struct tw_ask_config
 	make_query(o, query, sizeof(query));
 	if (tw_sums_open(&a->sums, err) < 0 ||
 	    tw_ask_open(ask, "agents",
-			json_pack("{s:s,s:o*,s:s*,s:I,s:I,s:I}", "query", query, "urls",
+			json_pack("{s:s,s:o,s:s*,s:I,s:I,s:I}", "query", query, "urls",
 				  tw_json_texts(&o->urls), "access", o->access,
 				  "interval_ms", (json_int_t)o->interval_ms, "timeout_ms",
 				  (json_int_t)o->timeout_ms, "refresh_ms",
