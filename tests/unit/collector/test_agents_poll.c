@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which agents are polled, by the messages of tw-ask: a queue here, at a time of its own. */
+/* Which agents are polled, by the messages of tw-ask: a queue here, at a time of its own.
+ */
 #include "collector/agents/agents.h"
 
 #include "collector/agents/agent.h"
@@ -27,7 +28,7 @@ static struct {
 	size_t first, count;
 	uint64_t now_s;
 	json_t *settings;
-	bool exited;
+	bool exited, open;
 } helper;
 
 int clock_gettime(clockid_t clock, struct timespec *out)
@@ -46,6 +47,7 @@ int tw_ask_open(const struct tw_ask_config *c, const char *job, json_t *settings
 		return tw_fail(err, TW_NOMEM, "settings");
 	json_decref(helper.settings);
 	helper.settings = settings;
+	helper.open = true;
 	*out = (struct tw_ask *)&helper;
 	return 0;
 }
@@ -74,6 +76,7 @@ void tw_ask_close(struct tw_ask *a)
 		;
 	json_decref(helper.settings);
 	helper.settings = NULL;
+	helper.open = false;
 }
 
 void tw_ask_wait(const struct tw_ask *a, unsigned ms)
@@ -145,6 +148,7 @@ static int tear_down(void **state)
 	struct poll *p = *state;
 
 	tw_agents_close(p->a);
+	assert_false(helper.open);
 	tw_strs_clear(&p->o.urls);
 	tw_strs_clear(&p->o.levels);
 	free(p);
@@ -177,10 +181,9 @@ static struct tw_ask_answer *say_answer(uint32_t place, const char *node,
 {
 	struct tw_ask_answer *a = &say(TW_ASK_AGENT_ANSWER, place)->of.answer;
 
-	*a = (struct tw_ask_answer){ .uptime_ms = uptime_s * 1000,
-				     .took_ms = 7,
-				     .bytes = 99,
-				     .rows = rows };
+	*a = (struct tw_ask_answer){
+		.uptime_ms = uptime_s * 1000, .took_ms = 7, .bytes = 99, .rows = rows
+	};
 	strcpy(a->node, node);
 	strcpy(a->instance, instance);
 	return a;
@@ -436,6 +439,8 @@ static void an_address_that_is_gone_is_remembered_for_an_hour(void **state)
 	tw_agents_drain(p->a);
 	assert_false(find(p, "http://a", &s));
 	assert_float_equal(all_watts(p), 0, 1e-9);
+	/* An answer that comes late has no agent. */
+	answer(p, 0, "n1", "i1", 6, 120);
 	helper.now_s += 3600;
 	assert_int_equal(all_energy(p), 100);
 	/* At another place, and of the same counters. */
@@ -508,7 +513,8 @@ static void one_process_has_one_address(void **state)
 	poll_from_now(p, 0, "http://c");
 	answer(p, 0, "n3", "", 26, 4);
 	assert_true(state_of(p, "http://b").up && state_of(p, "http://c").up);
-	/* The second had lost its counters with its process: its first answer is a base. */
+	/* The second had lost its counters with its process: its first answer is a base.
+	 */
 	assert_int_equal(all_energy(p), 164);
 }
 

@@ -482,6 +482,72 @@ static void the_machines_tree_has_all_energy(void **state)
 			 2 * 100000000);
 }
 
+static uint64_t energy_of_node(const struct machine *m)
+{
+	assert_string_not_equal(read_zone(m->node_dir, "energy_uj"), "");
+	return strtoull(read_zone(m->node_dir, "energy_uj"), NULL, 10);
+}
+
+static void the_machines_counter_advances_between_ticks(void **state)
+{
+	struct machine *m = *state;
+	struct tw_err err = { 0 };
+	uint64_t before;
+
+	m->pc.node_dir = m->node_dir;
+	tick(m, 0);
+	before = energy_of_node(m);
+	assert_int_equal(begin_tick(m, 0, &err), 0);
+	assert_int_equal(energy_of_node(m), before);
+	tw_powercap_step(&m->pc, m->f->now_ns + S / 4);
+	assert_int_equal(energy_of_node(m), before + 25000000);
+}
+
+/* Energy is both: above idle power, and idle, once that is learned. */
+static void the_machines_tree_has_idle_energy(void **state)
+{
+	struct machine *m = *state;
+	struct tw_err err = { 0 };
+	const struct tw_power_zone *z;
+	size_t count;
+
+	m->pc.node_dir = m->node_dir;
+	for (int i = 0; i < 60; i++) {
+		m->f->now_ns += S;
+		tw_power_tick(m->power, m->f->now_ns, S, 0.01);
+		if (tw_powercap_tick(&m->pc, m->power, m->f->t, m->f->now_ns, S, &err) <
+		    0)
+			fail_msg("%s", err.text);
+		tw_powercap_step(&m->pc, m->f->now_ns + S);
+	}
+	z = tw_power_zones(m->power, &count);
+	assert_true(z[0].idle_uj > 0);
+	assert_int_equal(energy_of_node(m), UINT64_C(60) * 100000000);
+}
+
+/* Only trees of an earlier collector wait for a while. */
+static void a_tree_of_our_own_ends_with_its_machine(void **state)
+{
+	struct machine *m = *state;
+
+	m->pc.keep_ns = 100 * KEEP_S * S;
+	make_old_trees(m, 1);
+	begin(m, 1);
+	for (int i = 0; i < 2; i++)
+		tick(m, 1);
+	assert_int_equal(trees(m), 2);
+	say(ENDED, 100, LATER + 1, 10, 0);
+	for (int i = 0; i < 2; i++)
+		tick(m, 0);
+	m->f->now_ns += KEEP_S * S;
+	for (int i = 0; i < 8; i++)
+		tick(m, 0);
+	assert_int_equal(trees(m), 1);
+	m->f->now_ns += 100 * KEEP_S * S;
+	tick(m, 0);
+	assert_int_equal(trees(m), 0);
+}
+
 /* Of a killed collector, else of one that ended, else 0; a counter wraps around. */
 static void a_counter_goes_on_from_the_last_collectors(void **state)
 {
@@ -675,6 +741,9 @@ int main(void)
 		TREE_TEST(a_step_counts_all_files),
 		TREE_TEST(an_ended_machine_has_no_new_files),
 		TREE_TEST(the_machines_tree_has_all_energy),
+		TREE_TEST(the_machines_counter_advances_between_ticks),
+		TREE_TEST(the_machines_tree_has_idle_energy),
+		TREE_TEST(a_tree_of_our_own_ends_with_its_machine),
 		TREE_TEST(a_counter_goes_on_from_the_last_collectors),
 		TREE_TEST(a_tree_that_fails_stops_no_other),
 		TREE_TEST(the_machines_tree_may_fail),

@@ -124,6 +124,83 @@ static void work_that_takes_energy_away_is_named(void **state)
 	tw_unit_fit_release(&f);
 }
 
+/* By their definitions, of the blocks; the noise is known. */
+static void the_figures_of_a_fit_add_up(void **state)
+{
+	struct simulated_law law = make_law();
+	struct simulated_service s;
+	struct tw_unit_blocks b = { 0 };
+	struct tw_unit_fit f = { 0 };
+	struct tw_err err = { 0 };
+	double seconds = 0, energy_j = 0, idle_j = 0, units[2] = { 0 }, wrong = 0,
+	       varies = 0;
+
+	(void)state;
+	simulated_service_make(&s, &law);
+	if (tw_unit_blocks_make(&s.in, &b, &err) < 0 || tw_unit_fit(&b, &f, &err) < 0)
+		fail_msg("%s", err.text);
+	for (size_t i = 0; i < b.count; i++) {
+		double predicted_j = f.standing_w.at * tw_unit_block_s(&b, i);
+
+		seconds += tw_unit_block_s(&b, i);
+		energy_j += b.energy_j[i];
+		idle_j += b.idle_j[i];
+		for (size_t k = 0; k < 2; k++) {
+			units[k] += b.work[2 * i + k];
+			predicted_j += f.work[k].joules.at * b.work[2 * i + k];
+		}
+		assert_float_equal(f.predicted_j[i], predicted_j, 1e-6);
+	}
+	for (size_t i = 0; i < b.count; i++) {
+		const double s_i = tw_unit_block_s(&b, i),
+			     wrong_w = (b.energy_j[i] - f.predicted_j[i]) / s_i,
+			     off_w = b.energy_j[i] / s_i - energy_j / seconds;
+
+		wrong += wrong_w * wrong_w * s_i;
+		varies += off_w * off_w * s_i;
+	}
+	assert_float_equal(f.seconds, seconds, 1e-6);
+	assert_float_equal(f.energy_j, energy_j, 1e-3);
+	assert_float_equal(f.idle_j, idle_j, 1e-3);
+	assert_true(f.energy_j > 0 && f.seconds > law.seconds * 0.9);
+	for (size_t k = 0; k < 2; k++) {
+		assert_float_equal(f.work[k].units, units[k], 1e-3);
+		assert_float_equal(f.work[k].share,
+				   f.work[k].joules.at * units[k] / energy_j, 1e-9);
+	}
+	assert_float_equal(f.residual_w, sqrt(wrong / seconds), 1e-6);
+	assert_float_equal(f.r2, 1 - wrong / varies, 1e-9);
+	assert_true(f.residual_w > law.noise_w * 0.7 && f.residual_w < law.noise_w * 1.3);
+	tw_unit_fit_release(&f);
+	tw_unit_blocks_release(&b);
+	simulated_service_release(&s);
+}
+
+/* A service of milliwatts is as well known as one of kilowatts. */
+static void a_law_has_any_scale(void **state)
+{
+	static const double scales[] = { 1e-5, 1e5 };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(scales); i++) {
+		struct simulated_law law = make_law();
+		struct tw_unit_fit f = { 0 };
+		struct tw_err err = { 0 };
+
+		law.noise_w = 0;
+		law.standing_w *= scales[i];
+		for (size_t k = 0; k < 2; k++)
+			law.unit_j[k] *= scales[i];
+		if (fit(&law, 0, &f, &err) < 0)
+			fail_msg("%s", err.text);
+		expect_joules("standing", &f.standing_w, law.standing_w, 0.01);
+		expect_joules("a", &f.work[0].joules, law.unit_j[0], 0.01);
+		expect_joules("b", &f.work[1].joules, law.unit_j[1], 0.01);
+		assert_true(f.r2 > 0.99);
+		tw_unit_fit_release(&f);
+	}
+}
+
 /* ---- refusals ---- */
 
 static void refuse(const struct simulated_law *law, const char *begin)
@@ -293,6 +370,8 @@ int main(void)
 		cmocka_unit_test(loads_shorter_than_a_scrape_cost_no_joules),
 		cmocka_unit_test(work_without_energy_has_no_joules),
 		cmocka_unit_test(work_that_takes_energy_away_is_named),
+		cmocka_unit_test(the_figures_of_a_fit_add_up),
+		cmocka_unit_test(a_law_has_any_scale),
 		cmocka_unit_test(counters_that_move_together_are_refused),
 		cmocka_unit_test(counters_that_nearly_move_together_are_told_apart),
 		cmocka_unit_test(a_constant_load_is_refused),
