@@ -478,7 +478,6 @@ int tw_jobs_list(struct tw_jobs *t, tw_jobs_may_fn *may, void *arg, struct tw_bu
 {
 	struct tw_job_record *r;
 	struct tw_job *stale;
-	const char *comma = "";
 	size_t count = 0;
 
 	pthread_mutex_lock(&t->lock);
@@ -492,13 +491,9 @@ int tw_jobs_list(struct tw_jobs *t, tw_jobs_may_fn *may, void *arg, struct tw_bu
 	if (r == NULL)
 		return tw_fail(err, TW_NOMEM, "list of jobs");
 	tw_buf_adds(out, "{\"jobs\":[");
-	for (size_t i = 0; i < count; i++) {
-		if (!may(arg, r[i].pipeline))
-			continue;
-		tw_buf_adds(out, comma);
-		tw_job_record_write(&r[i], out);
-		comma = ",";
-	}
+	for (size_t i = 0; i < count; i++)
+		if (may(arg, r[i].pipeline))
+			tw_job_record_write(&r[i], out);
 	tw_buf_adds(out, "]}");
 	free(r);
 	return 0;

@@ -510,6 +510,76 @@ static void a_kind_that_the_host_lacks_is_covered_as_the_others(void **state)
 	assert_int_equal(other.dynamic_uj, 85);
 }
 
+/* Idle energy is energy: of new rows, and of what a host lacks. */
+static void idle_energy_counts(void **state)
+{
+	struct agent_fixture *f = *state;
+	struct tw_agent host = { .began_ns = f->now_ns, .url = "http://n2:8103" };
+	struct tw_agent_part part = { .name_spaces = true };
+	const struct tw_answer_rows rows = { f->row, 1 };
+
+	node_answers(f, "i1", 1, 20);
+	f->row[0].energy[0].idle_uj = 30;
+	take(f, 2);
+	node_answers(f, "i1", 11, 20);
+	f->row[0].energy[0].idle_uj = 37;
+	add_row(f, "node", "new", "", "rapl", 0);
+	f->row[1].energy[0].idle_uj = 5;
+	take(f, 10);
+	assert_int_equal(all_energy(f), 62);
+	host_answers(f, &host, 10, 0);
+	part.vm = tw_sums_vm(f->sums, "u");
+	node_answers(f, "i1", 21, 24);
+	f->row[0].energy[0].idle_uj = 41;
+	tw_agent_take(&f->agent, f->sums, &rows, &f->answer, part, f->now_ns);
+	tw_agent_settle(&f->agent, f->sums, part, f->now_ns, WAIT);
+	host_answers(f, &host, 20, 0);
+	f->now_ns += WAIT;
+	tw_agent_settle(&f->agent, f->sums, part, f->now_ns, WAIT);
+	assert_int_equal(all_energy(f), 70);
+	tw_agent_clear(&host, f->sums, f->now_ns);
+}
+
+/* A zone of a row may lack a reading for a while; its counter goes on. */
+static void a_kind_that_was_missing_goes_on(void **state)
+{
+	struct agent_fixture *f = *state;
+	struct tw_ask_energy *dram = &f->row[0].energy[1];
+
+	for (int i = 0; i < 3; i++) {
+		node_answers(f, "i1", 1 + 10 * (uint64_t)i, 1000);
+		*dram = f->row[0].energy[0];
+		strcpy(dram->zone, "dram");
+		dram->dynamic_uj = i == 0 ? 50 : 70;
+		f->row[0].energies = i == 1 ? 1 : 2;
+		take(f, 10);
+		assert_int_equal(all_energy(f), i == 2 ? 1070 : 1050);
+	}
+}
+
+/* It waits anew once its machine is known again. */
+static void a_guest_may_lose_its_host(void **state)
+{
+	struct agent_fixture *f = *state;
+	struct tw_agent host = { .began_ns = f->now_ns, .url = "http://n2:8103" };
+	const struct tw_agent_part alone = { .name_spaces = true };
+
+	host_answers(f, &host, 2, 0);
+	guest_answers(f, 1, 10);
+	tw_agent_clear(&host, f->sums, f->now_ns);
+	host = (struct tw_agent){ .began_ns = f->now_ns, .url = "http://n2:8103" };
+	tw_agent_settle(&f->agent, f->sums, alone, f->now_ns, WAIT);
+	assert_int_equal(all_energy(f), 10);
+	host_answers(f, &host, 20, 0);
+	host_answers(f, &host, 20, 0);
+	guest_answers(f, 1, 30);
+	assert_int_equal(all_energy(f), 10);
+	host_answers(f, &host, 20, 0);
+	guest_answers(f, 10, 30);
+	assert_int_equal(all_energy(f), 30);
+	tw_agent_clear(&host, f->sums, f->now_ns);
+}
+
 /* KubeVirt: the host's pod has the energy of the pods in the virtual machine. */
 static void pods_of_a_guest_in_a_pod_are_in_no_namespace(void **state)
 {
@@ -632,6 +702,9 @@ int main(void)
 		TEST(a_host_that_is_silent_is_waited_for),
 		TEST(a_guest_that_shows_its_whole_host_is_left_out),
 		TEST(a_kind_that_the_host_lacks_is_covered_as_the_others),
+		TEST(idle_energy_counts),
+		TEST(a_kind_that_was_missing_goes_on),
+		TEST(a_guest_may_lose_its_host),
 		TEST(pods_of_a_guest_in_a_pod_are_in_no_namespace),
 		TEST(a_vm_says_whether_a_pod_runs_it),
 		TEST(a_vm_that_moves_is_one_sum),

@@ -241,14 +241,18 @@ static uint64_t node_energy(struct poll *p, const char *node)
 	return UINT64_MAX;
 }
 
-static double all_watts(struct poll *p)
+static double watts_of(const struct tw_sum *sum)
 {
-	const struct tw_sum *all = tw_sums_all(tw_agents_sums(p->a));
 	double watts = 0;
 
-	for (size_t i = 0; i < all->parts; i++)
-		watts += all->part[i].powered ? all->part[i].watts : 0;
+	for (size_t i = 0; i < sum->parts; i++)
+		watts += sum->part[i].powered ? sum->part[i].watts : 0;
 	return watts;
+}
+
+static double all_watts(struct poll *p)
+{
+	return watts_of(tw_sums_all(tw_agents_sums(p->a)));
 }
 
 /* ---- start ---- */
@@ -329,6 +333,8 @@ static void an_agent_is_up_from_its_answer_to_its_failure(void **state)
 	assert_string_equal(s.instance, "i1");
 	assert_string_equal(s.why, "");
 	assert_float_equal(all_watts(p), 5, 1e-9);
+	assert_float_equal(
+		watts_of(tw_sums_next(tw_agents_sums(p->a), TW_SUM_NODE, NULL)), 5, 1e-9);
 	strcpy(say(TW_ASK_AGENT_FAILED, PLACES - 1)->why, "timeout");
 	helper.queue[helper.count - 1]->of.answer.took_ms = 5000;
 	tw_agents_drain(p->a);
@@ -499,6 +505,9 @@ static void one_process_has_one_address(void **state)
 	assert_int_equal(node_energy(p, "n1"), 130);
 	/* It comes back, and gets its process back from who has taken it. */
 	poll_from_now(p, 2, "http://a");
+	s = state_of(p, "http://a");
+	assert_string_equal(s.why, "its name has lost this address");
+	assert_int_equal(s.failures, 0);
 	answer(p, 2, "n1", "i1", 25, 160);
 	assert_true(state_of(p, "http://a").up);
 	s = state_of(p, "http://b");
@@ -564,6 +573,11 @@ static void a_name_of_a_node_is_of_the_first(void **state)
 	answer(p, 1, "n1", "i2", 15, 9);
 	assert_int_equal(state_of(p, "http://b").left_out[TW_LEFT_NODE], 1);
 	assert_int_equal(all_energy(p), 119);
+	/* Of one letter, too. */
+	answer(p, 1, "x", "i2", 16, 9);
+	poll_from_now(p, 0, "http://d");
+	answer(p, 0, "x", "i4", 5, 0);
+	assert_int_equal(state_of(p, "http://d").left_out[TW_LEFT_NODE], 1);
 	/* Without a name nobody takes one. */
 	answer(p, 1, "", "i2", 16, 10);
 	poll_from_now(p, 0, "http://c");
@@ -650,6 +664,28 @@ static void a_guest_is_known_by_its_host(void **state)
 	assert_int_equal(state_of(p, "http://guest").role, TW_AGENT_NODE);
 	assert_int_equal(all_energy(p), 1050);
 	assert_float_equal(all_watts(p), 55, 1e-9);
+}
+
+/* One that shows the watts of all its host reads the host's meter. */
+static void a_guest_that_shows_its_host_has_no_watts(void **state)
+{
+	struct poll *p = *state;
+
+	poll_from_now(p, 1, "http://host");
+	poll_from_now(p, 0, "http://guest");
+	host_answers(p, 1, 5, 1000, 40);
+	say_row(0, "node", "zone", 500);
+	helper.queue[helper.count - 1]->of.row.energy[0].watts = 52;
+	strcpy(say_answer(0, "guest", "ig", 5, 1)->vm_id, "u");
+	tw_agents_drain(p->a);
+	assert_float_equal(all_watts(p), 50, 1e-9);
+	assert_int_equal(all_energy(p), 1000);
+	/* Its host has another machine now: it is a node. */
+	say_row(1, "node", "zone", 1000);
+	helper.queue[helper.count - 1]->of.row.energy[0].watts = 50;
+	say_answer(1, "host", "ih", 6, 1);
+	tw_agents_drain(p->a);
+	assert_float_equal(all_watts(p), 102, 1e-9);
 }
 
 static void energy_that_a_host_has_written_is_a_guest_s(void **state)
@@ -795,6 +831,7 @@ int main(void)
 		TEST(a_name_of_a_node_is_of_the_first),
 		TEST(energy_that_cannot_be_bars_an_agent_for_a_while),
 		TEST(a_guest_is_known_by_its_host),
+		TEST(a_guest_that_shows_its_host_has_no_watts),
 		TEST(energy_that_a_host_has_written_is_a_guest_s),
 		TEST(pods_of_a_guest_in_a_pod_are_in_its_namespace_once),
 		TEST(lookups_are_those_that_the_helper_makes),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/fenced.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/array.h"
@@ -45,13 +46,10 @@ static void identify(const char *brand, const struct tw_cpu_signature *sig,
 		     struct tw_cpu_identity *out)
 {
 	const size_t len = strlen(brand);
-	/* The sanitizer detects reads behind the buffer. */
-	char *exact = malloc(len > 0 ? len : 1);
+	struct fenced exact = fenced_copy(brand, len, true);
 
-	assert_non_null(exact);
-	memcpy(exact, brand, len);
-	tw_cpu_identify(exact, len, sig, out);
-	free(exact);
+	tw_cpu_identify(exact.data, len, sig, out);
+	fenced_free(&exact);
 }
 
 static void expect(const struct expected *want)
@@ -278,6 +276,7 @@ static void a_low_power_suffix_is_told_from_a_large_memory_one(void **state)
 		bool known;
 	} cases[] = {
 		{ "Intel Xeon L5430", "l", true },
+		{ "Intel Xeon LV 5148", "", false },
 		{ "Intel Xeon E5-2650L", "l", true },
 		{ "Intel Xeon E3-1265LV3", "l", true },
 		{ "Intel Xeon Platinum 8280L", "", true },
@@ -500,6 +499,37 @@ static void a_long_brand_is_cut(void **state)
 	}
 }
 
+/* A name that fills its room gets no blank before its suffix. */
+static void a_long_name_stays_as_it_is(void **state)
+{
+	static const char opteron[] = "amd_opteron_";
+
+	(void)state;
+	for (size_t len = TW_SPEC_TEXT - 3; len < TW_SPEC_TEXT; len++) {
+		char brand[TW_SPEC_TEXT + 1] = "AMD Opteron ", want[TW_SPEC_TEXT + 1];
+		const size_t digits = len - strlen(opteron) - 2;
+		struct tw_cpu_identity id;
+
+		memset(brand + strlen(opteron), '7', digits);
+		strcpy(brand + strlen(opteron) + digits, "HE");
+		snprintf(want, sizeof(want), "%s%.*s%she", opteron, (int)digits,
+			 brand + strlen(opteron), len + 1 < TW_SPEC_TEXT ? "_" : "");
+		identify(brand, NULL, &id);
+		assert_string_equal(id.processor, want);
+	}
+}
+
+static void another_kind_of_processor_is_no_xeon(void **state)
+{
+	struct tw_cpu_identity id;
+
+	(void)state;
+	identify("Intel(R) Xeon(R) 8592+", NULL, &id);
+	assert_string_equal(id.processor, "intel_xeon_platinum_8592+");
+	identify("Intel(R) Core(TM) 8592+", NULL, &id);
+	assert_string_equal(id.processor, "intel_core_8592+");
+}
+
 static void evidence_has_names(void **state)
 {
 	(void)state;
@@ -683,6 +713,8 @@ int main(void)
 		cmocka_unit_test(evidence_names_the_source_of_each_field),
 		cmocka_unit_test(every_field_has_its_value_and_evidence),
 		cmocka_unit_test(a_long_brand_is_cut),
+		cmocka_unit_test(a_long_name_stays_as_it_is),
+		cmocka_unit_test(another_kind_of_processor_is_no_xeon),
 		cmocka_unit_test(evidence_has_names),
 		cmocka_unit_test(tables_are_sorted_and_complete),
 		cmocka_unit_test(processors_of_published_results_are_known),

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +34,13 @@ int clock_gettime(clockid_t clock, struct timespec *out)
 	if (clock == CLOCK_REALTIME)
 		out->tv_sec += late_ms / 1000;
 	return (int)rc;
+}
+
+static bool no_chance;
+
+ssize_t getrandom(void *out, size_t size, unsigned flags)
+{
+	return no_chance ? 0 : syscall(SYS_getrandom, out, size, flags);
 }
 
 static struct tw_jobs *open_jobs(const char *dir, size_t unread_wanted)
@@ -264,6 +272,24 @@ static void identities_grow(void **state)
 		strcpy(last, tw_job_id(job));
 		end(t, job, (struct tw_job_end){ .state = TW_JOB_DONE });
 	}
+	tw_jobs_close(t);
+}
+
+/* Ids that somebody can guess would be those of other processes, too. */
+static void without_chance_there_is_no_identity(void **state)
+{
+	struct tw_jobs *t = open_jobs(NULL, 0);
+	size_t count[TW_JOB_STATES];
+	struct tw_err err = { 0 };
+	struct tw_job *job;
+
+	(void)state;
+	no_chance = true;
+	assert_int_equal(tw_jobs_add(t, "web", count_cancel, NULL, &job, &err), -1);
+	no_chance = false;
+	assert_string_not_equal(err.text, "");
+	tw_jobs_count(t, count);
+	assert_int_equal(count[TW_JOB_WAITING], 0);
 	tw_jobs_close(t);
 }
 
@@ -603,6 +629,7 @@ int main(void)
 		cmocka_unit_test(two_processes_do_not_share_a_directory),
 		cmocka_unit_test(old_jobs_and_pipelines_are_dropped_running_ones_never),
 		cmocka_unit_test(identities_grow),
+		cmocka_unit_test(without_chance_there_is_no_identity),
 		cmocka_unit_test(a_job_that_runs_is_shown_as_it_is_cancelled),
 		IN_SCRATCH(a_file_has_each_state),
 		IN_SCRATCH(old_jobs_go_with_their_files),
