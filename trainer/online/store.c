@@ -275,14 +275,18 @@ static int format_means(const struct tw_segment *g, struct tw_buf *out,
 			struct tw_err *err)
 {
 	json_t *o = json_object();
+	bool ok = o != NULL;
 
-	for (size_t i = 0; i < g->features; i++)
-		json_object_set_new(o, g->feature[i]->name, json_real(g->mean[i]));
-	if (isfinite(g->watts))
-		json_object_set_new(o, WATTS, json_real(g->watts));
-	tw_buf_add_json(out, o);
+	for (size_t i = 0; ok && i < g->features; i++)
+		ok = json_object_set_new(o, g->feature[i]->name, json_real(g->mean[i])) ==
+		     0;
+	if (ok && isfinite(g->watts))
+		ok = json_object_set_new(o, WATTS, json_real(g->watts)) == 0;
+	if (ok)
+		tw_buf_add_json(out, o);
 	json_decref(o);
-	return tw_buf_failed(out) ? tw_fail(err, TW_NOMEM, "summary of a segment") : 0;
+	return ok && !tw_buf_failed(out) ? 0
+					 : tw_fail(err, TW_NOMEM, "summary of a segment");
 }
 
 /* Features of a later release are skipped. */

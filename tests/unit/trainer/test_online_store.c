@@ -6,6 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
 #include "lib/field/feature.h"
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 #include "trainer/online/store.h"
 
@@ -531,6 +532,71 @@ static void reasons_are_kept_for_a_while(void **state)
 	assert_int_equal(number_in_file(*state, "SELECT min(at_ms) FROM verdict"), 5);
 }
 
+/* The database refuses one of the statements, as where the disk is full. */
+static void a_statement_that_fails_is_an_error(void **state)
+{
+	static const char *const refused[] = { "INSERT ON segment", "INSERT ON response",
+					       "UPDATE ON segment", "INSERT ON verdict",
+					       "DELETE ON segment" };
+	char *path = scratch_path(*state, "online.sqlite");
+
+	for (size_t i = 0; i < TW_COUNT(refused); i++) {
+		struct tw_store *s = open_store(*state);
+		struct tw_err err = { 0 };
+		sqlite3 *db = NULL;
+		char sql[160];
+		int rc;
+
+		assert_int_equal(add(s, "a", 1000 * (int64_t)i, &err), 0);
+		tw_store_close(s);
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		snprintf(sql, sizeof(sql),
+			 "CREATE TRIGGER t BEFORE %s BEGIN SELECT RAISE(ABORT, 'full'); "
+			 "END",
+			 refused[i]);
+		if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+			fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+		sqlite3_close(db);
+		s = open_store(*state);
+		rc = i == 3   ? tw_store_add_verdict(s, "a", 1, TW_PUBLISHED, "x", &err)
+		     : i == 4 ? tw_store_forget(s, "a", INT64_MAX, &err)
+			      : add(s, "a", 1000 * (int64_t)TW_COUNT(refused), &err);
+		assert_int_equal(rc, -1);
+		assert_non_null(strstr(err.text, "full"));
+		tw_store_close(s);
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(db,
+					      "DROP TRIGGER t; DELETE FROM segment "
+					      "WHERE from_ms >= 5000",
+					      NULL, NULL, NULL),
+				 SQLITE_OK);
+		sqlite3_close(db);
+	}
+	free(path);
+}
+
+static void without_memory_no_segment_is_added(void **state)
+{
+	struct tw_store *s = open_store(*state);
+
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		int rc;
+
+		assert_int_equal(tw_store_begin(s, &err), 0);
+		fail_alloc_at(n);
+		rc = add(s, "a", 1000, &err);
+		if (!fail_alloc_told(rc, &err)) {
+			assert_int_equal(tw_store_commit(s, &err), 0);
+			break;
+		}
+		tw_store_abort(s);
+		assert_int_equal(count(s, "a"), 0);
+	}
+	assert_int_equal(count(s, "a"), 1);
+	tw_store_close(s);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)
 
 int main(void)
@@ -549,6 +615,8 @@ int main(void)
 		TEST(a_damaged_response_is_refused),
 		TEST(another_format_is_refused),
 		TEST(reasons_are_kept_for_a_while),
+		TEST(a_statement_that_fails_is_an_error),
+		TEST(without_memory_no_segment_is_added),
 	};
 
 	return cmocka_run_group_tests_name("online_store", tests, NULL, NULL);
