@@ -102,6 +102,14 @@ class Shards(ShardCase):
         shutil.move(missing, self.path("kept"))
         text = self.refused("merge", "--plan", plan, "--output", whole, self.path("parts"))
         self.assertIn(f"1 of 24 units are missing: {units[5]['address']}", text)
+        for unit, words in ((6, "2 of 24"), (7, "3 of 24"), (8, "4 of 24")):
+            os.rename(self.path("parts", f"{unit:06d}.unit.zip"), self.path(f"kept-{unit}"))
+            text = self.refused("merge", "--plan", plan, "--output", whole, self.path("parts"))
+            self.assertIn(f"{words} units are missing: {units[5]['address']}, "
+                          f"{units[6]['address']}", text)
+            self.assertEqual(text.rstrip().endswith(", .."), unit == 8, text)
+        for unit in (6, 7, 8):
+            os.rename(self.path(f"kept-{unit}"), self.path("parts", f"{unit:06d}.unit.zip"))
         # The same unit with other bytes: of a training that found other rows.
         os.mkdir(self.path("other"))
         with open(self.path("kept"), "rb") as f:
@@ -125,15 +133,39 @@ class Shards(ShardCase):
         self.assertIn("000005.unit.zip", self.refused(
             "merge", "--plan", plan, "--output", whole, self.path("parts")))
 
+    def test_a_part_has_the_model_of_its_unit(self):
+        """Of one unit the names, of another the model: each part of an address counts."""
+        plan, units = self.plan()
+        self.train(plan, "1/1")
+        path = self.path("parts", "000005.unit.zip")
+        with open(path, "rb") as f:
+            mine = f.read()
+        own, tried = units[5]["address"].split("/"), 0
+        for i, unit in enumerate(units):
+            if sum(a != b for a, b in zip(own, unit["address"].split("/"))) != 1:
+                continue
+            with open(self.path("parts", f"{i:06d}.unit.zip"), "rb") as f:
+                other = f.read()
+            with open(path, "wb") as f:
+                f.write(self.changed(other, mine))
+            text = self.refused("merge", "--plan", plan, "--output", self.path("x"),
+                                self.path("parts"))
+            self.assertRegex(text, r"000005\.unit\.zip': the model '.*' is of another unit")
+            tried += 1
+        self.assertGreaterEqual(tried, 4)
+
     @staticmethod
-    def changed(data):
-        """The zip with one more note in unit.json."""
+    def changed(data, names=None):
+        """The zip with one more note in unit.json, or with that of another."""
         out = io.BytesIO()
         with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
             for name in old.namelist():
                 text = old.read(name)
-                if name == "unit.json":
+                if name == "unit.json" and names is None:
                     text = json.dumps(dict(json.loads(text), note="x")).encode()
+                elif name == "unit.json":
+                    with zipfile.ZipFile(io.BytesIO(names)) as mine:
+                        text = mine.read(name)
                 new.writestr(name, text)
         return out.getvalue()
 
