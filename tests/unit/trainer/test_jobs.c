@@ -24,15 +24,17 @@ int fsync(int fd)
 	return 0;
 }
 
-/* The clock of the machine, and how far a test has set it forward. */
-static int64_t late_ms;
+/* The time of day, where a test sets it. */
+static int64_t time_ms;
 
 int clock_gettime(clockid_t clock, struct timespec *out)
 {
 	const long rc = syscall(SYS_clock_gettime, clock, out);
 
-	if (clock == CLOCK_REALTIME)
-		out->tv_sec += late_ms / 1000;
+	if (clock == CLOCK_REALTIME && time_ms != 0) {
+		out->tv_sec = time_ms / 1000;
+		out->tv_nsec = time_ms % 1000 * 1000000;
+	}
 	return (int)rc;
 }
 
@@ -173,6 +175,20 @@ static void write_file(const char *dir, const char *name, const char *text)
 	assert_int_equal(tw_path_join(&path, &err, dir, name, NULL), 0);
 	assert_int_equal(tw_file_create(path, text, strlen(text), &err), 0);
 	free(path);
+}
+
+static void a_directory_is_made_and_without_one_nothing_is_closed(void **state)
+{
+	char *dir = scratch_path(*state, "a/b");
+	const int input = open("/dev/null", O_RDONLY);
+
+	tw_jobs_close(open_jobs(dir, 0));
+	assert_int_equal(access(dir, F_OK), 0);
+	free(dir);
+	dup2(input, STDIN_FILENO);
+	tw_jobs_close(open_jobs(NULL, 0));
+	assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
+	close(input);
 }
 
 static void files_that_are_no_records_are_counted_and_kept(void **state)
@@ -468,6 +484,7 @@ static void a_list_holds_nobody_up(void **state)
 	/* A table that is locked meanwhile would wait for itself. */
 	alarm(60);
 	listed = t;
+	time_ms = INT64_C(1500000000123);
 	for (int i = 0; i < 2; i++) {
 		struct tw_job *job = add(t, "web", &cancelled);
 
@@ -476,13 +493,18 @@ static void a_list_holds_nobody_up(void **state)
 	list_of(t, asks_the_table, t, &list);
 	assert_non_null(strstr(list.data, "\"state\":\"done\""));
 	assert_int_equal(unlinked, 0);
-	late_ms = TW_JOBS_AGE_MS + 1000;
+	/* For a week, to the millisecond. */
+	time_ms += TW_JOBS_AGE_MS;
+	tw_buf_clear(&list);
+	list_of(t, asks_the_table, t, &list);
+	assert_int_equal(unlinked, 0);
+	time_ms++;
 	tw_buf_clear(&list);
 	list_of(t, asks_the_table, t, &list);
 	assert_string_equal(list.data, "{\"jobs\":[]}");
 	assert_int_equal(unlinked, 2);
 	listed = NULL;
-	late_ms = 0;
+	time_ms = 0;
 	alarm(0);
 	tw_buf_clear(&list);
 	tw_jobs_close(t);
@@ -625,6 +647,7 @@ int main(void)
 		cmocka_unit_test(a_job_has_a_state_a_stage_and_a_progress),
 		cmocka_unit_test(a_job_is_cancelled_until_it_has_ended),
 		cmocka_unit_test(jobs_outlive_the_process_or_are_lost),
+		IN_SCRATCH(a_directory_is_made_and_without_one_nothing_is_closed),
 		cmocka_unit_test(files_that_are_no_records_are_counted_and_kept),
 		cmocka_unit_test(two_processes_do_not_share_a_directory),
 		cmocka_unit_test(old_jobs_and_pipelines_are_dropped_running_ones_never),
