@@ -12,4 +12,4 @@ $(O)/gen/profiler/%.inc: profiler/data/%.csv
 				$$i : "\"" $$i "\"") ", "; \
 		print "{ " row "}," }' $< >$@
 
-$(O)/profiler/cpu_facts.o: $(cpu-tables)
+$(O)/profiler/cpu_identity.o: $(cpu-tables)
