@@ -196,25 +196,25 @@ static uint64_t time_of(const struct tw_package_use *u)
 	return u->alone_ns + u->shared_ns;
 }
 
-/* What no sample saw ran where the others did. */
-static void place_unseen(const struct tw_schedule *s, struct tw_package_use *use,
-			 const uint64_t *ns_of)
+static uint64_t time_on_all(const struct tw_schedule *s, const struct tw_package_use *use)
 {
+	uint64_t ns = 0;
+
 	for (size_t p = 0; p < s->packages; p++)
-		use[p].alone_ns = ns_of[p];
+		ns += time_of(&use[p]);
+	return ns;
 }
 
+/* all: what samples say of all slices. What no sample saw ran as they did. */
 static void divide(const struct tw_schedule *s, const struct tw_slice *slice,
-		   struct tw_package_use *use, const uint64_t *ns_of)
+		   struct tw_package_use *use, const struct tw_package_use *all)
 {
 	const uint64_t *count = slice->used.counter;
-	uint64_t sampled_ns = 0;
+	uint64_t sampled_ns = time_on_all(s, use);
 
-	for (int turn = 0; turn < 2 && sampled_ns == 0; turn++) {
-		if (turn > 0)
-			place_unseen(s, use, ns_of);
-		for (size_t p = 0; p < s->packages; p++)
-			sampled_ns += time_of(&use[p]);
+	if (sampled_ns == 0) {
+		memcpy(use, all, s->packages * sizeof(*use));
+		sampled_ns = time_on_all(s, use);
 	}
 	for (size_t p = 0; p < s->packages && sampled_ns > 0; p++) {
 		struct tw_package_use *u = &use[p];
@@ -232,11 +232,16 @@ static void divide(const struct tw_schedule *s, const struct tw_slice *slice,
 
 void tw_schedule_end(struct tw_schedule *s, const struct tw_slice *slice)
 {
-	uint64_t ns_of[TW_SCHEDULE_PACKAGES] = { 0 };
+	struct tw_package_use all[TW_SCHEDULE_PACKAGES] = { 0 };
 
 	for (size_t i = 0; i < s->slices; i++)
-		for (size_t p = 0; p < s->packages; p++)
-			ns_of[p] += time_of(&s->use[i * s->packages + p]);
+		for (size_t p = 0; p < s->packages; p++) {
+			const struct tw_package_use *u = &s->use[i * s->packages + p];
+
+			all[p].alone_ns += u->alone_ns;
+			all[p].shared_ns += u->shared_ns;
+			all[p].awake_ns += u->awake_ns;
+		}
 	for (size_t i = 0; i < s->slices; i++)
-		divide(s, &slice[i], &s->use[i * s->packages], ns_of);
+		divide(s, &slice[i], &s->use[i * s->packages], all);
 }

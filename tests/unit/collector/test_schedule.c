@@ -161,7 +161,51 @@ static void cpu_time_is_exact(void **state)
 	assert_int_equal(use(f, 1, 1)->alone_ns, 100 * MS);
 	assert_in_range(use(f, 2, 0)->alone_ns, 1 * MS - 1, 1 * MS + 1);
 	assert_in_range(use(f, 2, 1)->alone_ns, 3 * MS - 1, 3 * MS + 1);
-	assert_int_equal(use(f, 2, 1)->awake_ns, 0);
+}
+
+/* A process that exits before a sample sees it, or that left its cgroup: it pays for
+ * siblings and for packages awake as the others do. */
+static void what_no_sample_saw_ran_as_all_the_others(void **state)
+{
+	struct fixture *f = *state;
+
+	f->slice[0].used.cpu_ns = 15 * MS;
+	f->slice[1].used.cpu_ns = 5 * MS;
+	f->slice[2].used.cpu_ns = 4 * MS;
+	tw_schedule_begin(&f->s, 3);
+	take(f, 0, IDLE, 1, IDLE, 5 * MS);
+	take(f, IDLE, 0, IDLE, IDLE, 10 * MS);
+	tw_schedule_end(&f->s, f->slice);
+	/* Of 20 ms, 10 were on each package: beside a sibling, and alone. */
+	assert_int_equal(use(f, 2, 0)->shared_ns, 2 * MS);
+	assert_int_equal(use(f, 2, 0)->alone_ns, 0);
+	assert_int_equal(use(f, 2, 1)->alone_ns, 2 * MS);
+	/* Two shared one package's time, one had all of the other's. */
+	assert_int_equal(use(f, 2, 0)->awake_ns, 1 * MS);
+	assert_int_equal(use(f, 2, 1)->awake_ns, 2 * MS);
+	/* Without any sample that saw something, nothing is known. */
+	tw_schedule_begin(&f->s, 3);
+	take(f, IDLE, IDLE, IDLE, IDLE, 5 * MS);
+	tw_schedule_end(&f->s, f->slice);
+	assert_int_equal(use(f, 0, 0)->alone_ns + use(f, 0, 1)->alone_ns, 0);
+}
+
+/* A CPU that was offline at the start, or whose package is unknown: its time is counted,
+ * and placed where samples saw the process on other CPUs. */
+static void time_on_an_unknown_cpu_is_not_lost(void **state)
+{
+	struct fixture *f = *state;
+
+	f->slice[0].used.cpu_ns = 30 * MS;
+	tw_schedule_begin(&f->s, 1);
+	tw_schedule_take(&f->s, f->slice, (const uint32_t[]){ IDLE, 0, IDLE, IDLE, 0 },
+			 10 * MS);
+	tw_schedule_take(&f->s, f->slice, (const uint32_t[]){ IDLE, IDLE, IDLE, IDLE, 0 },
+			 20 * MS);
+	tw_schedule_end(&f->s, f->slice);
+	assert_int_equal(use(f, 0, 1)->alone_ns, 30 * MS);
+	assert_int_equal(use(f, 0, 1)->awake_ns, 30 * MS);
+	assert_int_equal(use(f, 0, 0)->alone_ns, 0);
 }
 
 static void each_tick_has_its_own_samples(void **state)
@@ -328,6 +372,8 @@ int main(void)
 		TEST(time_is_of_the_package_and_of_the_core),
 		TEST(time_awake_is_shared_by_containers),
 		TEST(cpu_time_is_exact),
+		TEST(what_no_sample_saw_ran_as_all_the_others),
+		TEST(time_on_an_unknown_cpu_is_not_lost),
 		TEST(each_tick_has_its_own_samples),
 		TEST(a_machine_of_too_many_packages_is_refused),
 		TEST(a_topology_is_read_or_not_known),
