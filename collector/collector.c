@@ -7,6 +7,7 @@
 #include "collector/power/model_finder.h"
 #include "collector/power/power.h"
 #include "collector/power/power_history.h"
+#include "collector/power/tariff.h"
 #include "collector/settings.h"
 #include "collector/texts.h"
 #include "collector/workloads/counters.h"
@@ -161,6 +162,7 @@ static int open_power(const struct tw_collector_settings *s, struct tw_collector
 	};
 
 	if (tw_attribution_open(s->idle_by, &c->attribution, err) < 0 ||
+	    tw_tariffs_open(&s->tariff, &ask, &c->tariffs, err) < 0 ||
 	    tw_power_open(&pc, &c->power, err) < 0)
 		return -1;
 	if (c->shipped_only && !tw_power_reads(c->power, &tw_meter_model)) {
@@ -351,6 +353,7 @@ void tw_collector_close(struct tw_collector *c)
 	tw_power_history_free(c->history);
 	tw_power_close(c->power);
 	tw_estimates_close(c->estimates);
+	tw_tariffs_close(c->tariffs);
 	tw_attribution_close(c->attribution);
 	tw_node_release(&c->node);
 	tw_processors_release(&c->processors);
@@ -412,6 +415,8 @@ static int tick_energy(struct tw_collector *c, bool known, struct tw_err *err)
 	for (size_t i = 0; ran != NULL && i < ran->packages; i++)
 		tw_power_package(c->power, ran->package[i], ran->packages == 1,
 				 &package[i]);
+	tw_tariffs_tick(c->tariffs, c->wall_ns / 1000000, c->awake_ns, c->power,
+			c->attribution);
 	if (tw_attribute(c->attribution, c->workloads, tw_power_ticked(c->power), package,
 			 c->elapsed_ns, err) < 0)
 		return -1;

@@ -29,6 +29,7 @@ struct tw_estimates;
 struct tw_power_history;
 struct tw_pods;
 struct tw_push;
+struct tw_tariffs;
 struct tw_texts;
 struct tw_power;
 struct tw_traces;
@@ -56,6 +57,7 @@ struct tw_collector {
 	pid_t finder;      /* the process that finds models, if it was started */
 	struct tw_power *power;
 	struct tw_attribution *attribution;
+	struct tw_tariffs *tariffs;       /* NULL: none */
 	struct tw_power_history *history; /* NULL: without this machine */
 	struct tw_pods *pods;             /* NULL: pod names are not fetched */
 	struct tw_pods *engines;          /* of containers in no pod; NULL: likewise */

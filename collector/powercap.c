@@ -290,7 +290,7 @@ static int write_tree(const char *dir, const struct common *common,
 /* The energy of the node since the start. */
 static struct tw_charge charge_of_node(const struct tw_power *p)
 {
-	struct tw_charge sum = { { 0 }, { 0 } };
+	struct tw_charge sum = { 0 };
 	size_t count;
 	const struct tw_power_zone *z = tw_power_zones(p, &count);
 

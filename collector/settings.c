@@ -68,6 +68,7 @@ static const struct tw_opt options[] = {
 	  .env = "TW_IPMI_INTERVAL", .fallback = "10s" },
 	TW_OPTS_PODS(struct tw_collector_settings),
 	TW_OPTS_PUSH(struct tw_collector_settings),
+	TW_OPTS_TARIFF(struct tw_collector_settings),
 	{ OPT(TEXT, "container-names", container_names, "WHERE",
 	      "names of Docker's and podman's containers: auto (the sockets that are "
 	      "there), off, or the path of a socket"),
@@ -261,6 +262,7 @@ static int check_intervals(const struct tw_collector_settings *s, struct tw_err 
 				       intervals[i].name);
 	if (tw_pods_options_check(&s->pods, err) < 0 || check_names(s, err) < 0 ||
 	    tw_push_options_check(&s->push, err) < 0 ||
+	    tw_tariff_options_check(&s->tariff, err) < 0 ||
 	    tw_own_meter_options_check(&s->own_meter, err) < 0)
 		return -1;
 	return tw_redfish_options_check(&s->redfish, err);

@@ -6,6 +6,7 @@
 
 #include "collector/agents/agents.h"
 #include "collector/ask/ask_options.h"
+#include "collector/power/tariff.h"
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
 
@@ -40,6 +41,7 @@ struct tw_collector_settings {
 	uint64_t ipmi_interval_ms;
 	struct tw_pods_options pods;
 	struct tw_push_options push;
+	struct tw_tariff_options tariff;
 	char *container_names; /* "auto", "off", or the path of a socket */
 #if TW_FLEET
 	struct tw_agents_options agents;

@@ -181,7 +181,7 @@ integration := install prior_learning pipeline kepler_client web collector_vm ha
 	faults_disk publishing collector_top collector_names server_setup train_jobs slurm \
 	collector_edges run top rollout commands roles estimator_faults collector_meters estimator_web \
 	estimator_clients main_job old_groups foreign estimator container unmeasured server_cases \
-	manifests check_config doors library inlet collector_forged collector_push unit
+	manifests check_config doors library inlet collector_forged collector_push collector_tariff unit
 # Those that need an idle machine.
 alone := closed_loop same_watts
 unlisted := $(filter-out $(patsubst %,test_%.py,$(integration) closed_loop same_watts),\

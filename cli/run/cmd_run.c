@@ -29,6 +29,7 @@
 
 struct config {
 	char *url, *vs, *output, *fail_above;
+	char *tariff[TW_TARIFF_COUNT];
 	char *proc, *sys, *dev, *powercap;
 	bool json;
 	uint32_t repeat; /* 0: not given */
@@ -48,6 +49,12 @@ static const struct tw_opt options[] = {
 		 "compare with this command of the shell, in turns") },
 	{ TW_ROW(TEXT, "fail-above", fail_above, "PERCENT",
 		 "exit 1 if it uses more than --vs by this, at the error rate") },
+	{ TW_ROW(
+		TEXT, "carbon", tariff[TW_TARIFF_CO2E], "G|FILE",
+		"carbon intensity in gCO2e/kWh: a number, or a file of TIME,NUMBER lines "
+		"[the collector's]") },
+	{ TW_ROW(TEXT, "price", tariff[TW_TARIFF_PRICE], "N|FILE",
+		 "price of a kWh, likewise") },
 	{ TW_ROW(BOOL, "json", json, NULL, "print JSON on stdout, after the command") },
 	{ TW_ROW(TEXT, "output", output, "FILE", "write the report to this file") },
 	TW_OPTS_MACHINE_METERS,
@@ -101,6 +108,7 @@ struct work {
 	struct tw_run *run;
 	size_t count, size;
 	struct tw_run_mean pairs;
+	struct tw_run_tariff tariff;
 	bool stopped;
 };
 
@@ -122,6 +130,13 @@ static int open_source(struct work *w, struct tw_err *err)
 
 /* ---- a run ---- */
 
+static void look_at_tariff(struct work *w)
+{
+	tw_run_tariff_look(&w->tariff, w->collector != NULL
+					       ? tw_run_collector_rates(w->collector)
+					       : NULL);
+}
+
 static void wait_for(struct work *w, struct tw_run_child *child)
 {
 	const uint64_t tick_ms =
@@ -130,6 +145,7 @@ static void wait_for(struct work *w, struct tw_run_child *child)
 
 	while (!tw_run_child_wait(child, LOOK_MS)) {
 		waited_ms += LOOK_MS;
+		look_at_tariff(w);
 		if (w->meter != NULL)
 			tw_run_meter_look(w->meter);
 		else if (child->cgroup == NULL)
@@ -155,6 +171,8 @@ static void note_left(struct tw_run_child *child, struct tw_run *run)
 static int follow(struct work *w, struct tw_run_child *child, const char *name,
 		  struct tw_run *run, struct tw_err *err)
 {
+	struct tw_run_rates rates;
+
 	if (w->meter != NULL)
 		tw_run_meter_begin(w->meter);
 	else if (tw_run_collector_begin(w->collector, err) < 0)
@@ -163,6 +181,7 @@ static int follow(struct work *w, struct tw_run_child *child, const char *name,
 		w->c->status = err->code == TW_NOTFOUND ? NOT_FOUND : NOT_EXECUTED;
 		return -1;
 	}
+	tw_run_tariff_begin(&w->tariff);
 	wait_for(w, child);
 	if (w->meter != NULL)
 		tw_run_meter_end(w->meter, &run->figures);
@@ -176,6 +195,11 @@ static int follow(struct work *w, struct tw_run_child *child, const char *name,
 		return -1;
 	}
 	run->cpu_seconds = child->cpu_s;
+	look_at_tariff(w);
+	rates = tw_run_tariff_end(&w->tariff);
+	for (int i = 0; i < TW_TARIFF_COUNT; i++)
+		run->figures.tariff[i] =
+			run->figures.joules * rates.per_kwh[i] / TW_J_PER_KWH;
 	return 0;
 }
 
@@ -308,7 +332,8 @@ static int run(void *config, struct tw_err *err)
 	struct work w = { .c = c };
 	int rc = -1;
 
-	if (open_source(&w, err) == 0 && tw_run_children_prepare(err) == 0 &&
+	if (tw_run_tariff_open(&w.tariff, c->tariff, err) == 0 &&
+	    open_source(&w, err) == 0 && tw_run_children_prepare(err) == 0 &&
 	    (c->vs != NULL ? run_pairs : run_alone)(&w, err) == 0)
 		rc = 0;
 	if (rc == 0)
@@ -320,6 +345,7 @@ static int run(void *config, struct tw_err *err)
 	free(w.run);
 	tw_run_collector_close(w.collector);
 	tw_run_meter_close(w.meter);
+	tw_run_tariff_release(&w.tariff);
 	tw_cgroup_tree_close(w.tree);
 	return rc;
 }

@@ -29,6 +29,7 @@ struct tw_run_collector {
 	uint64_t newest;             /* serial of the newest process before the run's */
 	uint64_t ticks, first_ticks; /* of the last answer; when the run began */
 	double peak_w;
+	struct tw_run_rates rates; /* of the last answer */
 };
 
 /* ---- answers ---- */
@@ -53,6 +54,14 @@ static uint64_t count_of(const json_t *o, const char *key)
 	uint64_t n;
 
 	return tw_parse_u64(text, strlen(text), &n) ? n : 0;
+}
+
+static double rate_of(const json_t *answer, const char *key)
+{
+	const json_t *v = json_object_get(answer, key);
+
+	return json_is_number(v) && json_number_value(v) >= 0 ? json_number_value(v)
+							      : NAN;
 }
 
 /* *out is yours: json_decref(). */
@@ -89,6 +98,8 @@ static int ask(struct tw_run_collector *c, const char *levels, json_t **out,
 	tw_http_answer_release(&answer);
 	if (rc < 0)
 		return tw_err_wrap(err, "'%s'", c->url);
+	c->rates.per_kwh[TW_TARIFF_CO2E] = rate_of(*out, "co2e_grams_per_kwh");
+	c->rates.per_kwh[TW_TARIFF_PRICE] = rate_of(*out, "price_per_kwh");
 	c->ticks = (uint64_t)ticks;
 	c->interval_s = interval_s;
 	return 0;
@@ -245,6 +256,11 @@ void tw_run_collector_close(struct tw_run_collector *c)
 uint64_t tw_run_collector_tick_ms(const struct tw_run_collector *c)
 {
 	return (uint64_t)(c->interval_s * 1e3);
+}
+
+const struct tw_run_rates *tw_run_collector_rates(const struct tw_run_collector *c)
+{
+	return &c->rates;
 }
 
 /* The first tick has the command for a part only. */

@@ -7,6 +7,8 @@
  * collector this process reads the meters, which have the energy of the whole machine.
  */
 
+#include "cli/run/run_tariff.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +27,8 @@ struct tw_run_figures {
 	double cpu_s;          /* as the collector counts it */
 	double unseen; /* share of CPU time of processes that no tick saw; its joules are
 			  in proportion */
+	/* g of CO2e, and cost in the currency of --price, of these joules. */
+	double tariff[TW_TARIFF_COUNT];
 	char source[128]; /* "rapl-sysfs"; several with commas */
 	bool estimated, simulated;
 	bool with_idle; /* joules have idle power, which the collector has not learned yet
@@ -54,6 +58,9 @@ int tw_run_collector_mark(struct tw_run_collector *c, struct tw_err *err);
  * that the shortest one has a row, too.
  */
 int tw_run_collector_begin(struct tw_run_collector *c, struct tw_err *err);
+
+/* The tariffs of its last answer. */
+const struct tw_run_rates *tw_run_collector_rates(const struct tw_run_collector *c);
 
 /* Once in a tick while the command runs: for its peak. A failure is no error yet. */
 void tw_run_collector_look(struct tw_run_collector *c, const struct tw_run_child *child);

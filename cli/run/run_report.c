@@ -101,6 +101,35 @@ static void add_idle(struct tw_buf *b, const struct tw_run *r)
 			    f->idle_joules, f->idle_joules / r->seconds);
 }
 
+/* The mean of the runs of which it is known. */
+static double tariff_of(const struct tw_run_report *r, bool other, enum tw_tariff i)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t k = 0; k < r->count; k++)
+		if (r->run[k].other == other && !isnan(r->run[k].figures.tariff[i])) {
+			sum += r->run[k].figures.tariff[i];
+			n++;
+		}
+	return n > 0 ? sum / (double)n : NAN;
+}
+
+static void add_tariffs(struct tw_buf *b, const struct tw_run_report *r, bool other)
+{
+	const double grams = tariff_of(r, other, TW_TARIFF_CO2E);
+	const double cost = tariff_of(r, other, TW_TARIFF_PRICE);
+
+	if (isnan(grams) && isnan(cost))
+		return;
+	tw_buf_adds(b, "  ");
+	if (!isnan(grams))
+		tw_buf_addf(b, "%.4g g CO2e%s", grams, isnan(cost) ? "" : ", ");
+	if (!isnan(cost))
+		tw_buf_addf(b, "cost %.4g", cost);
+	tw_buf_adds(b, "\n");
+}
+
 static void add_source(struct tw_buf *b, const struct tw_run_figures *f)
 {
 	tw_buf_addf(b, "  %s by %s", kind_of(f), f->source);
@@ -133,6 +162,7 @@ static void add_command(struct tw_buf *b, const struct tw_run_report *r, bool ot
 	if (last->figures.why[0] != '\0')
 		tw_buf_addf(b, "  joules are not known: %s\n", last->figures.why);
 	add_scope(b, &last->figures);
+	add_tariffs(b, r, other);
 	add_idle(b, last);
 	add_source(b, &last->figures);
 	if (last->left != NULL)
@@ -189,6 +219,8 @@ static void add_run(struct tw_buf *b, const struct tw_run *r)
 	tw_json_add_number(b, "mean_watts", f->joules / r->seconds);
 	tw_json_add_number(b, "peak_watts", f->peak_w);
 	tw_json_add_number(b, "idle_joules", f->idle_joules);
+	tw_json_add_number(b, "co2e_grams", f->tariff[TW_TARIFF_CO2E]);
+	tw_json_add_number(b, "cost", f->tariff[TW_TARIFF_PRICE]);
 	tw_json_add_text(b, "scope",
 			 f->machine     ? "machine"
 			 : f->processes ? "processes"

@@ -19,8 +19,9 @@ static const struct tw_ask_job *const jobs[] = {
 #if TW_FLEET
 	&tw_ask_agents,
 #endif
-	&tw_ask_command, &tw_ask_containers, &tw_ask_fetch, &tw_ask_file,    &tw_ask_ipmi,
-	&tw_ask_pods,    &tw_ask_prometheus, &tw_ask_push,  &tw_ask_redfish,
+	&tw_ask_command, &tw_ask_containers, &tw_ask_fetch,      &tw_ask_file,
+	&tw_ask_ipmi,    &tw_ask_pods,       &tw_ask_prometheus, &tw_ask_push,
+	&tw_ask_redfish, &tw_ask_series,
 };
 
 const struct tw_ask_job *tw_ask_job_find(const char *name)

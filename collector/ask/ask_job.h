@@ -113,5 +113,6 @@ extern const struct tw_ask_job tw_ask_pods;
 extern const struct tw_ask_job tw_ask_prometheus;
 extern const struct tw_ask_job tw_ask_push;
 extern const struct tw_ask_job tw_ask_redfish;
+extern const struct tw_ask_job tw_ask_series;
 
 #endif /* TW_COLLECTOR_ASK_JOB_H */

@@ -132,6 +132,7 @@ struct tw_figure {
 	enum tw_zone_kind kind;
 	bool idle;
 	enum tw_counter counter;
+	enum tw_tariff tariff;
 	const void *arg;
 };
 

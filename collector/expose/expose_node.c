@@ -4,6 +4,7 @@
 #include "collector/power/attribute.h"
 #include "collector/power/node.h"
 #include "collector/power/power.h"
+#include "collector/power/tariff.h"
 #include "collector/workloads/pods.h"
 #include "lib/core/array.h"
 
@@ -227,6 +228,49 @@ static void expose_kinds(const struct tw_exposure *x)
 	}
 }
 
+/* ---- tariffs ---- */
+
+enum { TOTAL, UNKNOWN, RATE, TARIFF_UP, TARIFF_FAMILIES };
+
+#define TARIFF(total, total_unit, name, per_kwh, what)                                 \
+	{                                                                              \
+		[TOTAL] = { "tallywatt_node_" total "_total", TW_EXPO_COUNTER,         \
+			    total_unit, what " of the machine's energy." },            \
+		[UNKNOWN] = { "tallywatt_node_" name "_unknown_joules_total",          \
+			      TW_EXPO_COUNTER, "joules",                               \
+			      "Energy that is not in it: the tariff was not known." }, \
+		[RATE] = { "tallywatt_" per_kwh, TW_EXPO_GAUGE, NULL,                  \
+			   what " of a kWh." },                                        \
+		[TARIFF_UP] = {                                                        \
+			"tallywatt_" name "_up", TW_EXPO_GAUGE, NULL,                  \
+			"1 if the tariff is known; else `reason` says why not."        \
+		},                                                                     \
+	}
+
+static const struct tw_expo_family tariffs[TW_TARIFF_COUNT][TARIFF_FAMILIES] = {
+	[TW_TARIFF_CO2E] =
+		TARIFF("co2e_grams", "grams", "co2e", "co2e_grams_per_kwh", "CO2e"),
+	[TW_TARIFF_PRICE] = TARIFF("cost", NULL, "cost", "price_per_kwh", "Price"),
+};
+
+static void expose_tariff(const struct tw_exposure *x, enum tw_tariff tariff)
+{
+	const struct tw_tariff_state *s = tw_tariff_of(x->c->tariffs, tariff);
+	const struct tw_expo_family *f = tariffs[tariff];
+
+	if (s == NULL)
+		return;
+	tw_expo_family(x->e, &f[TOTAL]);
+	tw_expo_fixed(x->e, NULL, 0, s->pico, 12);
+	tw_expo_family(x->e, &f[UNKNOWN]);
+	tw_expo_fixed(x->e, NULL, 0, s->unknown_uj, 6);
+	tw_expo_family(x->e, &f[RATE]);
+	if (s->why[0] == '\0')
+		tw_expo_sample(x->e, NULL, 0, s->per_kwh);
+	tw_expo_family(x->e, &f[TARIFF_UP]);
+	tw_expo_count_by(x->e, "reason", s->why, s->why[0] == '\0');
+}
+
 /* ---- the machine, and what the kernel counts ---- */
 
 enum { SPEC, CPU_TIME, SOFTIRQS, FREQUENCY };
@@ -376,6 +420,8 @@ void tw_expose_node(const struct tw_exposure *x)
 		expose_lost(x);
 		expose_family(x, &zones[INFO], expose_info);
 		expose_kinds(x);
+		for (int i = 0; i < TW_TARIFF_COUNT; i++)
+			expose_tariff(x, (enum tw_tariff)i);
 	}
 	expose_spec(x);
 	expose_counts(x);
@@ -387,8 +433,17 @@ void tw_expose_node(const struct tw_exposure *x)
 }
 
 const struct tw_expo_table tw_node_families[] = {
-	TW_EXPO_TABLE(zones),   TW_EXPO_TABLE(lost),    TW_EXPO_TABLE(kinds),
-	TW_EXPO_TABLE(errors),  TW_EXPO_TABLE(machine), TW_EXPO_TABLE(counts),
-	TW_EXPO_TABLE(pods_up), TW_EXPO_TABLE(pods),    TW_EXPO_TABLE(engines_up),
-	TW_EXPO_TABLE(engines), { .first = NULL },
+	TW_EXPO_TABLE(zones),
+	TW_EXPO_TABLE(lost),
+	TW_EXPO_TABLE(kinds),
+	TW_EXPO_TABLE(errors),
+	TW_EXPO_TABLE(machine),
+	TW_EXPO_TABLE(counts),
+	TW_EXPO_TABLE(pods_up),
+	TW_EXPO_TABLE(pods),
+	TW_EXPO_TABLE(engines_up),
+	TW_EXPO_TABLE(engines),
+	TW_EXPO_TABLE(tariffs[TW_TARIFF_CO2E]),
+	TW_EXPO_TABLE(tariffs[TW_TARIFF_PRICE]),
+	{ .first = NULL },
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
+#include "collector/power/tariff.h"
 #include "collector/workloads/workload.h"
 
 static const struct tw_expo_level levels[TW_LEVEL_COUNT] = {
@@ -13,7 +14,7 @@ static const struct tw_expo_level levels[TW_LEVEL_COUNT] = {
 	[TW_LEVEL_STEP] = { "step", "a step of a Slurm job, on this node" },
 };
 
-enum { CPU = TW_COUNTER_COUNT, ENERGY };
+enum { CPU = TW_COUNTER_COUNT, ENERGY, TARIFF };
 
 #define COUNTER(name, help)                                               \
 	{                                                                 \
@@ -39,6 +40,13 @@ static const struct tw_expo_family families[] = {
 		  "CPU time of *." },
 	[ENERGY] = { "tallywatt_*_energy_joules_total", TW_EXPO_COUNTER, "joules",
 		     "Energy of *, by zone and mode." },
+	[TARIFF + TW_TARIFF_CO2E] = { "tallywatt_*_co2e_grams_total", TW_EXPO_COUNTER,
+				      "grams",
+				      "CO2e that the energy of * emitted, idle energy "
+				      "included." },
+	[TARIFF + TW_TARIFF_PRICE] = { "tallywatt_*_cost_total", TW_EXPO_COUNTER, NULL,
+				       "Cost of the energy of *, in the currency of "
+				       "--price." },
 };
 
 const struct tw_expo_table tw_workload_families[] = {
@@ -78,6 +86,14 @@ static void expose_energy(const struct tw_exposure *x, const struct tw_shown *s)
 	}
 }
 
+static bool tariff_of(const struct tw_figure *f, const struct tw_exposure *x,
+		      const struct tw_shown_one *one, uint64_t *out)
+{
+	(void)x;
+	*out = tw_own_tariff_pico(one->w, f->tariff);
+	return true;
+}
+
 /* A missing counter is absent, not 0. */
 static void expose_level(const struct tw_exposure *x, const struct tw_shown *s,
 			 const struct tw_expo_level *level)
@@ -96,6 +112,15 @@ static void expose_level(const struct tw_exposure *x, const struct tw_shown *s,
 	}
 	tw_expo_family_of(x->e, &families[ENERGY], level);
 	expose_energy(x, s);
+	for (int i = 0; i < TW_TARIFF_COUNT; i++) {
+		f = (struct tw_figure){ .of = tariff_of,
+					.decimals = 12,
+					.tariff = (enum tw_tariff)i };
+		if (tw_tariff_of(x->c->tariffs, f.tariff) == NULL)
+			continue;
+		tw_expo_family_of(x->e, &families[TARIFF + i], level);
+		tw_shown_samples(x, s, NULL, NULL, &f);
+	}
 }
 
 /* Nodes without jobs have no series of all that is in no job. */

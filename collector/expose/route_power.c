@@ -6,6 +6,7 @@
 #include "collector/expose/routes.h"
 #include "collector/power/estimates.h"
 #include "collector/power/power.h"
+#include "collector/power/tariff.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -222,6 +223,16 @@ static void add_identity(struct tw_buf *b, const struct tw_collector *c)
 	tw_json_add_uint(b, "ticks", tw_collector_tick_number(c));
 }
 
+/* null: it is not known now. Without a tariff there is no such member. */
+static void add_tariff(struct tw_buf *b, const struct tw_collector *c, const char *key,
+		       enum tw_tariff tariff)
+{
+	const struct tw_tariff_state *s = tw_tariff_of(c->tariffs, tariff);
+
+	if (s != NULL)
+		tw_json_add_number(b, key, s->why[0] == '\0' ? s->per_kwh : NAN);
+}
+
 struct power {
 	struct levels levels;
 	struct tw_exposure exposure;
@@ -236,6 +247,8 @@ static void write_power(void *arg, struct tw_text_out *o)
 	tw_json_add_object(b, NULL);
 	add_identity(b, c);
 	tw_json_add_kinds(b, "sum", p->exposure.sum);
+	add_tariff(b, c, "co2e_grams_per_kwh", TW_TARIFF_CO2E);
+	add_tariff(b, c, "price_per_kwh", TW_TARIFF_PRICE);
 	add_workloads(o, &p->exposure, &p->levels);
 	add_models(b, c);
 	tw_json_end_object(b);

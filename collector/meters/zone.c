@@ -20,6 +20,8 @@ void tw_charge_add(struct tw_charge *to, const struct tw_charge *more)
 		to->dynamic_uj[i] += more->dynamic_uj[i];
 		to->idle_uj[i] += more->idle_uj[i];
 	}
+	for (int i = 0; i < TW_TARIFF_COUNT; i++)
+		to->tariff_pico[i] += more->tariff_pico[i];
 }
 
 uint64_t tw_charge_sum(const struct tw_charge *c, unsigned kinds)
@@ -30,4 +32,13 @@ uint64_t tw_charge_sum(const struct tw_charge *c, unsigned kinds)
 		if ((kinds >> k & 1) != 0)
 			sum += c->dynamic_uj[k] + c->idle_uj[k];
 	return sum;
+}
+
+void tw_charge_add_tariff(struct tw_charge *c, unsigned kinds,
+			  const double pico_per_uj[TW_TARIFF_COUNT])
+{
+	const double uj = (double)tw_charge_sum(c, kinds);
+
+	for (int i = 0; i < TW_TARIFF_COUNT; i++)
+		c->tariff_pico[i] += (uint64_t)(uj * pico_per_uj[i] + 0.5);
 }

@@ -27,13 +27,18 @@ enum tw_zone_kind {
 /* "package", "core", "uncore", "dram", "psys", "platform", "gpu", "other", "sensor". */
 const char *tw_zone_kind_name(enum tw_zone_kind kind);
 
+/* What energy emits, and what it costs. */
+enum tw_tariff { TW_TARIFF_CO2E, TW_TARIFF_PRICE, TW_TARIFF_COUNT };
+
 /*
- * Energy charged to a workload or to the node, by kind of zone, in whole microjoules. It
+ * Energy charged to a workload or to the node, by kind of zone, in whole microjoules, and
+ * what that energy emitted, in picograms of CO2e, and cost, in 10^-12 of the currency. It
  * only grows.
  */
 struct tw_charge {
 	uint64_t dynamic_uj[TW_ZONE_KIND_COUNT];
 	uint64_t idle_uj[TW_ZONE_KIND_COUNT];
+	uint64_t tariff_pico[TW_TARIFF_COUNT];
 };
 
 /* Energy of a package in a tick, without its idle part. */
@@ -48,5 +53,9 @@ void tw_charge_add(struct tw_charge *to, const struct tw_charge *more);
 
 /* The energy, dynamic and idle, of the kinds whose bits (1 << kind) are set, in uJ. */
 uint64_t tw_charge_sum(const struct tw_charge *c, unsigned kinds);
+
+/* Add what the energy of these kinds emitted and cost, rounded. */
+void tw_charge_add_tariff(struct tw_charge *c, unsigned kinds,
+			  const double pico_per_uj[TW_TARIFF_COUNT]);
 
 #endif /* TW_COLLECTOR_ZONE_H */

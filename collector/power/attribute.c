@@ -34,6 +34,8 @@ struct tw_attribution {
 	uint64_t *weight, *out_uj;
 	struct tw_remainder *room;
 	struct tw_charge *charge;
+	unsigned tariff_kinds;
+	double pico_per_uj[TW_TARIFF_COUNT];
 	double (*cause)[TW_CAUSE_COUNT]; /* on one package */
 	size_t size;
 	struct group_use *group; /* hash table with at least twice that size */
@@ -367,6 +369,13 @@ const char *tw_attribution_rule(const struct tw_attribution *a, enum tw_zone_kin
 	return a->rule[kind] != NULL ? a->rule[kind] : "plain";
 }
 
+void tw_attribution_set_tariff(struct tw_attribution *a, unsigned kinds,
+			       const double pico_per_uj[TW_TARIFF_COUNT])
+{
+	a->tariff_kinds = kinds;
+	memcpy(a->pico_per_uj, pico_per_uj, sizeof(a->pico_per_uj));
+}
+
 int tw_attribution_divide(struct tw_attribution *a, const struct tw_dividend *d,
 			  const struct tw_charge **out, struct tw_err *err)
 {
@@ -384,6 +393,8 @@ int tw_attribution_divide(struct tw_attribution *a, const struct tw_dividend *d,
 	give_idle(a, d->slice, d->count);
 	give_gpu(a, d->slice, d->count, false);
 	give_gpu(a, d->slice, d->count, true);
+	for (size_t i = 0; i < d->count; i++)
+		tw_charge_add_tariff(&a->charge[i], a->tariff_kinds, a->pico_per_uj);
 	*out = a->charge;
 	return 0;
 }

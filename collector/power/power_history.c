@@ -88,7 +88,7 @@ static void end_slot(struct tw_power_history *h, uint64_t now_ns)
 			h->missing[k] ? NAN : watts(h->charge.idle_uj[k], h->slot_ns);
 		h->missing[k] = false;
 	}
-	h->charge = (struct tw_charge){ { 0 }, { 0 } };
+	h->charge = (struct tw_charge){ 0 };
 	h->slot_ns = 0;
 }
 

@@ -165,6 +165,11 @@ uint64_t tw_own_uj(const struct tw_workload *w, enum tw_zone_kind kind, bool idl
 		    : all->dynamic_uj[kind] - rest->dynamic_uj[kind];
 }
 
+uint64_t tw_own_tariff_pico(const struct tw_workload *w, enum tw_tariff tariff)
+{
+	return w->charged.tariff_pico[tariff] - w->other_charged.tariff_pico[tariff];
+}
+
 /* ---- slices ---- */
 
 /* One more slice, not filled; NULL without memory. */
@@ -339,7 +344,7 @@ uint64_t tw_workloads_tick_number(const struct tw_workloads *t)
 const struct tw_charge *tw_workloads_ticked(const struct tw_workloads *t,
 					    const struct tw_workload *w)
 {
-	static const struct tw_charge none = { { 0 }, { 0 } };
+	static const struct tw_charge none = { 0 };
 
 	return w->ticked_at == t->tick ? &w->ticked : &none;
 }

@@ -3,12 +3,12 @@
 
 #include "lib/core/date.h"
 #include "lib/core/err.h"
+#include "lib/field/rate.h"
 #include "trainer/unit/unit_blocks.h"
 #include "trainer/unit/unit_fit.h"
 
 #include <math.h>
 
-#define J_PER_KWH 3.6e6
 #define S_PER_YEAR (365.25 * 86400)
 
 int tw_sci_compute(const struct tw_unit_blocks *b, const struct tw_sci_input *in,
@@ -21,7 +21,7 @@ int tw_sci_compute(const struct tw_unit_blocks *b, const struct tw_sci_input *in
 		const double block_s = tw_unit_block_s(b, i);
 		const double kwh =
 			(b->energy_j[i] + b->idle_j[i] + in->idle_w * block_s) /
-			J_PER_KWH;
+			TW_J_PER_KWH;
 		const double g = isnan(in->intensity) ? b->intensity[i] : in->intensity;
 		char from[TW_DATE_TEXT];
 

@@ -219,7 +219,7 @@ static const struct tw_workload *process(const struct fixture *f, uint32_t tgid)
 
 static struct tw_charge charged(const struct fixture *f, enum tw_level level)
 {
-	struct tw_charge sum = { { 0 }, { 0 } };
+	struct tw_charge sum = { 0 };
 	const struct tw_workload *w = NULL;
 
 	while ((w = tw_workloads_next(f->t, level, w)) != NULL)
@@ -230,8 +230,8 @@ static struct tw_charge charged(const struct fixture *f, enum tw_level level)
 static void dynamic_goes_by_cpu_time(void **state)
 {
 	struct fixture *f = *state;
-	const struct tw_charge none = { { 0 }, { 0 } };
-	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
 
 	open_all(f, TW_IDLE_BY_USE);
 	tick(f, &none);
@@ -265,8 +265,8 @@ static void dynamic_goes_by_cpu_time(void **state)
 static void energy_of_a_tick_in_which_nothing_ran_waits(void **state)
 {
 	struct fixture *f = *state;
-	const struct tw_charge none = { { 0 }, { 0 } };
-	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
 
 	open_all(f, TW_IDLE_BY_USE);
 	energy.idle_uj[TW_ZONE_PACKAGE] = 99;
@@ -283,8 +283,8 @@ static void energy_of_a_tick_in_which_nothing_ran_waits(void **state)
 static void idle_goes_by_requested_share_where_that_is_wanted(void **state)
 {
 	struct fixture *f = *state;
-	const struct tw_charge none = { { 0 }, { 0 } };
-	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
 
 	tree_write(f->dir, "fs/cgroup/cgroup.controllers", "cpu\n");
 	tree_write(f->dir, "fs/cgroup/a/cpu.weight", "300\n");
@@ -309,8 +309,8 @@ static void idle_goes_by_requested_share_where_that_is_wanted(void **state)
 static void many_cgroups_have_their_own_shares(void **state)
 {
 	struct fixture *f = *state;
-	const struct tw_charge none = { { 0 }, { 0 } };
-	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
 	const uint32_t cgroups = 1200, step = 6;
 
 	open_all(f, TW_IDLE_BY_SHARE);
@@ -380,8 +380,8 @@ const struct tw_slice *__wrap_tw_workloads_slices(const struct tw_workloads *t,
 static void a_cgroup_without_cpu_time_has_no_share(void **state)
 {
 	struct fixture *f = *state;
-	const struct tw_charge none = { { 0 }, { 0 } };
-	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
 
 	open_all(f, TW_IDLE_BY_SHARE);
 	tick(f, &none);
@@ -398,8 +398,8 @@ static void a_cgroup_without_cpu_time_has_no_share(void **state)
 static void energy_waits_for_cpu_time(void **state)
 {
 	struct fixture *f = *state;
-	const struct tw_charge none = { { 0 }, { 0 } };
-	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
 
 	open_all(f, TW_IDLE_BY_USE);
 	tick(f, &none);
@@ -429,8 +429,8 @@ static void run_three(struct fixture *f, uint64_t cpu_ns, const struct tw_charge
 static void gpu_energy_goes_to_its_processes_up_to_what_waits(void **state)
 {
 	struct fixture *f = *state;
-	const struct tw_charge none = { { 0 }, { 0 } };
-	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
 	const struct tw_attribution_stats *stats;
 
 	open_all(f, TW_IDLE_BY_USE);
@@ -472,8 +472,8 @@ static void gpu_energy_goes_to_its_processes_up_to_what_waits(void **state)
 static void misses_of_one_process_take_all_of_the_dram(void **state)
 {
 	struct fixture *f = *state;
-	const struct tw_charge none = { { 0 }, { 0 } };
-	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
 
 	open_all(f, TW_IDLE_BY_USE);
 	tick(f, &none);
@@ -499,8 +499,8 @@ static void each_kind_goes_by_the_usage_that_drives_it(void **state)
 		{ TW_ZONE_OTHER, 750, 250 },
 	};
 	struct fixture *f = *state;
-	const struct tw_charge none = { { 0 }, { 0 } };
-	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
 
 	open_all(f, TW_IDLE_BY_USE);
 	tick(f, &none);
@@ -537,8 +537,8 @@ static void shares_are_those_of_the_container_else_of_the_cgroup(void **state)
 	const double a = 2 + 399 * 262142.0 / 9999, b = 2 + 299 * 262142.0 / 9999;
 	const double usual = 1024, want[] = { a / 4, a * 3 / 4, b, usual };
 	struct fixture *f = *state;
-	const struct tw_charge none = { { 0 }, { 0 } };
-	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
 
 	tree_write(f->dir, "fs/cgroup/cgroup.controllers", "cpu\n");
 	tree_write(f->dir, "fs/cgroup/docker/" HEX "/cpu.weight", "400\n");
@@ -635,7 +635,7 @@ static void energy_is_conserved_over_all_time(void **state)
 	open_all(f, TW_IDLE_BY_USE);
 	say_path(2, "/docker/" HEX);
 	for (int round = 0; round < ROUNDS; round++) {
-		struct tw_charge energy = { { 0 }, { 0 } }, sum;
+		struct tw_charge energy = { 0 }, sum;
 		const uint64_t used = chance(&seed, 90000000);
 		const struct tw_reading r = {
 			.readable = chance(&seed, 20) != 0,
@@ -672,8 +672,8 @@ static void energy_is_conserved_over_all_time(void **state)
 static void without_memory_energy_waits(void **state)
 {
 	struct fixture *f = *state;
-	const struct tw_charge none = { { 0 }, { 0 } };
-	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
 
 	open_all(f, TW_IDLE_BY_USE);
 	tick(f, &none);
@@ -703,8 +703,8 @@ static void without_memory_energy_waits(void **state)
 static void attribution_goes_on_after_it_could_not_grow(void **state)
 {
 	struct fixture *f = *state;
-	const struct tw_charge none = { { 0 }, { 0 } };
-	struct tw_charge energy = { { 0 }, { 0 } };
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
 	struct tw_err err = { 0 };
 
 	open_all(f, TW_IDLE_BY_USE);

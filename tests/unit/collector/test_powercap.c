@@ -94,7 +94,7 @@ static int teardown(void **state)
 /* A tick in which the first `count` VMs use m->uj, to be written in a second. */
 static int begin_tick(struct machine *m, size_t count, struct tw_err *err)
 {
-	struct tw_charge charge = { { 0 }, { 0 } };
+	struct tw_charge charge = { 0 };
 	const struct tw_slice *s;
 	size_t slices;
 

@@ -149,7 +149,7 @@ static void descriptors_of_a_hypervisor_are_a_proof(void **state)
 static void a_vm_in_a_container_is_both(void **state)
 {
 	static const char command[] = "qemu-kvm\0-name\0guest=shop_db\0-uuid\0" VM;
-	struct tw_charge charge = { { 0 }, { 0 } };
+	struct tw_charge charge = { 0 };
 	struct workload_fixture *f = *state;
 	const struct tw_workload *w, *container;
 	const struct tw_slice *s;
@@ -304,7 +304,7 @@ static void a_vm_of_any_hypervisors_scope_gets_uuid_and_name(void **state)
 
 static void energy_of_a_slice_is_added_at_each_level(void **state)
 {
-	struct tw_charge charge = { { 0 }, { 0 } };
+	struct tw_charge charge = { 0 };
 	struct workload_fixture *f = *state;
 	const struct tw_workload *w;
 	const struct tw_slice *s;
@@ -344,7 +344,7 @@ static const struct tw_workload *owner(const struct workload_fixture *f,
 /* A container in a step counts for both. */
 static void a_job_has_the_use_and_energy_of_its_steps(void **state)
 {
-	struct tw_charge charge = { { 0 }, { 0 } };
+	struct tw_charge charge = { 0 };
 	struct workload_fixture *f = *state;
 	const struct tw_workload *rest = tw_workloads_other(f->t, TW_LEVEL_JOB);
 	const struct tw_workload *job, *step;

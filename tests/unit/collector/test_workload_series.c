@@ -104,7 +104,7 @@ static void charge_slices(struct machine *m)
 	const struct tw_slice *s = tw_workloads_slices(m->f->t, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		struct tw_charge charge = { { 0 }, { 0 } };
+		struct tw_charge charge = { 0 };
 
 		charge.dynamic_uj[TW_ZONE_PACKAGE] = s[i].used.cpu_ns / 7;
 		m->all_uj += s[i].used.cpu_ns / 7;

@@ -67,7 +67,7 @@ static void begin(struct fixture *f)
 
 static void attribute(struct fixture *f, uint64_t dynamic_uj, uint64_t idle_uj)
 {
-	struct tw_charge energy = { { 0 }, { 0 } };
+	struct tw_charge energy = { 0 };
 	struct tw_err err = { 0 };
 
 	energy.dynamic_uj[TW_ZONE_GPU] = dynamic_uj;
@@ -234,7 +234,7 @@ static void play(uint64_t *seed, uint64_t *births)
 /* What each GPU has had in a tick, to users of which some are not known. */
 static struct tw_charge use_gpus(struct fixture *f, struct tw_uses *u, uint64_t *seed)
 {
-	struct tw_charge energy = { { 0 }, { 0 } };
+	struct tw_charge energy = { 0 };
 
 	u->count = 0;
 	for (int g = 0; g < GPUS; g++) {

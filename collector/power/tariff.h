@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_COLLECTOR_TARIFF_H
+#define TW_COLLECTOR_TARIFF_H
+
+/*
+ * Tariffs: what a kilowatt-hour emits (grams of CO2e) and costs, from a number, a file
+ * (lib/field/rate.h) or an exporter's series, which a helper polls. A tick counts what
+ * its energy emitted and cost at that time.
+ */
+
+#include "collector/meters/zone.h"
+#include "lib/program/opt.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tw_ask_config;
+struct tw_attribution;
+struct tw_err;
+struct tw_power;
+struct tw_tariffs;
+
+/* What is given. */
+struct tw_tariff_options {
+	char *of[TW_TARIFF_COUNT];     /* a number, a file or a URL; NULL: not known */
+	char *series[TW_TARIFF_COUNT]; /* of the exporter at the URL */
+	uint64_t interval_ms;
+};
+
+/* config has a struct tw_tariff_options tariff. */
+#define TW_OPTS_TARIFF(config)                                                         \
+	{ TW_OPT_ROW(config, TEXT, "carbon", tariff.of[TW_TARIFF_CO2E], "G|FILE|URL",  \
+		     "carbon intensity in gCO2e/kWh: a number, a file of TIME,NUMBER " \
+		     "lines, or an exporter"),                                         \
+	  .env = "TW_CARBON" },                                                        \
+		{ TW_OPT_ROW(config, TEXT, "carbon-series",                            \
+			     tariff.series[TW_TARIFF_CO2E], "NAME",                    \
+			     "series of that exporter: name{label=\"value\"}"),        \
+		  .env = "TW_CARBON_SERIES" },                                         \
+		{ TW_OPT_ROW(config, TEXT, "price", tariff.of[TW_TARIFF_PRICE],        \
+			     "N|FILE|URL",                                             \
+			     "price of a kWh, likewise, in a currency of your own"),   \
+		  .env = "TW_PRICE" },                                                 \
+		{ TW_OPT_ROW(config, TEXT, "price-series",                             \
+			     tariff.series[TW_TARIFF_PRICE], "NAME",                   \
+			     "series of that exporter"),                               \
+		  .env = "TW_PRICE_SERIES" },                                          \
+	{                                                                              \
+		TW_OPT_ROW(config, DURATION_MS, "tariff-interval", tariff.interval_ms, \
+			   "TIME",                                                     \
+			   "time between two looks at a file or an exporter: 100ms "   \
+			   "to 1h"),                                                   \
+			.env = "TW_TARIFF_INTERVAL", .fallback = "1m"                  \
+	}
+
+/* Check what can be checked at once; a file is read. */
+int tw_tariff_options_check(const struct tw_tariff_options *o, struct tw_err *err);
+
+/* A tariff since the start. */
+struct tw_tariff_state {
+	double per_kwh;      /* now; NaN: not known */
+	char why[96];        /* why not; "": it is known */
+	uint64_t pico;       /* of the machine: as tariff_pico of struct tw_charge */
+	uint64_t unknown_uj; /* energy of times at which it was not known */
+};
+
+/* *out stays NULL if there is no tariff; else it is yours: tw_tariffs_close(). */
+int tw_tariffs_open(const struct tw_tariff_options *o, const struct tw_ask_config *ask,
+		    struct tw_tariffs **out, struct tw_err *err);
+void tw_tariffs_close(struct tw_tariffs *t); /* NULL is fine */
+
+/*
+ * Find the tariffs of a tick, which ended at wall_ms since 1970 and now_ns by
+ * tw_now_ns(), and count what its energy emitted and cost. a gets them for workloads. t
+ * may be NULL.
+ */
+void tw_tariffs_tick(struct tw_tariffs *t, int64_t wall_ms, uint64_t now_ns,
+		     const struct tw_power *p, struct tw_attribution *a);
+
+/* NULL: it is not given. t may be NULL. */
+const struct tw_tariff_state *tw_tariff_of(const struct tw_tariffs *t, enum tw_tariff i);
+
+#endif /* TW_COLLECTOR_TARIFF_H */
