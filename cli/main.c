@@ -4,7 +4,7 @@
 #include "cli/memory.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
-#include "lib/program/std_files.h"
+#include "lib/program/daemon.h"
 
 #include <gsl/gsl_errno.h>
 #include <malloc.h>

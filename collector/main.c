@@ -22,7 +22,6 @@
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
-#include "lib/program/std_files.h"
 
 #include <errno.h>
 #include <linux/capability.h>

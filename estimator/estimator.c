@@ -4,7 +4,7 @@
 #include "estimator/history.h"
 #include "estimator/stats.h"
 #include "estimator/session.h"
-#include "estimator/users.h"
+#include "estimator/listen.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/estimator.h"
 #include "estimator/stats.h"
-#include "estimator/users.h"
+#include "estimator/listen.h"
 #include "lib/ask/fetch.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/http/server/httpd.h"
 #include "lib/program/daemon.h"
-#include "lib/program/file_limit.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
-#include "lib/program/std_files.h"
-#include "lib/program/systemd.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>

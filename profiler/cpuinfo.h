@@ -3,12 +3,14 @@
 #define TW_PROFILER_CPUINFO_H
 
 /*
- * Parser of /proc/cpuinfo of x86, arm64 and POWER.
+ * Parsers of what the kernel and the firmware tell of the processor: /proc/cpuinfo of
+ * x86, arm64 and POWER, and SMBIOS.
  */
 
 #include "profiler/cpu_identity.h"
 #include "profiler/spec.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,5 +33,19 @@ struct tw_cpuinfo {
  * Parse data[0..len), any bytes. Values that are missing or malformed stay unknown.
  */
 void tw_cpuinfo_parse(const char *data, size_t len, struct tw_cpuinfo *out);
+
+/*
+ * The processor's names in the firmware's SMBIOS (DMI) tables: the structure of type 4 of
+ * DMTF's SMBIOS specification, which /sys/firmware/dmi/entries/4-0/raw contains.
+ */
+struct tw_smbios_processor {
+	/* Point into the parsed data; not NUL-terminated. Length 0 if missing. */
+	const char *vendor, *version;
+	size_t vendor_len, version_len;
+};
+
+/* False unless data[0..len) is such a structure. */
+bool tw_smbios_processor_parse(const char *data, size_t len,
+			       struct tw_smbios_processor *out);
 
 #endif /* TW_PROFILER_CPUINFO_H */

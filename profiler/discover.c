@@ -8,7 +8,6 @@
 #include "profiler/cpu_identity.h"
 #include "profiler/cpuinfo.h"
 #include "profiler/name.h"
-#include "profiler/smbios.h"
 #include "profiler/spec.h"
 
 #include <dirent.h>

@@ -9,8 +9,6 @@
 #include "lib/http/web/web_log.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
-#include "lib/program/std_files.h"
-#include "lib/program/systemd.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
 #include "model-db/index/watch.h"

@@ -13,7 +13,6 @@
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
-#include "lib/program/std_files.h"
 #include "model-db/signature.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/names.h"

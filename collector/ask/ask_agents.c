@@ -13,7 +13,7 @@
 #include "lib/core/strs.h"
 #include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
-#include "lib/program/file_limit.h"
+#include "lib/program/daemon.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "collector/workloads/bpf_events.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "lib/program/file_limit.h"
+#include "lib/program/daemon.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

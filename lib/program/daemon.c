@@ -8,12 +8,16 @@
 #include "lib/core/num.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -143,4 +147,72 @@ void tw_daemon_trim(void)
 #ifdef __GLIBC__
 	malloc_trim(0);
 #endif
+}
+
+bool tw_std_files_open(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+			continue;
+		/* The lowest closed descriptor is opened: this one. */
+		if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return false;
+	}
+	return true;
+}
+
+uint64_t tw_file_limit_raise(uint64_t wanted)
+{
+	struct rlimit l, more;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+		return wanted;
+	if (l.rlim_cur >= wanted || l.rlim_cur >= l.rlim_max)
+		return l.rlim_cur;
+	more = l;
+	more.rlim_cur = l.rlim_max < wanted ? l.rlim_max : wanted;
+	return setrlimit(RLIMIT_NOFILE, &more) < 0 ? l.rlim_cur : more.rlim_cur;
+}
+
+/* SD_LISTEN_FDS_START */
+#define FIRST_FD 3
+
+static void clear_environment(void)
+{
+	unsetenv("LISTEN_PID");
+	unsetenv("LISTEN_FDS");
+	unsetenv("LISTEN_FDNAMES");
+}
+
+int tw_systemd_sockets(int *first, unsigned *count, struct tw_err *err)
+{
+	const char *pid_text = getenv("LISTEN_PID"), *fds_text = getenv("LISTEN_FDS");
+	uint32_t pid = 0, fds = 0;
+	int rc = -1;
+
+	*first = FIRST_FD;
+	*count = 0;
+	if (pid_text == NULL || fds_text == NULL)
+		return 0;
+	if (tw_parse_u32(pid_text, 1, INT_MAX, &pid, err) < 0) {
+		tw_err_wrap(err, "LISTEN_PID");
+		goto out;
+	}
+	if (pid == (uint32_t)getpid()) {
+		if (tw_parse_u32(fds_text, 0, TW_SYSTEMD_SOCKETS_MAX, &fds, err) < 0) {
+			tw_err_wrap(err, "LISTEN_FDS");
+			goto out;
+		}
+		for (int fd = FIRST_FD; fd < FIRST_FD + (int)fds; fd++)
+			if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) {
+				tw_fail_errno(err, errno, "LISTEN_FDS: descriptor %d",
+					      fd);
+				goto out;
+			}
+	}
+	*count = fds;
+	rc = 0;
+out:
+	clear_environment();
+	return rc;
 }

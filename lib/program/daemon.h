@@ -3,10 +3,11 @@
 #define TW_DAEMON_H
 
 /*
- * The frame of a daemon: signals as a file descriptor, readiness and watchdog messages to
- * systemd. Daemons stay in the foreground.
+ * The frame of a daemon: signals as a file descriptor, sockets from systemd, readiness
+ * and watchdog messages to it, and the process's files. Daemons stay in the foreground.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tw_err;
@@ -50,5 +51,33 @@ void tw_daemon_stopping(const char *ready_file);
  * model keeps, and glibc does not return it.
  */
 void tw_daemon_trim(void);
+
+/* ---- files ---- */
+
+/*
+ * Open /dev/null in place of standard input, output and error where they are closed, so
+ * that no socket and no model gets the number of standard error, and the log with it. To
+ * read such an input or to write such an output remains an error. Call it first in
+ * main(). False if there is no /dev/null.
+ */
+bool tw_std_files_open(void);
+
+/*
+ * Raise the soft limit of open files (RLIMIT_NOFILE) to wanted, or to the hard limit if
+ * that is lower; a higher soft limit stays. Returns the soft limit.
+ */
+uint64_t tw_file_limit_raise(uint64_t wanted);
+
+/* ---- socket activation, sd_listen_fds(3) ---- */
+
+#define TW_SYSTEMD_SOCKETS_MAX 64
+
+/*
+ * Take the sockets that systemd opened for this process: descriptors *first to
+ * *first + *count - 1, which are yours and become O_CLOEXEC. *count is 0 without socket
+ * activation. Call once, before threads are started: the variables LISTEN_* are unset, so
+ * that child processes do not use them.
+ */
+int tw_systemd_sockets(int *first, unsigned *count, struct tw_err *err);
 
 #endif /* TW_DAEMON_H */

@@ -2,7 +2,6 @@
 #include "profiler/cpu_identity.h"
 #include "profiler/cpuinfo.h"
 #include "profiler/name.h"
-#include "profiler/smbios.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 /*
  * The state of a job of tw-trainer as JSON: in answers (docs/tw-trainer.md), and in the
- * files by which jobs outlive the process.
+ * files by which jobs outlive the process. And the report on what a job made.
  */
 
 #include "lib/core/err.h"
@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct tw_buf;
+struct tw_err;
 
 /* Sizes of texts, NUL included. */
 #define TW_JOB_ID 32
@@ -61,5 +62,13 @@ void tw_job_record_write(const struct tw_job_record *r, struct tw_buf *out);
 /* Parse a written record. stage, fraction and remaining_s are not read. */
 int tw_job_record_read(const char *data, size_t len, struct tw_job_record *out,
 		       struct tw_err *err);
+
+/*
+ * Append the report of a training as JSON (docs/tw-trainer.md): its models with their
+ * errors and certificates, and the quality of its recordings, from the metadata in the
+ * pipeline that it made, zip[0..len).
+ */
+int tw_job_report_write(const char *zip, size_t len, struct tw_buf *out,
+			struct tw_err *err);
 
 #endif /* TW_TRAINER_JOB_RECORD_H */

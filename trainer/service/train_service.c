@@ -8,7 +8,7 @@
 #include "lib/http/server/httpd_stats.h"
 #include "lib/json/writer.h"
 #include "lib/program/log.h"
-#include "trainer/service/job_report.h"
+#include "trainer/service/job_record.h"
 #include "trainer/service/jobs.h"
 #include "trainer/service/train_request.h"
 #include "web/page.h"

@@ -2,27 +2,188 @@
 #include "lib/http/server/httpd.h"
 
 #include "lib/core/clock.h"
+#include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "lib/http/server/httpd_exchange.h"
 #include "lib/http/server/httpd_guard.h"
-#include "lib/http/server/httpd_listen.h"
 #include "lib/http/server/httpd_stats.h"
 #include "lib/http/server/httpd_work.h"
 #include "lib/http/web/web.h"
-#include "lib/program/file_limit.h"
+#include "lib/program/daemon.h"
 #include "lib/program/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- the listening socket ---- */
+
+/* Room for "[address%scope]:port". */
+#define LISTEN_TEXT 96
+
+#define BACKLOG 512
+
+/* "[::1]:80" gives host "::1" and port "80". */
+static int split_address(const char *address, char host[NI_MAXHOST], const char **port,
+			 struct tw_err *err)
+{
+	const char *colon = strrchr(address, ':');
+	size_t len = colon != NULL ? (size_t)(colon - address) : 0;
+	const char *start = address;
+	uint32_t number;
+
+	if (colon == NULL || len >= NI_MAXHOST)
+		return tw_fail(err, TW_INVALID, "address '%.64s': want ADDR:PORT",
+			       address);
+	if (tw_parse_u32(colon + 1, 0, UINT16_MAX, &number, err) < 0)
+		return tw_err_wrap(err, "address '%.64s'", address);
+	if (len >= 2 && start[0] == '[' && start[len - 1] == ']') {
+		start++;
+		len -= 2;
+	} else if (memchr(start, ':', len) != NULL) {
+		return tw_fail(err, TW_INVALID, "address '%.64s': want [ADDR]:PORT",
+			       address);
+	}
+	memcpy(host, start, len);
+	host[len] = '\0';
+	*port = colon + 1;
+	return 0;
+}
+
+static int listen_at(const struct addrinfo *a, int *out)
+{
+	int fd, on = 1, off = 0, error;
+
+	fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    (a->ai_family == AF_INET6 &&
+	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) ||
+	    bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
+		error = errno;
+		close(fd);
+		errno = error;
+		return -1;
+	}
+	*out = fd;
+	return 0;
+}
+
+static int format_bound(int fd, char text[LISTEN_TEXT], struct tw_err *err)
+{
+	char host[LISTEN_TEXT - 16], port[8];
+	struct sockaddr_storage a;
+	socklen_t len = sizeof(a);
+	int e;
+
+	if (getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+		return tw_fail_errno(err, errno, "getsockname");
+	e = getnameinfo((struct sockaddr *)&a, len, host, sizeof(host), port,
+			sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
+	if (e != 0)
+		return tw_fail(err, TW_IO, "getnameinfo: %s", gai_strerror(e));
+	snprintf(text, LISTEN_TEXT, a.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host,
+		 port);
+	return 0;
+}
+
+/* Listen on the first usable address of the family; AF_INET6 also accepts IPv4. */
+static int listen_family(const char *address, const char *host, const char *port,
+			 int family, int *out, struct tw_err *err)
+{
+	struct addrinfo hints = { .ai_family = family,
+				  .ai_socktype = SOCK_STREAM,
+				  .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+	struct addrinfo *list;
+	int rc = -1, error = 0, e;
+
+	e = getaddrinfo(*host != '\0' ? host : NULL, port, &hints, &list);
+	if (e != 0)
+		return tw_fail(err, TW_INVALID, "address '%.64s': %s", address,
+			       gai_strerror(e));
+	for (const struct addrinfo *a = list; a != NULL; a = a->ai_next) {
+		if (listen_at(a, out) == 0) {
+			rc = 0;
+			break;
+		}
+		error = errno;
+	}
+	freeaddrinfo(list);
+	if (rc < 0)
+		tw_fail_errno(err, error, "cannot listen on '%.64s'", address);
+	return rc;
+}
+
+/*
+ * Listen on "127.0.0.1:8100", "[::1]:0" or "localhost:80". ":8100" means all addresses,
+ * IPv6 and IPv4. *fd is yours; text gets the address that was bound.
+ */
+static int listen_on(const char *address, int *out, char text[LISTEN_TEXT],
+		     struct tw_err *err)
+{
+	char host[NI_MAXHOST];
+	struct tw_err ignored = { 0 };
+	const char *port = "";
+	int fd = -1, rc = -1;
+
+	if (split_address(address, host, &port, err) < 0)
+		goto out;
+	/* Without a host: IPv6 and IPv4; on a kernel without IPv6: IPv4. */
+	if ((*host != '\0' ||
+	     listen_family(address, host, port, AF_INET6, &fd, &ignored) < 0) &&
+	    listen_family(address, host, port, *host != '\0' ? AF_UNSPEC : AF_INET, &fd,
+			  err) < 0)
+		goto out;
+	if (format_bound(fd, text, err) < 0)
+		goto out;
+
+	*out = fd;
+	fd = -1;
+	rc = 0;
+out:
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/*
+ * Use a socket that listens already, as systemd passes it. On success *out is fd and is
+ * yours.
+ */
+static int listen_take(int fd, int *out, char text[LISTEN_TEXT], struct tw_err *err)
+{
+	const int flags = fcntl(fd, F_GETFL);
+	int listening = 0;
+	socklen_t len = sizeof(listening);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) < 0 || !listening)
+		return tw_fail(err, TW_INVALID, "descriptor %d is not a listening socket",
+			       fd);
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return tw_fail_errno(err, errno, "descriptor %d", fd);
+	if (format_bound(fd, text, err) < 0)
+		return -1;
+	*out = fd;
+	return 0;
+}
+
+/* ---- the server ---- */
 
 #define CONNECTIONS_MAX 1024
 #define IDLE_TIMEOUT_MS 10000
@@ -36,7 +197,7 @@
 struct tw_httpd {
 	struct tw_httpd_config config;
 	struct MHD_Daemon *daemon;
-	char address[TW_LISTEN_TEXT];
+	char address[LISTEN_TEXT];
 
 	struct tw_guard *guard;
 	struct tw_httpd_work *work; /* NULL: no queue of slow requests */
@@ -286,8 +447,8 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 		goto fail;
 	if (tw_guard_open(!c->callers_thread, c->answer_timeout_ms,
 			  s->config.connections_max, &s->guard, err) < 0 ||
-	    (c->socket != 0 ? tw_listen_take(c->socket, &fd, s->address, err)
-			    : tw_listen(c->listen, &fd, s->address, err)) < 0)
+	    (c->socket != 0 ? listen_take(c->socket, &fd, s->address, err)
+			    : listen_on(c->listen, &fd, s->address, err)) < 0)
 		goto fail;
 	share_with_requests(s);
 	s->daemon = start_daemon(s, fd);

@@ -6,7 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/web/web_config.h"
-#include "lib/http/web/web_guesses.h"
+#include "lib/http/web/web_users.h"
 #include "lib/http/web/web_tls.h"
 
 #include <errno.h>

@@ -45,7 +45,7 @@ int tw_web_certificate(struct tw_web *w, gnutls_pcert_st **chain, unsigned *coun
 struct tw_web_client {
 	const char *authorization; /* the header; NULL: none */
 	const struct sockaddr *address;
-	bool took; /* for web.c: a token of web_guesses.h */
+	bool took; /* for web.c: a token of tw_web_guesses_take() */
 };
 
 /*

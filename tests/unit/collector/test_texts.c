@@ -6,7 +6,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/http/server/httpd_growing.h"
-#include "lib/program/file_limit.h"
+#include "lib/program/daemon.h"
 
 #include <fcntl.h>
 #include <poll.h>

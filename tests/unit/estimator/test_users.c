@@ -2,10 +2,10 @@
 /* Who may ask, and sockets that are passed. */
 #include "tests/unit/tw_test.h"
 
-#include "estimator/users.h"
+#include "estimator/listen.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
-#include "lib/program/systemd.h"
+#include "lib/program/daemon.h"
 
 #include <stdio.h>
 #include <stdlib.h>

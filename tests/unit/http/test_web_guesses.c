@@ -2,7 +2,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
-#include "lib/http/web/web_guesses.h"
+#include "lib/http/web/web_users.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

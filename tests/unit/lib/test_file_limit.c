@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/program/file_limit.c: the limit of open files. */
+/* lib/program/daemon.c: the limit of open files. */
 #include "tests/unit/tw_test.h"
 
-#include "lib/program/file_limit.h"
+#include "lib/program/daemon.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -7,7 +7,6 @@
 #include "profiler/cpu_identity.h"
 #include "profiler/cpuinfo.h"
 #include "profiler/discover.h"
-#include "profiler/smbios.h"
 #include "profiler/spec.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"

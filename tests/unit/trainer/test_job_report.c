@@ -6,7 +6,7 @@
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "tests/unit/fail_alloc.h"
-#include "trainer/service/job_report.h"
+#include "trainer/service/job_record.h"
 
 #include <stdlib.h>
 #include <string.h>
