@@ -20,7 +20,7 @@
  * delay other clients. A small request of a cheap model takes one pass.
  */
 
-#include "estimator/request_tables.h"
+#include "estimator/request_rows.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/energy.h"

@@ -6,7 +6,7 @@
 #include "estimator/history.h"
 #include "estimator/predict/predictor.h"
 #include "estimator/request.h"
-#include "estimator/request_tables.h"
+#include "estimator/request_rows.h"
 #include "estimator/session.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"

@@ -3,7 +3,7 @@
 
 #include "estimator/predict/predictor.h"
 #include "estimator/request.h"
-#include "estimator/request_tables.h"
+#include "estimator/request_rows.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"

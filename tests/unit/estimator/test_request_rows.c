@@ -6,7 +6,7 @@
 #include "estimator/predict/power_model.h"
 #include "estimator/predict/predictor.h"
 #include "estimator/request.h"
-#include "estimator/request_tables.h"
+#include "estimator/request_rows.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
