@@ -179,10 +179,9 @@ static void add_head(struct tw_buf *b, const struct config *c, const struct tw_w
 	tw_buf_addf(
 		b,
 		"\n\nOrder: usable with these features, certificate, similar machine,\n"
-		"error under load and at rest (%s) of rows as a series, fewest "
-		"features.\n\n"
+		"error (%s) of rows as a series, fewest features.\n\n"
 		"%-16s %-18s %-30s %8s %8s %8s\n",
-		TW_INDEX_ERROR, "pipeline", "group", "model", "MAE W", "series W",
+		TW_INDEX_SERIES_ERROR, "pipeline", "group", "model", "MAE W", "series W",
 		"MAPE %");
 }
 

@@ -64,8 +64,8 @@ static bool add_mismatch(const struct tw_matcher *m, const struct tw_index_entry
 static void add_rank(const struct tw_matcher *m, const struct tw_index_entry *e,
 		     const struct tw_index_entry *best, struct tw_buf *b)
 {
-	const char *key = tw_index_error_key(m->index);
 	const bool series = tw_wanted_series(m->wanted);
+	const char *key = tw_index_error_key(m->index, series);
 	const double error = series ? e->series_error : e->error,
 		     least = series ? best->series_error : best->error;
 

@@ -10,8 +10,10 @@
 /* The longest name that a figure of a component can have. */
 #define NAME_MAX_BYTES 160
 
-const char *tw_index_error_key(const struct tw_index *x)
+const char *tw_index_error_key(const struct tw_index *x, bool series)
 {
+	if (series && strcmp(x->error_key, TW_INDEX_ERROR) == 0)
+		return TW_INDEX_SERIES_ERROR;
 	return x->error_key;
 }
 
@@ -172,48 +174,38 @@ bool tw_index_figure_more_is_better(const char *name)
 	return ends_with(name, "abs_max_corr") || ends_with(name, "r2");
 }
 
+static double find_part(const struct tw_index_entry *e, enum tw_component c,
+			const char *name)
+{
+	char key[NAME_MAX_BYTES];
+
+	snprintf(key, sizeof(key), "%s_%s", tw_component_name(c), name);
+	return find_figure(e, key);
+}
+
 /* The worst of "<component>_<name>" over the components that define it. */
 static double find_worst(const struct tw_index_entry *e, const char *name)
 {
 	const bool more = tw_index_figure_more_is_better(name);
-	char key[NAME_MAX_BYTES];
 	double worst = NAN;
 
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
-		double d;
+		const double d = find_part(e, (enum tw_component)c, name);
 
-		snprintf(key, sizeof(key), "%s_%s",
-			 tw_component_name((enum tw_component)c), name);
-		d = find_figure(e, key);
 		if (isnan(worst) || (more ? d < worst : d > worst))
 			worst = d;
 	}
 	return worst;
 }
 
-/* The figure of a component, as a series if asked for and if there is one. */
-static double find_part(const struct tw_index_entry *e, enum tw_component c, bool series,
-			const char *name)
-{
-	char key[NAME_MAX_BYTES];
-	double d = NAN;
-
-	snprintf(key, sizeof(key), "%s_series_%s", tw_component_name(c), name);
-	if (series)
-		d = find_figure(e, key);
-	snprintf(key, sizeof(key), "%s_%s", tw_component_name(c), name);
-	return isnan(d) ? find_figure(e, key) : d;
-}
-
 /* TW_INDEX_ERROR: a mean error that is small under load may be large at rest. */
-static double find_error(const struct tw_index_entry *e, bool series)
+static double find_error(const struct tw_index_entry *e)
 {
 	double worst = NAN;
 
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
-		const double bias =
-			find_part(e, (enum tw_component)c, series, "idle_bias");
-		double d = find_part(e, (enum tw_component)c, series, "mae");
+		const double bias = find_part(e, (enum tw_component)c, "idle_bias");
+		double d = find_part(e, (enum tw_component)c, "mae");
 
 		/* kepler-model-server writes -1 for an error that it could not compute.
 		 */
@@ -230,7 +222,7 @@ double tw_index_figure(const struct tw_index_entry *e, const char *name)
 	double d;
 
 	if (strcmp(name, TW_INDEX_ERROR) == 0)
-		return find_error(e, false);
+		return find_error(e);
 	if (strcmp(name, "mae") == 0)
 		return e->mae_w;
 	if (strcmp(name, "mape") == 0)
@@ -250,8 +242,6 @@ double tw_index_series_figure(const struct tw_index_entry *e, const char *name)
 
 	if (isnan(find_worst(e, "series_mae")))
 		return NAN;
-	if (strcmp(name, TW_INDEX_ERROR) == 0)
-		return find_error(e, true);
 	snprintf(key, sizeof(key), "series_%s", name);
 	return find_worst(e, key);
 }

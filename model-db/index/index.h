@@ -56,9 +56,9 @@ struct tw_index_entry {
 	long long node_type;
 	const struct tw_machine_spec *spec; /* as the model's metadata has it */
 	double mae_w, mape_percent;         /* NAN: not defined */
-	double error;        /* compares the models of a machine; lower is better */
-	double series_error; /* the same of rows as a series; error if it has no such form
-			      */
+	double error; /* compares the models of a machine; lower is better */
+	/* For clients of series: of that form or, if it has none, of single rows. */
+	double series_error;
 	const char *const *figure_names; /* sorted: the other numbers of the metadata */
 	const double *figures;
 	size_t figure_count;
@@ -145,9 +145,14 @@ struct tw_index {
  * counts with its mae; a model without errors of components with its own mae.
  */
 #define TW_INDEX_ERROR "mae+rest"
+/*
+ * What takes its place in tw_index_entry.series_error. The error at rest is part of it: a
+ * twentieth of the rows would count as much as all, and rank models of guests by chance.
+ */
+#define TW_INDEX_SERIES_ERROR "mae"
 
-/* The figure that tw_index_entry.error is made from. */
-const char *tw_index_error_key(const struct tw_index *x);
+/* The figure that tw_index_entry.error is made from, or .series_error. */
+const char *tw_index_error_key(const struct tw_index *x, bool series);
 
 size_t tw_index_count(const struct tw_index *x);
 /* In order of pipeline, source, output, group, name. Lives as long as the index. */

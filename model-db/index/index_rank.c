@@ -292,10 +292,12 @@ int tw_index_rank(struct tw_index *x, const struct tw_strs *prefer, struct tw_er
 	}
 	for (size_t i = 0; i < x->count; i++) {
 		struct tw_index_entry *e = &x->entry[i];
-		const double series = tw_index_series_figure(e, x->error_key);
+		const char *key = tw_index_error_key(x, true);
+		const double series = tw_index_series_figure(e, key);
 
 		e->error = error_of(x, tw_index_figure(e, x->error_key));
-		e->series_error = isnan(series) ? e->error : error_of(x, series);
+		e->series_error =
+			error_of(x, isnan(series) ? tw_index_figure(e, key) : series);
 		list[i].entry = &x->entry[i];
 	}
 	qsort(list, x->count, sizeof(*list), by_family);

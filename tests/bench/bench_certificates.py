@@ -39,7 +39,9 @@ REASONS = {"yes": YES, "power does not rise with load": "f",
            "its features do not show rest: with the least load, power is not lowest": "R",
            "its CPU time is incomplete: the recorded cycles do not fit into it": "C",
            "its own error is above 50 %": "E",
-           "its recording has no load: no feature varies": "L"}
+           "its mean error is too large, on all rows, at little or much power, or between both "
+           "halves": "B",
+           "its recording has no load: power does not vary with it": "L"}
 FOLDS = "2"  # the certificate is that of the model of all rows
 TICKS_S = 5
 LOOPBACK = ("--listen", "127.0.0.1:0")

@@ -104,10 +104,14 @@ static const struct sample alt[] = {
 	  .metadata = "{\"certificate_rises\":true,\"certificate_share_deviation\":0.5}",
 	  .spec = { .cores = 32 } },
 	/* Better alone, and better as a series. */
-	{ .source = "hwmon", .group = "BPFOnly", .metadata = "{\"platform_mae\":4}" },
+	{ .source = "hwmon",
+	  .group = "BPFOnly",
+	  .mae_w = 4,
+	  .metadata = "{\"platform_mae\":4}" },
 	{ .source = "hwmon",
 	  .trainer = "AutoTrainer",
 	  .predictor = "ensemble",
+	  .mae_w = 5,
 	  .metadata = "{\"certificate_rises\":true,\"platform_mae\":5,"
 		      "\"platform_idle_bias\":1,\"platform_series_mae\":3,"
 		      "\"platform_series_idle_bias\":0.5}" },

@@ -113,8 +113,10 @@ static void models_of_a_machine_are_compared_by_the_figure_that_is_wanted(void *
 
 		assert_int_equal(
 			tw_index_load_preferring(db, &prefer, NULL, NULL, &x, &err), 0);
-		assert_string_equal(tw_index_error_key(x),
+		assert_string_equal(tw_index_error_key(x, false),
 				    cases[i].key != NULL ? cases[i].key : "mae+rest");
+		assert_string_equal(tw_index_error_key(x, true),
+				    cases[i].key != NULL ? cases[i].key : "mae");
 		for (size_t k = 0; k < tw_index_count(x); k++)
 			if (tw_index_at(x, k)->rank == 0)
 				assert_string_equal(tw_index_at(x, k)->name,
