@@ -18,7 +18,7 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/http/server/httpd.h"
-#include "lib/http/web/web_log.h"
+#include "lib/http/web/web.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"

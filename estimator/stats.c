@@ -10,7 +10,7 @@
 #include "lib/http/server/expo.h"
 #include "lib/http/server/httpd.h"
 #include "lib/http/server/httpd_stats.h"
-#include "lib/http/web/web_log.h"
+#include "lib/http/web/web.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "lib/core/strs.h"
 #include "lib/http/server/httpd.h"
 #include "lib/http/server/httpd_stats.h"
-#include "lib/http/web/web_log.h"
+#include "lib/http/web/web.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
 #include "model-db/index/index.h"

@@ -8,6 +8,9 @@
 #include "server/service.h"
 #include "web/page.h"
 
+#include <stdint.h>
+#include <unistd.h>
+
 /* Liveness: the process answers. It is alive without models, too. */
 static void answer_alive(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
@@ -57,11 +60,31 @@ static void get_openapi(void *app, const struct tw_http_request *q,
 
 #define MODEL_PATH "/api/v1/models/{pipeline}/{source}/{output}/{group}/{model}"
 
+/*
+ * The main thread reloads. Requests that arrive before it does are served by one reload.
+ */
+static void post_reload(void *app, const struct tw_http_request *q,
+			struct tw_http_reply *r)
+{
+	static const char body[] = "{\"status\":\"reloading\"}";
+	const struct tw_service *s = app;
+	const uint64_t one = 1;
+
+	(void)q;
+	if (s->reload_fd < 0 ||
+	    write(s->reload_fd, &one, sizeof(one)) != (ssize_t)sizeof(one)) {
+		tw_http_reply_problem(r, 503, "cannot reload now");
+		return;
+	}
+	tw_http_reply_lend(r, body, sizeof(body) - 1, NULL, NULL);
+	r->status = 202;
+}
+
 static const struct tw_http_route routes[] = {
 	{ "GET", "/", .handle = tw_page_models },
 	{ "GET", "/-/healthy", .handle = answer_alive },
 	{ "GET", "/-/ready", .handle = answer_ready },
-	{ "POST", "/-/reload", .handle = tw_post_reload, .body_max = 1024 },
+	{ "POST", "/-/reload", .handle = post_reload, .body_max = 1024 },
 	{ "GET", "/api/v1/models", .handle = tw_get_models },
 	{ "GET", MODEL_PATH, .handle = tw_get_model },
 	{ "GET", MODEL_PATH "/card", .handle = tw_get_card },

@@ -12,7 +12,7 @@ tw_http_handle tw_get_best_models, tw_get_card, tw_get_curve, tw_get_metrics;
 tw_http_handle tw_get_model, tw_get_model_file, tw_get_model_zip, tw_get_models;
 tw_http_handle tw_get_node_types, tw_get_pipeline, tw_get_pipeline_file;
 tw_http_handle tw_get_pipeline_zip, tw_get_pipelines, tw_get_plot, tw_get_plots;
-tw_http_handle tw_get_weights, tw_post_model, tw_post_reload;
+tw_http_handle tw_get_weights, tw_post_model;
 
 /* tw_allow_publish() is for both. */
 tw_http_allow tw_allow_publish;

@@ -8,7 +8,7 @@
 #include "lib/http/server/expo.h"
 #include "lib/http/server/httpd.h"
 #include "lib/http/server/httpd_stats.h"
-#include "lib/http/web/web_log.h"
+#include "lib/http/web/web.h"
 #include "lib/program/daemon.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"

@@ -6,7 +6,6 @@
  * or a Prometheus has of them. */
 
 #include "lib/core/strs.h"
-#include "trainer/unit/selection.h"
 #include "trainer/unit/selector.h"
 #include "trainer/unit/unit_blocks.h"
 

@@ -6,13 +6,15 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/web/web_config.h"
-#include "lib/http/web/web_users.h"
 #include "lib/http/web/web_tls.h"
+#include "lib/http/web/web_users.h"
+#include "lib/program/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -419,4 +421,15 @@ int tw_web_headers(struct tw_web *w,
 		rc = fn(arg, w->config.headers.at[i], w->config.headers.at[i + 1]);
 	pthread_mutex_unlock(&w->lock);
 	return rc;
+}
+
+void tw_web_log_changed(void *app, const struct tw_err *why)
+{
+	(void)app;
+	if (why == NULL)
+		tw_log_info("web configuration taken");
+	else
+		tw_log_error("cannot take the web configuration, continuing with the "
+			     "previous one: %s",
+			     why->text);
 }

@@ -17,9 +17,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sockaddr;
 struct tw_err;
 struct tw_web;
+
+struct sockaddr;
 
 /* Called after each change of the files. why NULL: the new configuration is in force. */
 typedef void tw_web_changed_fn(void *arg, const struct tw_err *why);
@@ -65,5 +66,11 @@ bool tw_web_user(struct tw_web *w, const char *authorization, char out[TW_WEB_US
 /* Call fn for each response header; stop and return -1 when it returns -1. */
 int tw_web_headers(struct tw_web *w,
 		   int (*fn)(void *arg, const char *name, const char *value), void *arg);
+
+/*
+ * Log that the web configuration has changed: web_changed of struct tw_httpd_config. app
+ * is unused.
+ */
+void tw_web_log_changed(void *app, const struct tw_err *why);
 
 #endif /* TW_WEB_H */

@@ -6,7 +6,6 @@
 #include "tests/unit/fail_alloc.h"
 #include "trainer/response/prom_store.h"
 #include "trainer/unit/sci.h"
-#include "trainer/unit/selection.h"
 #include "trainer/unit/selector.h"
 #include "trainer/unit/unit_batch.h"
 #include "trainer/unit/unit_blocks.h"

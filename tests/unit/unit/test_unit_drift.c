@@ -5,7 +5,7 @@
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/quick.h"
 #include "tests/unit/simulated_service.h"
-#include "trainer/unit/unit_drift.h"
+#include "trainer/unit/unit_results.h"
 
 #include <math.h>
 #include <stdint.h>
