@@ -16,7 +16,6 @@
 #define TIMEOUT_MS 10000
 /* An answer has one sample, or the server's error. */
 #define ANSWER_MAX ((size_t)1 << 20)
-#define BACKOFF_MAX_MS 60000
 #define TOKEN_MAX 16384
 
 struct job {
@@ -129,20 +128,11 @@ static int get(struct job *j, struct tw_value *out, struct tw_err *err)
 static uint64_t poll_query(void *state)
 {
 	struct job *j = state;
-	struct tw_ask_state *s = &j->own.state;
 	struct tw_err err = { 0 };
-	struct tw_value v;
+	struct tw_value v = { 0 };
+	const bool got = get(j, &v, &err) == 0;
 
-	if (get(j, &v, &err) == 0) {
-		s->failures = 0;
-		return tw_own_job_send(&j->own, &v) ? s->interval_ms : 0;
-	}
-	s->failures++;
-	if (!tw_own_job_send_missing(&j->own, &err))
-		return 0;
-	return tw_ask_backoff_ms(s->failures, s->interval_ms,
-				 s->interval_ms > BACKOFF_MAX_MS ? s->interval_ms
-								 : BACKOFF_MAX_MS);
+	return tw_own_job_end_round(&j->own, got ? &v : NULL, &err);
 }
 
 const struct tw_ask_job tw_ask_prometheus = {

@@ -44,7 +44,7 @@ struct job {
 	char *text;
 	struct tw_push_head head;
 	uint64_t seq, taken_ms;
-	size_t sent; /* samples of it that the receiver has */
+	struct tw_push_place sent; /* before it, the receiver has all */
 	struct tw_ask_pushed pushed;
 	char answer[ANSWER_KEPT]; /* the beginning of the last one */
 	size_t answer_len;
@@ -139,7 +139,7 @@ static bool take_text(struct job *j)
 	}
 	j->head = h;
 	j->taken_ms = tw_now_ms();
-	j->sent = 0;
+	j->sent = (struct tw_push_place){ 0 };
 	j->pushed = (struct tw_ask_pushed){ 0 };
 	return true;
 }
@@ -215,12 +215,13 @@ static int post(struct job *j, const struct tw_buf *body, bool *retry, uint64_t 
 static int send_some(struct job *j, size_t *given, bool *retry, uint64_t *retry_ms,
 		     struct tw_err *err)
 {
+	struct tw_push_place place = j->sent;
 	struct tw_buf out = { 0 };
 	struct tw_push_body body = { .out = &out,
 				     .head = &j->head,
 				     .resource = &j->resource,
 				     .text = j->text,
-				     .from = j->sent,
+				     .place = &place,
 				     .most = SAMPLES_MAX };
 	int rc = tw_push_formats[j->to].write(&body, err);
 
@@ -228,7 +229,7 @@ static int send_some(struct job *j, size_t *given, bool *retry, uint64_t *retry_
 	if (rc == 0 && body.given > 0)
 		rc = post(j, &out, retry, retry_ms, err);
 	if (rc == 0) {
-		j->sent += body.given;
+		j->sent = place;
 		j->pushed.samples += body.given;
 		j->pushed.bytes += body.given > 0 ? out.len : 0;
 	}

@@ -12,7 +12,6 @@
 
 #define TIMEOUT_MS 10000
 #define ANSWER_MAX ((size_t)16 << 20)
-#define BACKOFF_MAX_MS 60000
 
 struct job {
 	struct tw_own_job own;
@@ -120,21 +119,11 @@ static int get(const struct job *j, double *out, struct tw_err *err)
 static uint64_t poll_series(void *state)
 {
 	struct job *j = state;
-	struct tw_ask_state *s = &j->own.state;
-	struct tw_err err = { 0 }, why = { 0 };
+	struct tw_err err = { 0 };
 	struct tw_value v = { 0 };
+	const bool got = get(j, &v.power_w, &err) == 0;
 
-	if (get(j, &v.power_w, &err) == 0) {
-		s->failures = 0;
-		return tw_own_job_send(&j->own, &v) ? s->interval_ms : 0;
-	}
-	s->failures++;
-	tw_ask_copy_reason(why.text, TW_ASK_WHY, err.text);
-	if (!tw_own_job_send_missing(&j->own, &why))
-		return 0;
-	return tw_ask_backoff_ms(s->failures, s->interval_ms,
-				 s->interval_ms > BACKOFF_MAX_MS ? s->interval_ms
-								 : BACKOFF_MAX_MS);
+	return tw_own_job_end_round(&j->own, got ? &v : NULL, &err);
 }
 
 const struct tw_ask_job tw_ask_series = {

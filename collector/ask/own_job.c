@@ -3,7 +3,7 @@
 
 #include "lib/core/err.h"
 
-#include <stdio.h>
+#define BACKOFF_MAX_MS 60000
 
 bool tw_own_job_send(const struct tw_own_job *j, const struct tw_value *v)
 {
@@ -20,6 +20,23 @@ bool tw_own_job_send_missing(const struct tw_own_job *j, const struct tw_err *wh
 {
 	struct tw_ask_message m = tw_ask_message(TW_ASK_MISSING);
 
-	snprintf(m.why, sizeof(m.why), "%.*s", (int)sizeof(m.why) - 1, why->text);
+	tw_ask_copy_reason(m.why, sizeof(m.why), why->text);
 	return tw_ask_send(j->state.fd, &m);
+}
+
+uint64_t tw_own_job_end_round(struct tw_own_job *j, const struct tw_value *v,
+			      const struct tw_err *why)
+{
+	struct tw_ask_state *s = &j->state;
+
+	if (v != NULL) {
+		s->failures = 0;
+		return tw_own_job_send(j, v) ? s->interval_ms : 0;
+	}
+	s->failures++;
+	if (!tw_own_job_send_missing(j, why))
+		return 0;
+	return tw_ask_backoff_ms(s->failures, s->interval_ms,
+				 s->interval_ms > BACKOFF_MAX_MS ? s->interval_ms
+								 : BACKOFF_MAX_MS);
 }

@@ -35,4 +35,11 @@ bool tw_own_job_send(const struct tw_own_job *j, const struct tw_value *v);
 /* Send why the zone has no value now. False as above. */
 bool tw_own_job_send_missing(const struct tw_own_job *j, const struct tw_err *why);
 
+/*
+ * The end of a round of a server: send its value, or with v NULL why there is none.
+ * Returns the time until the next, for poll(): longer after failures.
+ */
+uint64_t tw_own_job_end_round(struct tw_own_job *j, const struct tw_value *v,
+			      const struct tw_err *why);
+
 #endif /* TW_COLLECTOR_OWN_JOB_H */

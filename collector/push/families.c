@@ -7,8 +7,8 @@
 #include <string.h>
 
 struct walk {
-	struct tw_push_family family;
-	size_t from, most, seen, given;
+	const struct tw_push_family *family;
+	size_t given;
 	tw_push_sample_fn *fn;
 	void *arg;
 };
@@ -52,39 +52,47 @@ static int take_sample(void *arg, struct tw_exposition_sample *s, struct tw_err 
 {
 	struct walk *w = arg;
 
-	if (w->seen++ < w->from || w->given == w->most)
-		return 0;
 	w->given++;
-	return w->fn(w->arg, &w->family, s, err);
+	return w->fn(w->arg, w->family, s, err);
 }
 
-/* The length of the lines before the next comment. */
-static size_t samples_length(const char *text, size_t len)
+/* The length of the first line, with its end. */
+static size_t line_length(const char *text, size_t len)
 {
-	const char *comment = memmem(text, len, "\n#", 2);
+	const char *end = memchr(text, '\n', len);
 
-	return comment != NULL ? (size_t)(comment - text) + 1 : len;
+	return end != NULL ? (size_t)(end - text) + 1 : len;
 }
 
-int tw_push_walk(const char *text, size_t len, size_t from, size_t most, size_t *given,
-		 tw_push_sample_fn *fn, void *arg, struct tw_err *err)
+/* The length of at most so many lines of samples. */
+static size_t samples_length(const char *text, size_t len, size_t most)
 {
-	struct walk w = { .from = from, .most = most, .fn = fn, .arg = arg };
+	size_t n = 0;
 
-	while (len > 0 && w.given < w.most) {
-		const char *end = memchr(text, '\n', len);
-		size_t part = end != NULL ? (size_t)(end - text) + 1 : len;
+	for (; most > 0 && n < len && text[n] != '#'; most--)
+		n += line_length(text + n, len - n);
+	return n;
+}
 
-		if (*text == '#') {
-			take_comment(&w.family, text, part - (end != NULL));
+int tw_push_walk(const char *text, size_t len, struct tw_push_place *place, size_t most,
+		 size_t *given, tw_push_sample_fn *fn, void *arg, struct tw_err *err)
+{
+	struct walk w = { .family = &place->family, .fn = fn, .arg = arg };
+
+	while (place->at < len && w.given < most) {
+		const char *at = text + place->at;
+		const size_t left = len - place->at;
+		size_t part = line_length(at, left);
+
+		if (*at == '#') {
+			take_comment(&place->family, at, part - (at[part - 1] == '\n'));
 		} else {
-			part = samples_length(text, len);
-			if (tw_exposition_parse(text, part, false, take_sample, &w, err) <
+			part = samples_length(at, left, most - w.given);
+			if (tw_exposition_parse(at, part, false, take_sample, &w, err) <
 			    0)
 				return -1;
 		}
-		text += part;
-		len -= part;
+		place->at += part;
 	}
 	*given = w.given;
 	return 0;

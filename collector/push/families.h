@@ -23,12 +23,18 @@ struct tw_push_family {
 typedef int tw_push_sample_fn(void *arg, const struct tw_push_family *f,
 			      struct tw_exposition_sample *s, struct tw_err *err);
 
+/* A place in a text: all zero bytes is its beginning. */
+struct tw_push_place {
+	size_t at;
+	struct tw_push_family family; /* of the samples there */
+};
+
 /*
- * Call fn for the samples from number `from` on, at most `most` of them. *given is their
- * number: 0 at the end.
+ * Call fn for the next samples, at most `most` of them, and move the place behind them.
+ * *given is their number: 0 at the end.
  */
-int tw_push_walk(const char *text, size_t len, size_t from, size_t most, size_t *given,
-		 tw_push_sample_fn *fn, void *arg, struct tw_err *err);
+int tw_push_walk(const char *text, size_t len, struct tw_push_place *place, size_t most,
+		 size_t *given, tw_push_sample_fn *fn, void *arg, struct tw_err *err);
 
 /* What a receiver is told of all samples of a text. */
 struct tw_push_head {

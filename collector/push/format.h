@@ -24,8 +24,9 @@ struct tw_push_body {
 	/* What they are of: name, value, name, value ... */
 	const struct tw_strs *resource;
 	const char *text;
-	size_t from, most; /* as for tw_push_walk() */
-	size_t given;      /* set */
+	struct tw_push_place *place; /* as for tw_push_walk() */
+	size_t most;
+	size_t given; /* set */
 };
 
 struct tw_push_format {

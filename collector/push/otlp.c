@@ -270,7 +270,7 @@ int tw_otlp_write(struct tw_push_body *b, struct tw_err *err)
 	add_resource(&message, b->resource);
 	of_scope = tw_pb_begin(&message, RM_SCOPE_METRICS);
 	add_scope(&message);
-	if (tw_push_walk(b->text, b->head->len, b->from, b->most, &b->given, add_point,
+	if (tw_push_walk(b->text, b->head->len, b->place, b->most, &b->given, add_point,
 			 &r, err) < 0)
 		goto out;
 	end_metric(&r);

@@ -85,7 +85,7 @@ static int add_series(void *arg, const struct tw_push_family *f,
 int tw_remote_write(struct tw_push_body *b, struct tw_err *err)
 {
 	struct request r = { .body = b };
-	int rc = tw_push_walk(b->text, b->head->len, b->from, b->most, &b->given,
+	int rc = tw_push_walk(b->text, b->head->len, b->place, b->most, &b->given,
 			      add_series, &r, err);
 
 	if (rc == 0 && b->given > 0 && !tw_buf_failed(&r.message))

@@ -10,7 +10,7 @@ import unittest
 import urllib.parse
 import urllib.request
 
-from harness import BIN, TIMEOUT_S, need, wait_until
+from harness import BIN, TIMEOUT_S, need, need_fleet, wait_until
 from metered import Metered
 from receiver import Receiver, otlp, remote_write
 from sources import Prometheus, free_port, need_prometheus
@@ -68,15 +68,20 @@ class Push(Metered):
     def check_equal(self, daemon, received, convert=lambda name, labels: (name, labels)):
         """received: tick -> {(name, labels): uJ} of a receiver, as a function. Three ticks
         are compared, the last with energy of every zone."""
-        compared = 0
+        compared, found = 0, {}
+
+        def has_come(tick):
+            nonlocal found
+            found = received()
+            return any(t >= tick for t in found)
         while compared < 3:
             tick, samples = self.energies(daemon)
-            wait_until(lambda: any(t >= tick for t in received()), "a push of that tick or later")
-            if tick not in received():
+            wait_until(lambda: has_come(tick), "a push of that tick or later", pause_s=0.05)
+            if tick not in found:
                 continue  # a tick that was not pushed
             wanted = microjoules([(*convert(name, labels), value)
                                   for name, labels, value in samples])
-            self.assertEqual({k: v for k, v in received()[tick].items() if k in wanted}, wanted)
+            self.assertEqual({k: v for k, v in found[tick].items() if k in wanted}, wanted)
             self.assertGreater(len([v for v in wanted.values() if v > 0]), 3)
             compared += 1
 
@@ -131,6 +136,23 @@ class Values(Push):
                            "--push-labels", "cluster=c")
         self.check_equal(daemon, lambda: self.stored(prometheus, "query?query="))
         self.assertEqual(self.up(daemon, "remote-write"), (1, ""))
+
+    def test_remote_write_of_an_aggregating_collector(self):
+        need_fleet()
+        need_prometheus()
+        prometheus = Prometheus(self, self.path("data"),
+                                flags=["--web.enable-remote-write-receiver"])
+        agent = self.collect("--meters", "fake")
+        daemon = self.push("--local=no", "--agents", f"http://{agent.address}",
+                           "--agents-interval", "200ms", "--keep-ended", "1h", "--node-name", "n1",
+                           "--remote-write", prometheus.url + "/api/v1/write",
+                           "--push-labels", "cluster=c")
+        wait_until(lambda: len([1 for s in self.energies(daemon)[1] if s[2] > 0]) > 3, "sums")
+        # Sums also grow between two ticks.
+        agent.stop()
+        wait_until(lambda: not any(v for n, _, v in self.samples(daemon)
+                                   if n == "tallywatt_agent_up"), "its end is seen")
+        self.check_equal(daemon, lambda: self.stored(prometheus, "query?query="))
 
     def test_otlp_has_the_joules_of_metrics_in_a_real_receiver(self):
         """VictoriaMetrics from 1.92 on; TW_OTLP_RECEIVER is its program."""

@@ -202,8 +202,8 @@ static void describe(const char *data, size_t len, const char *const *messages,
 	assert_int_equal(at, len);
 }
 
-static void write_body(enum tw_push_to to, size_t from, size_t most, size_t *given,
-		       struct tw_buf *out)
+static void write_body(enum tw_push_to to, struct tw_push_place *place, size_t most,
+		       size_t *given, struct tw_buf *out)
 {
 	char *names[] = { (char *)(uintptr_t) "job", (char *)(uintptr_t) "j",
 			  (char *)(uintptr_t) "zone", (char *)(uintptr_t) "z" };
@@ -212,7 +212,7 @@ static void write_body(enum tw_push_to to, size_t from, size_t most, size_t *giv
 				  .head = &head,
 				  .resource = &resource,
 				  .text = text,
-				  .from = from,
+				  .place = place,
 				  .most = most };
 	struct tw_err err = { 0 };
 
@@ -224,10 +224,14 @@ static void remote_write_has_sorted_labels_of_each_sample(void **state)
 {
 	static const char *const messages[] = { "/1", "/1/1", "/1/2", NULL };
 	struct tw_buf packed = { 0 }, message = { 0 }, all = { 0 };
+	struct tw_push_place place = { 0 };
 	size_t given;
 
 	(void)state;
-	write_body(TW_PUSH_REMOTE_WRITE, 1, 2, &given, &packed);
+	write_body(TW_PUSH_REMOTE_WRITE, &place, 1, &given, &packed);
+	assert_int_equal(given, 1);
+	tw_buf_clear(&packed);
+	write_body(TW_PUSH_REMOTE_WRITE, &place, 2, &given, &packed);
 	assert_int_equal(given, 2);
 	unpack(packed.data, packed.len, &message);
 	describe(message.data, message.len, messages, "", &all);
@@ -266,10 +270,11 @@ static void otlp_has_names_units_and_attributes_of_the_conventions(void **state)
 		"/1/2/2/5/1", "/1/2/2/5/1/7", "/1/2/2/5/1/7/2", NULL
 	};
 	struct tw_buf packed = { 0 }, message = { 0 }, all = { 0 };
+	struct tw_push_place place = { 0 };
 	size_t given;
 
 	(void)state;
-	write_body(TW_PUSH_OTLP, 0, 100, &given, &packed);
+	write_body(TW_PUSH_OTLP, &place, 100, &given, &packed);
 	assert_int_equal(given, 4);
 	gunzip(&packed, &message);
 	describe(message.data, message.len, messages, "", &all);
@@ -297,17 +302,19 @@ static void a_text_is_given_in_parts(void **state)
 {
 	(void)state;
 	for (int to = 0; to < TW_PUSH_COUNT; to++) {
-		size_t from = 0, given = 1;
+		struct tw_push_place place = { 0 };
+		size_t given = 1, sum = 0;
 
 		while (given > 0) {
 			struct tw_buf out = { 0 };
 
-			write_body((enum tw_push_to)to, from, 3, &given, &out);
-			assert_int_equal(given, from == 0 ? 3 : from == 3 ? 1 : 0);
-			from += given;
+			write_body((enum tw_push_to)to, &place, 3, &given, &out);
+			assert_int_equal(given, sum == 0 ? 3 : sum == 3 ? 1 : 0);
+			sum += given;
 			tw_buf_clear(&out);
 		}
-		assert_int_equal(from, 4);
+		assert_int_equal(sum, 4);
+		assert_int_equal(place.at, head.len);
 	}
 }
 
@@ -336,9 +343,11 @@ static void a_failed_allocation_is_an_error(void **state)
 	(void)state;
 	for (int to = 0; to < TW_PUSH_COUNT; to++)
 		for (n = 1;; n++) {
+			struct tw_push_place place = { 0 };
 			struct tw_buf out = { 0 };
 			struct tw_push_body b = { .out = &out,
 						  .head = &head,
+						  .place = &place,
 						  .resource = &none,
 						  .text = text,
 						  .most = 100 };
