@@ -267,7 +267,7 @@ static void give_idle(struct tw_attribution *a, const struct tw_slice *s, size_t
 
 static uint64_t time_on(const struct tw_package_use *u)
 {
-	return u->alone_ns + u->shared_ns;
+	return u->alone_ns + u->shared_ns + u->small_ns;
 }
 
 static uint64_t work_on(const struct tw_package_use *u)

@@ -38,14 +38,15 @@
 
 /*
  * Relative weights where nothing is known: a busy core by its frequency, of which half
- * while it waits; 0.65 of that for each of two siblings.
+ * while it waits; 0.65 of that for each of two siblings, a third for a small core.
  */
 static const double prior[TW_CAUSE_COUNT] = {
 	[TW_CAUSE_ALONE] = 0.3,        [TW_CAUSE_ALONE_FAST] = 0.3,
 	[TW_CAUSE_ALONE_RUNS] = 0.2,   [TW_CAUSE_SHARED] = 0.2,
 	[TW_CAUSE_SHARED_FAST] = 0.2,  [TW_CAUSE_SHARED_RUNS] = 0.13,
 	[TW_CAUSE_INSTRUCTIONS] = 0.2, [TW_CAUSE_MISSES] = 0.2,
-	[TW_CAUSE_AWAKE] = 1,
+	[TW_CAUSE_AWAKE] = 1,          [TW_CAUSE_SMALL] = 0.1,
+	[TW_CAUSE_SMALL_FAST] = 0.1,   [TW_CAUSE_SMALL_RUNS] = 0.07,
 };
 
 static void time_causes(double ns, double runs, double cube, double *x)
@@ -57,7 +58,8 @@ static void time_causes(double ns, double runs, double cube, double *x)
 
 void tw_causes_of(const struct tw_package_use *u, double x[TW_CAUSE_COUNT])
 {
-	const double ns = (double)u->alone_ns + (double)u->shared_ns;
+	const double ns =
+		(double)u->alone_ns + (double)u->shared_ns + (double)u->small_ns;
 	const double clock =
 		ns > 0 ? fmin((double)u->cycles / ns / CLOCK_GHZ, CLOCK_MAX) : 0;
 	const double runs = ns > 0 ? 1 - MISS_NS * (double)u->misses / ns : 0;
@@ -66,6 +68,7 @@ void tw_causes_of(const struct tw_package_use *u, double x[TW_CAUSE_COUNT])
 	time_causes((double)u->alone_ns, fmax(runs, RUNS_MIN), cube, &x[TW_CAUSE_ALONE]);
 	time_causes((double)u->shared_ns, fmax(runs, RUNS_MIN), cube,
 		    &x[TW_CAUSE_SHARED]);
+	time_causes((double)u->small_ns, fmax(runs, RUNS_MIN), cube, &x[TW_CAUSE_SMALL]);
 	x[TW_CAUSE_INSTRUCTIONS] = (double)u->instructions / INSTRUCTIONS_OF_NS;
 	x[TW_CAUSE_MISSES] = (double)u->misses * MISS_NS;
 	x[TW_CAUSE_AWAKE] = (double)u->awake_ns;

@@ -27,6 +27,9 @@ enum tw_cause {
 	TW_CAUSE_INSTRUCTIONS,
 	TW_CAUSE_MISSES,
 	TW_CAUSE_AWAKE, /* a part of the time in which anything runs on the package */
+	TW_CAUSE_SMALL, /* time on small cores; as above */
+	TW_CAUSE_SMALL_FAST,
+	TW_CAUSE_SMALL_RUNS,
 	TW_CAUSE_COUNT
 };
 

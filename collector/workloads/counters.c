@@ -5,12 +5,15 @@
 #include "collector/workloads/bpf_events.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
+#include "lib/core/num.h"
 #include "lib/program/daemon.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +25,7 @@ struct tw_counters {
 	struct tw_count_cpu *cpu; /* per-CPU values of the map, as read */
 	struct tw_counts counts;
 	struct cpu_state *state;
+	uint64_t small_pmu; /* type of the PMU of small cores; 0: there are none */
 	struct ring_buffer *samples; /* NULL: more CPUs than a sample has */
 	tw_sampled *sampled;         /* set while samples are reported */
 	void *sampled_arg;
@@ -63,12 +67,17 @@ static const struct {
 
 /* ---- opening ---- */
 
-static int open_event(size_t kind, bool software, int cpu)
+/*
+ * type: of the PMU, or 0. The small cores of a hybrid processor have a PMU of their own,
+ * which a general event names in its upper half (PERF_PMU_TYPE_SHIFT, since Linux 5.13).
+ */
+static int open_event(size_t kind, bool software, int cpu, uint64_t type)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = software ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE,
-		.config = software ? kinds[kind].software : kinds[kind].hardware,
+		.config = software ? kinds[kind].software
+				   : kinds[kind].hardware | type << 32,
 		.read_format =
 			PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 	};
@@ -93,8 +102,10 @@ static int open_kind(struct tw_counters *c, size_t kind, bool software)
 	int errnum = 0;
 
 	for (int cpu = 0; cpu < c->cpus; cpu++) {
-		const int fd = open_event(kind, software, cpu);
+		int fd = open_event(kind, software, cpu, 0);
 
+		if (fd < 0 && errno == ENOENT && c->small_pmu != 0)
+			fd = open_event(kind, software, cpu, c->small_pmu);
 		if (fd < 0) {
 			errnum = errno;
 			if (is_shortage(errnum))
@@ -212,6 +223,18 @@ static int attach(struct tw_counters *c, struct tw_err *err)
 			    "cannot attach the BPF counters", err);
 }
 
+static void find_small_pmu(struct tw_counters *c)
+{
+	struct tw_err ignored = { 0 };
+	char *text = NULL;
+	size_t len;
+
+	if (tw_file_read("/sys/devices/cpu_atom/type", 32, &text, &len, &ignored) == 0 &&
+	    !tw_parse_u64(text, strcspn(text, "\n"), &c->small_pmu))
+		c->small_pmu = 0;
+	free(text);
+}
+
 static int open_all(struct tw_counters *c, bool software, struct tw_err *err)
 {
 	c->cpus = libbpf_num_possible_cpus();
@@ -222,6 +245,7 @@ static int open_all(struct tw_counters *c, bool software, struct tw_err *err)
 	c->state = calloc((size_t)c->cpus, sizeof(*c->state));
 	if (c->event == NULL || c->cpu == NULL || c->state == NULL)
 		return tw_fail(err, TW_NOMEM, "counters of %d CPUs", c->cpus);
+	find_small_pmu(c);
 	tw_file_limit_raise((uint64_t)c->cpus * KINDS + FILES_MORE);
 	if (open_events(c, software, err) < 0)
 		return -1;

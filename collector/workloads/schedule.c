@@ -16,26 +16,36 @@
 
 /* ---- CPUs ---- */
 
+/* Moves behind the number. */
+static bool read_number(const char **at, uint64_t *out)
+{
+	const size_t digits = strspn(*at, "0123456789");
+	const bool is = tw_parse_u64(*at, digits, out) && *out < NUMBER_MAX;
+
+	*at += digits;
+	return is;
+}
+
 /* The first number of a file of a CPU, and the one behind it. False: there is none. */
 static bool read_numbers(const struct tw_roots *roots, size_t cpu, const char *name,
 			 uint64_t *first, uint64_t *second)
 {
 	struct tw_err ignored = { 0 };
 	char path[64], *file = NULL, *text = NULL;
-	size_t len, digits;
+	size_t len;
 	bool found = false;
 
 	snprintf(path, sizeof(path), "devices/system/cpu/cpu%zu/topology", cpu);
 	if (tw_path_join(&file, &ignored, roots->sys, path, name, NULL) == 0 &&
 	    tw_file_read(file, 4096, &text, &len, &ignored) == 0) {
-		digits = strspn(text, "0123456789");
-		found = tw_parse_u64(text, digits, first) && *first < NUMBER_MAX;
+		const char *at = text;
+
+		found = read_number(&at, first);
 		if (found)
 			*second = *first;
-		if (found && (text[digits] == ',' || text[digits] == '-')) {
-			const char *at = text + digits + 1;
-
-			found = tw_parse_u64(at, strspn(at, "0123456789"), second);
+		if (found && (*at == ',' || *at == '-')) {
+			at++;
+			found = read_number(&at, second);
 		}
 	}
 	free(text);
@@ -77,6 +87,37 @@ static int add_cpu(struct tw_schedule *s, const struct tw_roots *roots, size_t c
 	return 0;
 }
 
+/* Numbers that are one, or first-last; moves behind them. */
+static bool read_range(const char **at, uint64_t *first, uint64_t *last)
+{
+	if (!read_number(at, first))
+		return false;
+	*last = *first;
+	if (**at != '-')
+		return true;
+	(*at)++;
+	return read_number(at, last);
+}
+
+/* Small cores of Intel's hybrid processors are a PMU of their own: "16-23,25". */
+static void find_small(struct tw_schedule *s, const struct tw_roots *roots)
+{
+	struct tw_err ignored = { 0 };
+	char *file = NULL, *text = NULL;
+	uint64_t first, last;
+	size_t len;
+
+	if (tw_path_join(&file, &ignored, roots->sys, "devices/cpu_atom/cpus", NULL) ==
+		    0 &&
+	    tw_file_read(file, 4096, &text, &len, &ignored) == 0)
+		for (const char *at = text; read_range(&at, &first, &last);
+		     at += *at == ',')
+			for (size_t c = first; c <= last && c < s->cpus; c++)
+				s->cpu[c].small = true;
+	free(text);
+	free(file);
+}
+
 int tw_schedule_open(struct tw_schedule *s, const struct tw_roots *roots, size_t cpus,
 		     struct tw_err *err)
 {
@@ -93,6 +134,7 @@ int tw_schedule_open(struct tw_schedule *s, const struct tw_roots *roots, size_t
 			tw_schedule_close(s);
 			return -1;
 		}
+	find_small(s, roots);
 	return 0;
 }
 
@@ -170,7 +212,9 @@ static void take_package(struct tw_schedule *s, const struct tw_slice *slice,
 		if (!runs_on(s, runs, c, package))
 			continue;
 		u = &s->use[runs[c] * s->packages + package];
-		if (sibling != c && runs_on(s, runs, sibling, package))
+		if (s->cpu[c].small)
+			u->small_ns += ns;
+		else if (sibling != c && runs_on(s, runs, sibling, package))
 			u->shared_ns += ns;
 		else
 			u->alone_ns += ns;
@@ -193,7 +237,7 @@ static uint64_t part_of(uint64_t all, double part)
 
 static uint64_t time_of(const struct tw_package_use *u)
 {
-	return u->alone_ns + u->shared_ns;
+	return u->alone_ns + u->shared_ns + u->small_ns;
 }
 
 static uint64_t time_on_all(const struct tw_schedule *s, const struct tw_package_use *use)
@@ -223,6 +267,7 @@ static void divide(const struct tw_schedule *s, const struct tw_slice *slice,
 
 		u->alone_ns = part_of(u->alone_ns, times);
 		u->shared_ns = part_of(u->shared_ns, times);
+		u->small_ns = part_of(u->small_ns, times);
 		u->awake_ns = part_of(u->awake_ns, times);
 		u->cycles = part_of(count[TW_COUNTER_CYCLES], part);
 		u->instructions = part_of(count[TW_COUNTER_INSTRUCTIONS], part);
@@ -240,6 +285,7 @@ void tw_schedule_end(struct tw_schedule *s, const struct tw_slice *slice)
 
 			all[p].alone_ns += u->alone_ns;
 			all[p].shared_ns += u->shared_ns;
+			all[p].small_ns += u->small_ns;
 			all[p].awake_ns += u->awake_ns;
 		}
 	for (size_t i = 0; i < s->slices; i++)

@@ -25,6 +25,7 @@ struct tw_workload;
 /* What a slice used on a package in a tick. All zero bytes: it did not run there. */
 struct tw_package_use {
 	uint64_t alone_ns, shared_ns; /* while the core's other thread rested, or ran */
+	uint64_t small_ns;            /* on small cores of a hybrid processor */
 	/*
 	 * Its share of the time in which anything ran on the package: at each instant, an
 	 * equal part for each container or cgroup that runs.
@@ -39,6 +40,7 @@ struct tw_schedule {
 		uint16_t package; /* place in `package` */
 		uint16_t sibling; /* the core's other thread; its own number: none */
 		bool known;
+		bool small; /* an efficient core, beside faster ones */
 	} * cpu;
 	size_t cpus;
 	int package[TW_SCHEDULE_PACKAGES]; /* physical numbers, as struct tw_zone has them

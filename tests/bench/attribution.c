@@ -311,7 +311,8 @@ static void open_schedule(struct bench *b)
 		s->cpu[c] = (struct tw_schedule_cpu){
 			.package = (uint16_t)law_package(b->law, c),
 			.sibling = (uint16_t)(siblings == 2 ? c ^ 1 : c),
-			.known = true
+			.known = true,
+			.small = law_small(b->law, c)
 		};
 }
 

@@ -6,7 +6,7 @@ import os
 
 import bench
 
-KNOWN, MORE, SETS = bench.quick((11, 8, 60), (3, 1, 3))
+KNOWN, MORE, SETS = bench.quick((12, 8, 60), (3, 1, 3))
 KINDS = ("share", "whole", "bill")
 GOALS = (3, 6)  # median and 95 % of errors, in %
 COST_MS = 30  # 1 % of a CPU, at a tick of 3 s

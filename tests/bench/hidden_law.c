@@ -155,6 +155,26 @@ const struct law laws[] = {
 	  .instruction_nj = 0.3,
 	  .miss_nj = 15,
 	  .dram_nj = 20 },
+	{ .name = "hybrid",
+	  .packages = 1,
+	  .cores = 14,
+	  .siblings = 1,
+	  .rest_w = 10,
+	  .awake_w = 8,
+	  .core_w = 7,
+	  .pair = 1,
+	  .pair_speed = 1,
+	  .turbo = 1.3,
+	  .turbo_step = 0.02,
+	  .exponent = 2.5,
+	  .stall = 0.7,
+	  .instruction_nj = 0.3,
+	  .miss_nj = 15,
+	  .dram_nj = 20,
+	  .small = 8,
+	  .small_power = 0.3,
+	  .small_speed = 0.55,
+	  .small_clock = 0.75 },
 	{ .name = "for Kepler: CPU time",
 	  .packages = 1,
 	  .cores = 12,
@@ -191,6 +211,11 @@ int law_cpus(const struct law *l)
 int law_package(const struct law *l, int cpu)
 {
 	return cpu / (l->cores * l->siblings);
+}
+
+bool law_small(const struct law *l, int cpu)
+{
+	return cpu / l->siblings % l->cores >= l->cores - l->small;
 }
 
 uint64_t law_chance(uint64_t *seed, uint64_t n)
@@ -388,21 +413,25 @@ static void run_thread(struct machine *m, int cpu, struct law_run *out, int tick
 	struct thread *t = &m->thread[m->runs[cpu]];
 	const struct work *w = &m->w[t->work];
 	const int p = law_package(l, cpu), node = w->node >= 0 ? w->node : p;
-	const bool shared = busy_sibling(m, cpu);
+	const bool shared = busy_sibling(m, cpu), small = law_small(l, cpu);
 	struct law_count *c = &out->count[tick][t->work];
 	double waits;
-	const double done = QUANTUM_S / instruction_s(w, m->clock[p],
-						      shared ? l->pair_speed : 1, &waits);
+	const double done =
+		QUANTUM_S /
+		instruction_s(w, m->clock[p],
+			      (shared ? l->pair_speed : 1) * (small ? l->small_speed : 1),
+			      &waits);
 	const double misses = done * w->misses;
 
 	t->left -= done;
 	c->cpu_ns += QUANTUM_S * 1e9;
-	c->cycles += QUANTUM_S * CLOCK_HZ * m->clock[p];
+	c->cycles += QUANTUM_S * CLOCK_HZ * m->clock[p] * (small ? l->small_clock : 1);
 	c->instructions += done;
 	c->misses += misses;
 	const double package_j = l->core_w * pow(m->clock[p], l->exponent) * w->vector *
 					 (1 - waits + waits * l->stall) *
-					 (shared ? l->pair / 2 : 1) * QUANTUM_S +
+					 (shared ? l->pair / 2 : 1) *
+					 (small ? l->small_power : 1) * QUANTUM_S +
 				 done * l->instruction_nj * 1e-9 +
 				 misses * l->miss_nj * 1e-9,
 		     dram_j = misses * l->dram_nj * 1e-9,

@@ -34,6 +34,8 @@ struct law {
 	double instruction_nj, miss_nj, dram_nj; /* miss_nj: in the package */
 	double remote_nj; /* more in each of both packages, if memory is on the other */
 	double vector; /* power of a core with wide vectors, times; 0: no work has such */
+	int small;     /* the last cores of a package: slower, of less power */
+	double small_power, small_speed, small_clock; /* of a small core, times */
 };
 
 /* A workload. Work arrives for `load` of a CPU by thread, on `duty` of each period. */
@@ -76,6 +78,7 @@ extern const size_t law_count;
 
 int law_cpus(const struct law *l);
 int law_package(const struct law *l, int cpu);
+bool law_small(const struct law *l, int cpu);
 
 /* A number from 0 to below n, by a seed that changes. */
 uint64_t law_chance(uint64_t *seed, uint64_t n);

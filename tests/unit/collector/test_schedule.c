@@ -120,6 +120,40 @@ static void time_is_of_the_package_and_of_the_core(void **state)
 	assert_int_equal(use(f, 1, 1)->alone_ns, 0);
 }
 
+/* Small cores of a hybrid processor: their time is that of no sibling. */
+static void time_on_small_cores_is_apart(void **state)
+{
+	static const struct {
+		const char *cpus;
+		unsigned small; /* by bits */
+	} cases[] = { { "0,2-3\n", 13 }, { "1-2", 6 },        { "3", 8 },
+		      { "2,99\n", 4 },   { "1-99999\n", 30 }, { "1,x\n", 2 },
+		      { "0-\n", 0 },     { "", 0 },           { "\n", 0 } };
+	struct fixture *f = *state;
+	struct tw_err err = { 0 };
+
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		tw_schedule_close(&f->s);
+		tree_write(f->dir, "devices/cpu_atom/cpus", cases[i].cpus);
+		assert_int_equal(open_cpus(f, 5, &err), 0);
+		for (unsigned c = 0; c < 5; c++)
+			assert_int_equal(f->s.cpu[c].small, cases[i].small >> c & 1);
+	}
+	tw_schedule_close(&f->s);
+	tree_write(f->dir, "devices/cpu_atom/cpus", "2-3\n");
+	assert_int_equal(open_cpus(f, 5, &err), 0);
+	f->slice[0].used.cpu_ns = f->slice[1].used.cpu_ns = 20 * MS;
+	f->slice[0].used.counter[TW_COUNTER_CYCLES] = 1000;
+	tw_schedule_begin(&f->s, 3);
+	take(f, 0, IDLE, 1, 0, 10 * MS);
+	tw_schedule_end(&f->s, f->slice);
+	assert_int_equal(use(f, 0, 0)->shared_ns, 10 * MS);
+	assert_int_equal(use(f, 0, 1)->small_ns, 10 * MS);
+	assert_int_equal(use(f, 0, 1)->cycles, 500);
+	assert_int_equal(use(f, 1, 0)->small_ns, 20 * MS);
+	assert_int_equal(use(f, 1, 0)->shared_ns, 0);
+}
+
 /* At an instant, awake packages are of all that run there, whatever number of CPUs each
  * has. */
 static void time_awake_is_shared_by_containers(void **state)
@@ -370,6 +404,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(packages_and_cores_are_those_of_the_machine),
 		TEST(time_is_of_the_package_and_of_the_core),
+		TEST(time_on_small_cores_is_apart),
 		TEST(time_awake_is_shared_by_containers),
 		TEST(cpu_time_is_exact),
 		TEST(what_no_sample_saw_ran_as_all_the_others),
