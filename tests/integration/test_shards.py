@@ -116,7 +116,7 @@ class Shards(ShardCase):
             data = f.read()
         shutil.copy(self.path("kept"), missing)
         with open(self.path("other", "000005.unit.zip"), "wb") as f:
-            f.write(self.changed(data))
+            f.write(self.changed(data, {"note": "x"}))
         text = self.refused("merge", "--plan", plan, "--output", whole, self.path("parts"),
                             self.path("other"))
         self.assertIn("different results of unit 5", text)
@@ -133,13 +133,55 @@ class Shards(ShardCase):
         self.assertIn("000005.unit.zip", self.refused(
             "merge", "--plan", plan, "--output", whole, self.path("parts")))
 
+    def test_a_part_says_what_it_is_of(self):
+        plan, units = self.plan()
+        self.train(plan, "1/1")
+        with open(plan, encoding="utf-8") as f:
+            doc = json.load(f)
+        for i, unit in enumerate(units):
+            part = self.document(self.path("parts", f"{i:06d}.unit.zip"))
+            machine, = [m for m in doc["machines"] if m["machine"] == unit["machine"]]
+            self.assertEqual(
+                {k: part[k] for k in ("unit", "address", "inputs", "failure", "note")},
+                {"unit": i, "address": unit["address"], "failure": None, "note": "",
+                 "inputs": [doc["inputs"][k] for k in machine["inputs"]]})
+            self.assertEqual((part["plan"], part["rows"], len(part["inputs"])),
+                             (self.document(self.path("parts", "000000.unit.zip"))["plan"], 39, 1))
+
+    def test_a_part_may_be_of_anybody(self):
+        plan, _ = self.plan()
+        self.train(plan, "1/1")
+        whole, path = self.merge(plan), self.path("parts", "000005.unit.zip")
+        with open(path, "rb") as f:
+            mine = f.read()
+        failure = {"code": 1, "text": "x"}
+        for change, words in (
+                ({"failure": dict(failure, code=0)}, "failure.code"),
+                ({"failure": dict(failure, code=99)}, "failure.code"),
+                ({"unit": 24}, "unit: 24 of 24 units"), ({"unit": -1}, "unit"),
+                ({"unit": 6}, "is of another unit"),
+                ({"plan": "0" * 64}, "of another plan (000000000000)"),
+                ({"format_version": 9}, "format_version"), ({"rows": "many"}, "rows"),
+                ({"note": None, "address": None, "data_failure": None, "inputs": [{}]}, None)):
+            with open(path, "wb") as f:
+                f.write(self.changed(mine, change))
+            if words is None:
+                self.merge(plan)
+                continue
+            self.assertIn(words, self.refused("merge", "--plan", plan, "--output", whole,
+                                              self.path("parts")))
+
+    @staticmethod
+    def document(path):
+        with zipfile.ZipFile(path) as z:
+            return json.loads(z.read("unit.json"))
+
     def test_a_part_has_the_model_of_its_unit(self):
         """Of one unit the names, of another the model: each part of an address counts."""
         plan, units = self.plan()
         self.train(plan, "1/1")
         path = self.path("parts", "000005.unit.zip")
-        with open(path, "rb") as f:
-            mine = f.read()
+        mine = self.document(path)
         own, tried = units[5]["address"].split("/"), 0
         for i, unit in enumerate(units):
             if sum(a != b for a, b in zip(own, unit["address"].split("/"))) != 1:
@@ -155,17 +197,16 @@ class Shards(ShardCase):
         self.assertGreaterEqual(tried, 4)
 
     @staticmethod
-    def changed(data, names=None):
-        """The zip with one more note in unit.json, or with that of another."""
+    def changed(data, change):
+        """The zip with these members in unit.json; None: without."""
         out = io.BytesIO()
         with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
             for name in old.namelist():
                 text = old.read(name)
-                if name == "unit.json" and names is None:
-                    text = json.dumps(dict(json.loads(text), note="x")).encode()
-                elif name == "unit.json":
-                    with zipfile.ZipFile(io.BytesIO(names)) as mine:
-                        text = mine.read(name)
+                if name == "unit.json":
+                    doc = {**json.loads(text), **change}
+                    text = json.dumps({k: v for k, v in doc.items()
+                                       if v is not None or k not in change}).encode()
                 new.writestr(name, text)
         return out.getvalue()
 

@@ -87,11 +87,26 @@ static void urls_have_limits(void **state)
 	}
 }
 
+static void a_file_of_secrets_is_checked(void **state)
+{
+	static char access[] = "/nonexistent/access";
+	struct tw_agents_options o = { .interval_ms = 1000,
+				       .refresh_ms = 1000,
+				       .timeout_ms = 1000,
+				       .access = access };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_agents_options_check(&o, &err), -1);
+	assert_non_null(strstr(err.text, "--agents-access: '/nonexistent/access'"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_have_limits),
 		cmocka_unit_test(urls_have_limits),
+		cmocka_unit_test(a_file_of_secrets_is_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

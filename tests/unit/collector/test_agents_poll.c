@@ -341,6 +341,10 @@ static void an_agent_is_up_from_its_answer_to_its_failure(void **state)
 	s = state_of(p, "http://a");
 	assert_true(!s.up && s.failures == 1 && s.answers == 1 && s.took_ms == 5000);
 	assert_string_equal(s.why, "timeout");
+	/* A reason as long as its room. */
+	memset(say(TW_ASK_AGENT_FAILED, PLACES - 1)->why, 'x', TW_ASK_WHY - 1);
+	tw_agents_drain(p->a);
+	assert_int_equal(strlen(state_of(p, "http://a").why), TW_ASK_WHY - 1);
 	assert_float_equal(all_watts(p), 0, 1e-9);
 	assert_int_equal(all_energy(p), 100);
 	answer(p, PLACES - 1, "n1", "i1", 15, 130);

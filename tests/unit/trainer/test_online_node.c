@@ -255,6 +255,9 @@ static void samples_are_segments(void **state)
 	struct tw_online_figures g;
 	size_t held = 0;
 
+	tw_online_node_free(f->node);
+	open_node(f);
+	assert_int_equal(tw_online_node_taken_to(f->node), f->to_ms);
 	for (int i = 1; i < 12; i++)
 		take(f, f->samples);
 	for (int64_t from = START_MS; from < f->to_ms; from += SPAN_MS)
@@ -265,7 +268,7 @@ static void samples_are_segments(void **state)
 	assert_int_equal(g.segments, 12);
 	assert_int_equal(g.held_rows, held * f->rows);
 	assert_int_equal(g.rows, (12 - held) * f->rows);
-	assert_true(g.bytes > 12 * 100 && g.glitches == 0);
+	assert_true(g.bytes > 12 * 100 && g.bytes < 12 << 20 && g.glitches == 0);
 	assert_true(!g.serving && isnan(g.expected_w) && !g.drifting);
 	assert_int_equal(tw_online_node_taken_to(f->node), f->to_ms);
 	/* An interval without a row between two is kept. */
@@ -303,6 +306,23 @@ static void a_window_has_limits(void **state)
 		assert_int_equal(rows, (i < 3 ? (size_t)i + 2 : 4) * f->rows);
 	}
 	assert_int_equal(tw_online_node_taken_to(f->node), f->to_ms);
+}
+
+/* Many at once, where the limit is a new one. */
+static void a_window_may_be_far_too_large(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_segments w = { 0 };
+	struct tw_err err = { 0 };
+
+	for (int i = 0; i < 20; i++)
+		take(f, f->samples);
+	f->rules.limits.rows = 3 * f->rows;
+	take(f, f->samples);
+	assert_int_equal(tw_store_segments(f->store, "m", &w, &err), 0);
+	assert_int_equal(w.count, 3);
+	assert_int_equal(w.at[2].to_ms, f->to_ms);
+	tw_segments_release(&w);
 }
 
 /* ---- trainings ---- */
@@ -565,6 +585,7 @@ int main(void)
 		TEST(samples_are_segments),
 		TEST(intervals_before_the_first_row_are_none),
 		TEST(a_window_has_limits),
+		TEST(a_window_may_be_far_too_large),
 		TEST(a_training_begins_with_enough_rows),
 		TEST(without_held_rows_nothing_is_trained),
 		TEST(a_training_that_cannot_begin_is_an_error),
