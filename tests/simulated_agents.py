@@ -2,6 +2,7 @@
 """Collectors on one port, each below a path of its own: simulated nodes, relays to real
 collectors, and servers that hang, drip, send garbage or lie. A ledger has what was sent."""
 import asyncio
+import functools
 import gzip
 import itertools
 import json
@@ -136,6 +137,11 @@ class Ledger:
                         (namespace is None or space == namespace)), Decimal(0))
 
 
+@functools.cache
+def bomb():
+    return gzip.compress(b" " * (64 << 20))
+
+
 class Server:
     """`of[name]` answers below /name: a Node, a Relay, or the name of a trouble."""
 
@@ -226,7 +232,7 @@ class Server:
         elif what == "huge":
             send(b" " * (9 << 20))
         elif what == "bomb":
-            send(gzip.compress(b" " * (64 << 20)), b"Content-Encoding: gzip\r\n")
+            send(bomb(), b"Content-Encoding: gzip\r\n")
         elif what == "lie":
             send(b'{"instance":"liar","uptime_seconds":5,"elapsed_seconds":3,"workloads":[{'
                  b'"level":"node","zones":[{"zone":"package","source":"rapl-sysfs",'

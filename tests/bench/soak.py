@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """All daemons under mixed load: does memory grow, is every request answered, do they end?
 
+Processes with names of virtual machines run beside them, and a collector adds up agents of which
+most lie, hang or send garbage; the sums of the honest must be exact.
+
     make soak [MINUTES=30] [BUILD=asan]
 
 Trainings, uploads, models, watts and scrapes at the same time. The memory of each daemon is
@@ -15,18 +18,21 @@ import os
 import shutil
 import signal
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.parse
+from decimal import Decimal
 
 import bench
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
 # pylint: disable=wrong-import-position
 from harness import GENERATED, ROOT, SMALL, Daemon, ask_estimator, call, power_request, \
-    read_json, sanitized, train_generated, tree
+    read_json, sanitized, train_generated, tree, wait_until
+from simulated_agents import ZONES, Node, Server
 from test_publish import TOKEN, zip_of
 from test_train_jobs import train_request
 
@@ -35,6 +41,9 @@ SAMPLE_S = 5
 # Exited processes are exported for so long, and need memory: they must be as many at the end of
 # the warm-up as later, also in a soak of 3 minutes.
 KEEP_ENDED_S = 15
+FORGED = 60  # processes that say they are qemu
+HONEST = 4
+LIARS = ("hang", "drip", "garbage", "huge", "bomb", "lie", "wrong")
 GROWN_MIB = 4
 MODEL = {"metrics": ["bpf_cpu_time_ms"], "output_type": "AbsPower", "source": "rapl-sysfs"}
 ROW = power_request(["cpu_cycles", "cpu_instructions", "cache_miss"], [[2.5e9, 1.7e9, 3.1e6]])
@@ -62,8 +71,18 @@ class Load(threading.Thread):
             self.end.wait(self.pause_s)
 
 
+def forge(number):
+    """A process with the command line of a virtual machine, until its input ends."""
+    command = ["qemu-system-x86_64", "-c", "read line", "-uuid",
+               f"{number:08d}-2222-3333-4444-555555555555"]
+    return subprocess.Popen(command, executable="/bin/sh", stdin=subprocess.PIPE)
+
+
 class Soak:
     def __init__(self, scratch):
+        self.agents = Server({f"honest-{i}": Node(f"honest-{i}", seed=i) for i in range(HONEST)})
+        self.liars = Server({liar: liar for liar in LIARS})
+        self.forged = [forge(i) for i in range(FORGED)]
         self.dir, self.db = scratch, os.path.join(scratch, "db")
         shutil.copytree(os.path.join(ROOT, "model-db/models"), self.db)
         train_generated(self.db)
@@ -71,7 +90,8 @@ class Soak:
             f.write("s3cret\n")
         self.socket = os.path.join(scratch, "estimator")
         self.daemons = {}
-        for program, *args in (
+        filtered = [] if not sanitized() else ["--filter=no"]
+        for name, *args in (
                 ("tw-server", "--listen", "127.0.0.1:0", "--model-db", self.db,
                  "--publish-auth", os.path.join(scratch, "auth")),
                 ("tw-trainer", "--listen", "127.0.0.1:0", "--model-db", self.db,
@@ -80,9 +100,15 @@ class Soak:
                 ("tw-collector", "--listen", "127.0.0.1:0", "--interval", "500ms", "--compat",
                  "kepler,kepler-legacy,kepler-0.5", "--top", "0", "--model-db", self.db,
                  "--keep-ended", f"{KEEP_ENDED_S}s",
-                 *(["--user", "root", "--filter=no"] if sanitized() else []))):
+                 "--levels", "process,vm,pod,job,container",
+                 *(["--user", "root", *filtered] if sanitized() else [])),
+                ("tw-collector of agents", "--listen", "127.0.0.1:0", "--local=no", "--agents",
+                 ",".join(server.url(name) for server in (self.agents, self.liars)
+                          for name in server.of), "--agents-interval", "500ms",
+                 "--agents-timeout", "5s", "--keep-ended", "1h", *filtered)):
             os.environ.update(SMALL)
-            self.daemons[program] = Daemon(os.path.join(scratch, program), program, args)
+            self.daemons[name] = Daemon(os.path.join(scratch, name.replace(" ", "-")),
+                                        name.split()[0], args)
         self.memory = {name: [] for name in self.daemons}
         self.end = threading.Event()
 
@@ -121,7 +147,8 @@ class Soak:
                 ("scrape", self.ask("tw-collector", "GET", "/metrics"), 0.25),
                 ("scrape gzip", self.ask("tw-collector", "GET", "/metrics", None,
                                          {"Accept-Encoding": "gzip"}), 0.4),
-                ("power", self.ask("tw-collector", "GET", "/api/v1/power?level=process"), 0.3))
+                ("power", self.ask("tw-collector", "GET", "/api/v1/power?level=process"), 0.3),
+                ("scrape of agents", self.ask("tw-collector of agents", "GET", "/metrics"), 0.5))
         return [Load(name, ask, pause, self.end) for name, ask, pause in plan]
 
     def run(self, minutes):
@@ -137,6 +164,30 @@ class Soak:
         for load in loads:
             load.join()
         return loads
+
+    def check_agents(self):
+        """How far the sum over the honest agents is from their last answers, in joules."""
+        before = dict(self.agents.answers)
+        for name in self.agents.of:
+            self.agents.freeze(name)
+        # The second of two more answers comes once the first was taken.
+        wait_until(lambda: all(self.agents.answers[name] > before[name] + 2 for name in before),
+                   "last values arrive")
+        text = call(self.daemons["tw-collector of agents"], "GET", "/metrics").body.decode()
+        added = sum((Decimal(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+                     if line.startswith("tallywatt_agents_node_energy_joules_total{")), Decimal(0))
+        return abs(added - sum(self.agents.ledger.sum("node", zone) for zone in ZONES))
+
+    def check_forged(self):
+        """Virtual machines that the collector takes the forged processes for."""
+        text = call(self.daemons["tw-collector"], "GET", "/metrics").body.decode()
+        return sum(line.startswith("tallywatt_vm_cpu_seconds_total{") for line in text.splitlines())
+
+    def close(self):
+        for process in self.forged:
+            process.communicate()
+        self.agents.close()
+        self.liars.close()
 
     def stop(self):
         """Seconds that each daemon took to end, and what it reported."""
@@ -169,8 +220,10 @@ def main():
         soak = Soak(scratch)
         try:
             loads = soak.run(a.minutes)
+            joules_off, machines = soak.check_agents(), soak.check_forged()
             seconds = soak.stop()
         finally:
+            soak.close()
             for daemon in soak.daemons.values():
                 if daemon.proc.poll() is None:
                     daemon.proc.kill()
@@ -183,11 +236,13 @@ def main():
             for why in load.unanswered[:3]:
                 print("  ", why)
         print()
-        table = bench.Table(("daemon", -14, ""), ("warm MiB", 9, ".1f"), ("end MiB", 8, ".1f"),
+        table = bench.Table(("daemon", -22, ""), ("warm MiB", 9, ".1f"), ("end MiB", 8, ".1f"),
                             ("growth MiB", 11, ".1f"), ("exit s", 7, ".2f"))
         for name, samples in soak.memory.items():
             table.row(name, *growth(samples), seconds[name])
         print()
+        goals.at_most("sum of honest agents, off by", float(joules_off), 0, "J")
+        goals.at_most("forged virtual machines", machines, 0)
         goals.at_most("unanswered requests", sum(len(x.unanswered) for x in loads), 0)
         for name, samples in soak.memory.items():
             first, _, grown = growth(samples)
