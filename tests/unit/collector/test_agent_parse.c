@@ -97,6 +97,33 @@ static void each_zone_of_the_node_is_a_row(void **state)
 	tw_agent_rows_release(&r);
 }
 
+/* A later release may have lists of other things, with keys of the same names. */
+static void lists_of_other_things_are_no_zones(void **state)
+{
+	struct tw_agent_rows r = { 0 };
+
+	(void)state;
+	parse(ANSWER("{\"level\":\"pod\",\"pod_id\":\"u\",\"zones\":[" ZONE(
+		      "package",
+		      "1") "],\"others\":[" ZONE("dram",
+						  "7") "],\"more\":{\"zone\":\"x\","
+						       "\"dynamic_joules\":9}}"),
+	      &r);
+	assert_int_equal(r.count, 1);
+	assert_int_equal(r.at[0].energies, 1);
+	assert_string_equal(r.at[0].energy[0].zone, "package");
+	assert_int_equal(r.at[0].energy[0].dynamic_uj, 1000000);
+	tw_agent_rows_release(&r);
+	/* Also before the zones. */
+	parse(ANSWER("{\"level\":\"pod\",\"pod_id\":\"u\",\"others\":[" ZONE(
+		      "dram",
+		      "7") "],\"zones\":[{\"source\":\"s\",\"zone\":\"package\"}]}"),
+	      &r);
+	assert_int_equal(r.count, 1);
+	assert_int_equal(r.at[0].energies, 0);
+	tw_agent_rows_release(&r);
+}
+
 /* Its meter has taken over: its last growth counts, and it has no power. */
 static void a_superseded_zone_has_energy_and_no_watts(void **state)
 {
@@ -500,6 +527,7 @@ int main(void)
 		cmocka_unit_test(energy_is_exact_to_the_microjoule),
 		cmocka_unit_test(each_zone_of_the_node_is_a_row),
 		cmocka_unit_test(a_superseded_zone_has_energy_and_no_watts),
+		cmocka_unit_test(lists_of_other_things_are_no_zones),
 		cmocka_unit_test(a_hostile_answer_is_refused_with_a_reason),
 		cmocka_unit_test(surplus_workloads_are_left_out),
 		cmocka_unit_test(texts_are_whole_or_cut),

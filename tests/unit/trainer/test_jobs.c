@@ -102,6 +102,8 @@ static void a_job_has_a_state_a_stage_and_a_progress(void **state)
 	strcpy(id, tw_job_id(job));
 	shows(t, id, "\"pipeline\":\"web\",\"state\":\"waiting\",\"created\":");
 	assert_int_equal(tw_jobs_begin(t, job, &err), 0);
+	/* Nobody knows yet how long it takes. */
+	shows(t, id, "\"state\":\"running\",\"progress\":0.000,\"created\"");
 	tw_jobs_progress(t, job, "fit", 0.25, 12.5);
 	shows(t, id,
 	      "\"state\":\"running\",\"stage\":\"fit\",\"progress\":0.250,"
@@ -383,12 +385,20 @@ static void old_jobs_go_with_their_files(void **state)
 	static const char late[] =
 		"{\"id\":\"b\",\"pipeline\":\"web\",\"state\":\"done\","
 		"\"ended\":\"9000-01-01T00:00:00Z\"}";
+	char longest[TW_JOB_ID], name[TW_JOB_ID + 8], record[256];
 	struct tw_buf b = { 0 };
 	struct tw_jobs *t;
 	char *text;
 
 	write_file(*state, "a.json", old);
 	write_file(*state, "b.json", late);
+	snprintf(longest, sizeof(longest), "%0*d", TW_JOB_ID - 1, 7);
+	snprintf(name, sizeof(name), "%s.json", longest);
+	snprintf(record, sizeof(record),
+		 "{\"id\":\"%s\",\"pipeline\":\"web\",\"state\":\"done\","
+		 "\"ended\":\"2000-01-01T00:00:00Z\"}",
+		 longest);
+	write_file(*state, name, record);
 	/* No names of records. */
 	write_file(*state, ".b.json", "x");
 	write_file(*state, ".json", "x");
@@ -398,6 +408,7 @@ static void old_jobs_go_with_their_files(void **state)
 	shows(t, "b", "\"state\":\"done\"");
 	tw_jobs_close(t);
 	assert_null(read_record(*state, "a"));
+	assert_null(read_record(*state, longest));
 	text = read_record(*state, "b");
 	assert_non_null(text);
 	free(text);
