@@ -106,8 +106,8 @@ static void lists_of_other_things_are_no_zones(void **state)
 	parse(ANSWER("{\"level\":\"pod\",\"pod_id\":\"u\",\"zones\":[" ZONE(
 		      "package",
 		      "1") "],\"others\":[" ZONE("dram",
-						  "7") "],\"more\":{\"zone\":\"x\","
-						       "\"dynamic_joules\":9}}"),
+						 "7") "],\"more\":{\"zone\":\"x\","
+						      "\"dynamic_joules\":9}}"),
 	      &r);
 	assert_int_equal(r.count, 1);
 	assert_int_equal(r.at[0].energies, 1);

@@ -692,6 +692,53 @@ static void a_guest_that_shows_its_host_has_no_watts(void **state)
 	assert_float_equal(all_watts(p), 102, 1e-9);
 }
 
+static void guest_shows(struct poll *p, double watts)
+{
+	say_row(0, "node", "zone", 0);
+	helper.queue[helper.count - 1]->of.row.energy[0].watts = watts;
+	strcpy(say_answer(0, "guest", "ig", 5, 1)->vm_id, "u");
+	tw_agents_drain(p->a);
+}
+
+/* Each answer of a guest is one comparison, however often others answer meanwhile. */
+static void a_guest_is_compared_once_an_answer(void **state)
+{
+	struct poll *p = *state;
+
+	poll_from_now(p, 1, "http://host");
+	poll_from_now(p, 0, "http://guest");
+	host_answers(p, 1, 5, 1000, 40);
+	guest_shows(p, 52);
+	for (uint64_t i = 0; i < 5; i++)
+		host_answers(p, 1, 6 + i, 1000, 40);
+	assert_float_equal(all_watts(p), 50, 1e-9);
+	helper.now_s++;
+	guest_shows(p, 20);
+	assert_float_equal(all_watts(p), 65, 1e-9);
+}
+
+/* A host that has another address is the host of its machines, whatever it says there. */
+static void a_host_may_move(void **state)
+{
+	struct poll *p = *state;
+
+	poll_from_now(p, 1, "http://host");
+	poll_from_now(p, 0, "http://guest");
+	host_answers(p, 1, 5, 1000, 40);
+	say(TW_ASK_AGENT_GONE, 1);
+	poll_from_now(p, 2, "http://moved");
+	say_row(2, "vm", "u", 40);
+	helper.queue[helper.count - 1]->of.row.energy[0].watts = 1e9;
+	say_answer(2, "host", "ih", 6, 1);
+	tw_agents_drain(p->a);
+	assert_false(state_of(p, "http://moved").up);
+	/* The guest shows what the host showed last. */
+	guest_shows(p, 52);
+	assert_float_equal(all_watts(p), 0, 1e-9);
+	host_answers(p, 2, 7, 1000, 40);
+	assert_float_equal(all_watts(p), 50, 1e-9);
+}
+
 static void energy_that_a_host_has_written_is_a_guest_s(void **state)
 {
 	static const struct {
@@ -836,6 +883,8 @@ int main(void)
 		TEST(energy_that_cannot_be_bars_an_agent_for_a_while),
 		TEST(a_guest_is_known_by_its_host),
 		TEST(a_guest_that_shows_its_host_has_no_watts),
+		TEST(a_guest_is_compared_once_an_answer),
+		TEST(a_host_may_move),
 		TEST(energy_that_a_host_has_written_is_a_guest_s),
 		TEST(pods_of_a_guest_in_a_pod_are_in_its_namespace_once),
 		TEST(lookups_are_those_that_the_helper_makes),
