@@ -538,25 +538,20 @@ static void a_statement_that_fails_is_an_error(void **state)
 	static const char *const refused[] = { "INSERT ON segment", "INSERT ON response",
 					       "UPDATE ON segment", "INSERT ON verdict",
 					       "DELETE ON segment" };
-	char *path = scratch_path(*state, "online.sqlite");
 
 	for (size_t i = 0; i < TW_COUNT(refused); i++) {
 		struct tw_store *s = open_store(*state);
 		struct tw_err err = { 0 };
-		sqlite3 *db = NULL;
 		char sql[160];
 		int rc;
 
 		assert_int_equal(add(s, "a", 1000 * (int64_t)i, &err), 0);
 		tw_store_close(s);
-		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 		snprintf(sql, sizeof(sql),
 			 "CREATE TRIGGER t BEFORE %s BEGIN SELECT RAISE(ABORT, 'full'); "
 			 "END",
 			 refused[i]);
-		if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-			fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-		sqlite3_close(db);
+		change_file(*state, sql);
 		s = open_store(*state);
 		rc = i == 3   ? tw_store_add_verdict(s, "a", 1, TW_PUBLISHED, "x", &err)
 		     : i == 4 ? tw_store_forget(s, "a", INT64_MAX, &err)
@@ -564,13 +559,39 @@ static void a_statement_that_fails_is_an_error(void **state)
 		assert_int_equal(rc, -1);
 		assert_non_null(strstr(err.text, "full"));
 		tw_store_close(s);
-		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-		assert_int_equal(sqlite3_exec(db,
-					      "DROP TRIGGER t; DELETE FROM segment "
-					      "WHERE from_ms >= 5000",
-					      NULL, NULL, NULL),
-				 SQLITE_OK);
-		sqlite3_close(db);
+		change_file(*state,
+			    "DROP TRIGGER t; DELETE FROM segment WHERE from_ms >= 5000");
+	}
+}
+
+/* A file of another program, which has one of the tables. */
+static void a_table_of_somebody_is_not_taken_over(void **state)
+{
+	char *path = scratch_path(*state, "online.sqlite");
+	struct tw_err err = { 0 };
+	struct tw_store *s;
+
+	change_file(*state, "CREATE TABLE verdict (mine TEXT)");
+	assert_int_equal(tw_store_open(path, &s, &err), -1);
+	assert_non_null(strstr(err.text, "verdict"));
+	change_file(*state, "DROP TABLE verdict");
+	tw_store_close(open_store(*state));
+	free(path);
+}
+
+/* It outlives the loss of power: a log before the pages, by the file's header. */
+static void the_file_has_a_log(void **state)
+{
+	struct tw_err err = { 0 };
+	char *path = scratch_path(*state, "online.sqlite"), *text;
+	size_t len;
+
+	for (int i = 0; i < 2; i++) {
+		tw_store_close(open_store(*state));
+		assert_int_equal(tw_file_read(path, 1 << 20, &text, &len, &err), 0);
+		assert_true(len > 20 && text[18] == 2 && text[19] == 2);
+		free(text);
+		change_file(*state, "PRAGMA journal_mode = DELETE");
 	}
 	free(path);
 }
@@ -616,6 +637,8 @@ int main(void)
 		TEST(another_format_is_refused),
 		TEST(reasons_are_kept_for_a_while),
 		TEST(a_statement_that_fails_is_an_error),
+		TEST(a_table_of_somebody_is_not_taken_over),
+		TEST(the_file_has_a_log),
 		TEST(without_memory_no_segment_is_added),
 	};
 
