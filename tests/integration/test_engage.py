@@ -173,7 +173,7 @@ class Attribution(Metered):
 
     def follow(self, stopped):
         began = time.monotonic()
-        while not stopped.wait(0.02):
+        while not stopped.wait(0.05):
             joules = 1 + IDLE_W * (time.monotonic() - began) + CPU_W * self.cpu_s()
             self.exchange("powercap/intel-rapl:0/energy_uj", f"{int(joules * 1e6)}\n")
 
@@ -191,7 +191,7 @@ class Attribution(Metered):
                                  self.path("powercap"))
         self.proc = subprocess.Popen(
             [os.path.join(BIN, "tallywatt"), "engage", "--attribution", "--url",
-             f"http://{collector.address}", "--phase", "400ms", "--interval", "100ms",
+             f"http://{collector.address}", "--phase", "300ms", "--interval", "100ms",
              "--workloads", "2"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True)
         said, steps = self.proc.communicate()
