@@ -4,6 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/json/jsax.h"
+#include "lib/json/json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -214,4 +215,13 @@ int tw_model_check(const struct tw_model *m, struct tw_err *err)
 			return -1;
 	}
 	return 0;
+}
+
+double tw_model_figure(const struct tw_model_info *i, enum tw_component c,
+		       const char *name)
+{
+	char key[96];
+
+	snprintf(key, sizeof(key), "%s_%s", tw_component_name(c), name);
+	return tw_json_number_or(i->metadata, key, NAN);
 }

@@ -196,17 +196,6 @@ static void add_feature_list(struct tw_buf *b, const struct tw_strs *l)
 	tw_buf_adds(b, "]\",");
 }
 
-static double component_figure(const struct tw_model_info *i, enum tw_component c,
-			       const char *figure)
-{
-	char key[64];
-	const json_t *v;
-
-	snprintf(key, sizeof(key), "%s_%s", tw_component_name(c), figure);
-	v = json_object_get(i->metadata, key);
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 static void add_header(struct tw_buf *b, const struct tw_energy_source *source)
 {
 	tw_buf_adds(b, ",model_name,model_class,model_file,features,fe_files,output_type,"
@@ -226,9 +215,9 @@ static void add_model_row(struct tw_buf *b, size_t row, const struct tw_model_in
 	add_number(b, i->mae_w);
 	add_number(b, i->mape_percent);
 	for (size_t c = 0; c < i->source->count; c++)
-		add_number(b, component_figure(i, i->source->components[c], "mae"));
+		add_number(b, tw_model_figure(i, i->source->components[c], "mae"));
 	for (size_t c = 0; c < i->source->count; c++)
-		add_number(b, component_figure(i, i->source->components[c], "mape"));
+		add_number(b, tw_model_figure(i, i->source->components[c], "mape"));
 	tw_buf_addf(b, "%s,%lld,%s\n", i->trainer, i->node_type, i->group->name);
 }
 

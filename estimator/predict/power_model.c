@@ -257,13 +257,7 @@ void tw_power_model_errors(const struct tw_power_model *p, size_t part,
 double tw_power_model_figure(const struct tw_power_model *p, size_t part,
 			     const char *name)
 {
-	const json_t *value;
-	char key[64];
-
-	snprintf(key, sizeof(key), "%s_%s",
-		 tw_component_name(p->model.part[part].component), name);
-	value = json_object_get(p->model.info.metadata, key);
-	return json_is_number(value) ? json_number_value(value) : NAN;
+	return tw_model_figure(&p->model.info, p->model.part[part].component, name);
 }
 
 void tw_power_model_mark_outside(const struct tw_power_model *p, size_t part,

@@ -352,6 +352,13 @@ int tw_json_strs(const json_t *obj, const char *where, const char *key, bool opt
 	return 0;
 }
 
+double tw_json_number_or(const json_t *obj, const char *key, double otherwise)
+{
+	const json_t *v = json_object_get(obj, key);
+
+	return json_is_number(v) ? json_number_value(v) : otherwise;
+}
+
 json_t *tw_json_rounded(double v)
 {
 	return isfinite(v) ? json_real(round(v * 1e4) / 1e4) : json_null();

@@ -174,13 +174,6 @@ static const char *text_of(const struct tw_model_info *i, const char *key)
 	return json_string_value(json_object_get(i->metadata, key));
 }
 
-static double number_of(const struct tw_model_info *i, const char *key)
-{
-	const json_t *v = json_object_get(i->metadata, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 static void add_summary(const struct tw_model_info *i, struct tw_buf *b)
 {
 	tw_buf_adds(b, "# ");
@@ -221,30 +214,25 @@ static void add_machine(const struct tw_model_info *i, struct tw_buf *b)
 static void add_data(const struct tw_model_info *i, struct tw_buf *b)
 {
 	tw_buf_adds(b, "\n## Training data\n\n");
-	if (!isfinite(number_of(i, "data_rows"))) {
+	if (!isfinite(tw_json_number_or(i->metadata, "data_rows", NAN))) {
 		tw_buf_adds(b, "Not known.\n");
 		return;
 	}
 	tw_buf_adds(b, "| | |\n|---|---|\n");
 	add_row(b, "from", text_of(i, "data_origin"));
-	add_number_row(b, "rows", number_of(i, "data_rows"));
+	add_number_row(b, "rows", tw_json_number_or(i->metadata, "data_rows", NAN));
 	add_row(b, "first", text_of(i, "data_first"));
 	add_row(b, "last", text_of(i, "data_last"));
-	add_number_row(b, "median step (s)", number_of(i, "data_step_s"));
-}
-
-static double part_of(const json_t *quality, const char *key)
-{
-	const json_t *v = json_object_get(quality, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
+	add_number_row(b, "median step (s)",
+		       tw_json_number_or(i->metadata, "data_step_s", NAN));
 }
 
 /* The sums of rows and the node's totals of them, in percent. */
 static void add_share(struct tw_buf *b, const json_t *quality, const char *name,
 		      const char *rows, const char *total)
 {
-	const double share = 100 * part_of(quality, rows) / part_of(quality, total);
+	const double share = 100 * tw_json_number_or(quality, rows, NAN) /
+			     tw_json_number_or(quality, total, NAN);
 
 	if (isfinite(share))
 		tw_buf_addf(b, "| %s | %.1f |\n", name, share);
@@ -274,7 +262,8 @@ static void add_one_quality(const json_t *quality, struct tw_buf *b)
 
 	tw_buf_adds(b, "\n| | |\n|---|---|\n");
 	for (size_t r = 0; r < TW_COUNT(rows); r++)
-		add_number_row(b, rows[r].title, part_of(quality, rows[r].key));
+		add_number_row(b, rows[r].title,
+			       tw_json_number_or(quality, rows[r].key, NAN));
 	add_share(b, quality, "CPU time of the rows (% of the node's)", "cpu_time_rows_s",
 		  "cpu_time_node_s");
 	add_share(b, quality, "energy of the rows (% of the meter's)", "energy_rows_j",
@@ -308,11 +297,11 @@ static void add_scheme(const struct tw_model *m, size_t s, struct tw_buf *b)
 
 	tw_buf_addf(b, "\n### %s\n\n", schemes[s].title);
 	snprintf(key, sizeof(key), "%sfolds", s == 0 ? "validation_" : schemes[s].infix);
-	if (isfinite(number_of(&m->info, key)))
+	if (isfinite(tw_json_number_or(m->info.metadata, key, NAN)))
 		tw_buf_addf(b,
 			    "%.0f parts, each predicted by a model that was trained "
 			    "without it.\n\n",
-			    number_of(&m->info, key));
+			    tw_json_number_or(m->info.metadata, key, NAN));
 	tw_buf_adds(b, "| |");
 	for (size_t f = 0; f < TW_COUNT(figures); f++)
 		tw_buf_addf(b, " %s |", figures[f].title);
@@ -422,25 +411,14 @@ static void add_part_features(const struct tw_model_part *p, const char *compone
 	}
 }
 
-static double interval_figure(const struct tw_model_info *i, const char *component,
-			      const char *name)
-{
-	char key[96];
-	const json_t *v;
-
-	snprintf(key, sizeof(key), "%s_%s", component, name);
-	v = json_object_get(i->metadata, key);
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 /* The least coverage of a fold. */
-static double least_coverage(const struct tw_model_info *i, const char *component)
+static double least_coverage(const struct tw_model_info *i, enum tw_component c)
 {
 	double least = NAN;
 	char key[96];
 	const json_t *list;
 
-	snprintf(key, sizeof(key), "%s_interval_coverage_folds", component);
+	snprintf(key, sizeof(key), "%s_interval_coverage_folds", tw_component_name(c));
 	list = json_object_get(i->metadata, key);
 	for (size_t k = 0; k < json_array_size(list); k++)
 		if (json_is_number(json_array_get(list, k)))
@@ -458,9 +436,7 @@ static void add_number(struct tw_buf *b, double v, int decimals)
 
 static void add_intervals(const struct tw_model *m, struct tw_buf *b)
 {
-	const char *first = tw_component_name(m->part[0].component);
-
-	if (isnan(interval_figure(&m->info, first, "interval_coverage")))
+	if (isnan(tw_model_figure(&m->info, m->part[0].component, "interval_coverage")))
 		return;
 	tw_buf_adds(b,
 		    "\n## Intervals of 95 %\n\nOn blocks of time that did not calibrate "
@@ -468,15 +444,15 @@ static void add_intervals(const struct tw_model *m, struct tw_buf *b)
 		    "score of a constant (W) | AUC of misses |\n"
 		    "|---|--:|--:|--:|--:|--:|\n");
 	for (size_t p = 0; p < m->parts; p++) {
-		const char *c = tw_component_name(m->part[p].component);
+		const enum tw_component c = m->part[p].component;
 
-		tw_buf_addf(b, "| %s |", c);
-		add_number(b, 100.0 * interval_figure(&m->info, c, "interval_coverage"),
+		tw_buf_addf(b, "| %s |", tw_component_name(c));
+		add_number(b, 100.0 * tw_model_figure(&m->info, c, "interval_coverage"),
 			   1);
 		add_number(b, 100.0 * least_coverage(&m->info, c), 1);
-		add_number(b, interval_figure(&m->info, c, "interval_score"), 2);
-		add_number(b, interval_figure(&m->info, c, "interval_score_constant"), 2);
-		add_number(b, interval_figure(&m->info, c, "expected_error_auc"), 3);
+		add_number(b, tw_model_figure(&m->info, c, "interval_score"), 2);
+		add_number(b, tw_model_figure(&m->info, c, "interval_score_constant"), 2);
+		add_number(b, tw_model_figure(&m->info, c, "expected_error_auc"), 3);
 		tw_buf_adds(b, "\n");
 	}
 }
