@@ -305,11 +305,14 @@ static int open_loop(struct loop *l, bool powercap, struct tw_err *err)
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll < 0)
 		return tw_fail_errno(err, errno, "epoll");
-	/* Counters may wrap around more than once between two ticks that are far apart.
+	/*
+	 * Between two ticks that are far apart counters may wrap around more than once,
+	 * and drivers forget who used a GPU.
 	 */
 	if (start_timer(l, err) < 0 ||
 	    (l->collector->power != NULL &&
-	     start_between(l, TW_POWER_WATCH_NS, &l->watch_timer, err) < 0) ||
+	     start_between(l, tw_power_watch_ns(l->collector->power), &l->watch_timer,
+			   err) < 0) ||
 	    (powercap && start_between(l, TW_POWERCAP_STEP_NS, &l->step_timer, err) < 0))
 		return -1;
 	return watch_all(l, err);

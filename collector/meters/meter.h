@@ -96,10 +96,12 @@ struct tw_reading {
 	char why[96];
 };
 
-/* A process that used a zone since the last reading, and its weight. */
+/* A process that used a zone since the last reading. */
 struct tw_zone_user {
 	uint32_t tgid;
-	uint64_t weight; /* relative to the other users */
+	uint32_t unit; /* itself, or the part of the zone that it shares with others */
+	uint64_t used_ns, of_ns; /* time of use of the whole zone, and of the reading */
+	bool sampled;            /* used_ns is by a few samples a second */
 };
 
 struct tw_meter_config {
@@ -163,8 +165,15 @@ struct tw_meter {
 	 */
 	const struct tw_zone_user *(*users)(const void *state, size_t zone,
 					    size_t *count);
+	/*
+	 * Between two readings: look who uses the zones. NULL: readings tell all. Call it
+	 * at least every TW_METER_WATCH_NS.
+	 */
+	void (*watch)(void *state);
 	void (*close)(void *state); /* NULL is fine */
 };
+
+#define TW_METER_WATCH_NS UINT64_C(1000000000)
 
 size_t tw_meter_count(void);
 const struct tw_meter *tw_meter_at(size_t i);

@@ -3,14 +3,15 @@
  * GPUs of NVIDIA: their energy counters (or their power, before Volta), and the processes
  * that used them. A lost GPU is looked up again at each tick. If all GPUs are lost, for
  * example after a driver reload, the library is initialised again. In MIG mode energy is
- * known only for the whole GPU, and use only by memory.
+ * known only for the whole GPU.
  *
  * The energy counter of a Grace Hopper is its module's: CPU, GPU and memory. It is a zone
  * of the platform, and the GPU's zone is the power that the driver reports for the GPU
  * alone, if it does.
  */
 #include "collector/meters/meter.h"
-#include "collector/meters/nvml.h"
+#include "collector/meters/nvml_users.h"
+#include "collector/system/roots.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 
@@ -29,6 +30,9 @@
  */
 #define RETRY_NS UINT64_C(10000000000)
 
+/* A GPU that nobody holds is at rest after so many readings. */
+#define REST_READINGS 2
+
 #define UJ_PER_MJ UINT64_C(1000) /* 1 mJ is 1000 uJ */
 
 /* The quantity that a zone is read by. */
@@ -38,10 +42,13 @@ struct gpu {
 	tw_nvml_device device;
 	enum quantity by;
 	struct tw_nvml_users users;
+	unsigned at_rest; /* the last readings in which nobody held it */
+	bool rested;      /* it was at rest for long enough */
 };
 
 struct gpus {
 	struct tw_nvml *nvml;
+	const char *proc;
 	struct tw_zone zone[NVML_ZONES_MAX];
 	struct gpu gpu[NVML_ZONES_MAX]; /* the GPU of each zone */
 	size_t count;
@@ -68,14 +75,6 @@ static int read_power_of_gpu(const struct tw_nvml *n, tw_nvml_device d, unsigned
 	return f.type == TW_NVML_UNSIGNED ? TW_NVML_OK : TW_NVML_NOT_SUPPORTED;
 }
 
-static bool is_divided(const struct tw_nvml *n, tw_nvml_device d)
-{
-	unsigned now, pending;
-
-	return n->mig_mode != NULL && n->mig_mode(d, &now, &pending) == TW_NVML_OK &&
-	       now != 0;
-}
-
 static void describe(const struct tw_nvml *n, tw_nvml_device d, unsigned index,
 		     struct tw_zone *z)
 {
@@ -91,9 +90,9 @@ static void describe(const struct tw_nvml *n, tw_nvml_device d, unsigned index,
 		z->gpu.model[0] = '\0';
 	snprintf(z->path, sizeof(z->path), "nvml:%s",
 		 z->gpu.uuid[0] != '\0' ? z->gpu.uuid : z->gpu.index);
-	if (is_divided(n, d))
-		z->note = "in MIG mode: energy is of the whole GPU, use is known only "
-			  "by memory";
+	if (tw_nvml_divided(n, d))
+		z->note = "in MIG mode: energy is of the whole GPU, and is divided by "
+			  "the activity of its instances";
 }
 
 static void add_module(struct gpus *g, const struct tw_zone *gpu, tw_nvml_device d)
@@ -124,6 +123,7 @@ static int add_gpu(struct gpus *g, unsigned index, tw_nvml_device d, struct tw_e
 		z.reports_power = true;
 	}
 	g->zone[g->count] = z;
+	gpu.users.proc = g->proc;
 	g->gpu[g->count] = gpu;
 	return tw_nvml_users_open(&g->gpu[g->count++].users, g->nvml, d, err);
 }
@@ -163,7 +163,7 @@ static void close_gpus(void *state)
 	if (g == NULL)
 		return;
 	for (size_t i = 0; i < g->count; i++)
-		tw_nvml_users_release(&g->gpu[i].users);
+		tw_nvml_users_release(&g->gpu[i].users, g->nvml);
 	tw_nvml_close(g->nvml);
 	free(g);
 }
@@ -186,15 +186,31 @@ static bool read_gpu(const struct gpus *g, size_t i, struct tw_reading *out, int
 	return *code == TW_NVML_OK;
 }
 
-static void read_load(const struct gpus *g, size_t i, struct tw_reading *out)
+static double load_of(const struct tw_nvml *n, const struct gpu *gpu)
 {
 	struct tw_nvml_utilization u;
 
+	if (n->utilization != NULL && n->utilization(gpu->device, &u) == TW_NVML_OK &&
+	    u.gpu <= 100)
+		return u.gpu / 100.0;
+	return gpu->users.holders == 0 ? 0 : gpu->users.load;
+}
+
+/*
+ * Only rest teaches idle power: what a GPU takes while it works depends on the work and
+ * not on its load. A GPU that a process holds is awake, and takes more (an H200 43 W
+ * more); that counts only until rest has been seen. Awake it stays for some seconds after
+ * the last process has ended.
+ */
+static void read_load(const struct tw_nvml *n, struct gpu *gpu, struct tw_reading *out)
+{
+	const bool works = load_of(n, gpu) != 0, held = gpu->users.holders != 0;
+
+	gpu->at_rest = works || held ? 0 : gpu->at_rest + 1;
+	gpu->rested = gpu->rested || gpu->at_rest > REST_READINGS;
 	out->own_load = true;
-	out->load = -1;
-	if (g->nvml->utilization != NULL &&
-	    g->nvml->utilization(g->gpu[i].device, &u) == TW_NVML_OK && u.gpu <= 100)
-		out->load = u.gpu / 100.0;
+	out->load =
+		gpu->at_rest > REST_READINGS || (held && !works && !gpu->rested) ? 0 : -1;
 }
 
 /* A GPU has another handle after a reset. */
@@ -237,8 +253,8 @@ static void read_gpus(void *state, struct tw_reading *out)
 		if (out[i].readable && g->zone[i].kind != TW_ZONE_GPU)
 			continue;
 		if (out[i].readable) {
-			read_load(g, i, &out[i]);
 			tw_nvml_users_read(&g->gpu[i].users, g->nvml, g->gpu[i].device);
+			read_load(g->nvml, &g->gpu[i], &out[i]);
 			continue;
 		}
 		tw_nvml_fail(g->nvml, code, g->zone[i].name, &why);
@@ -261,6 +277,7 @@ static int open_gpus(const struct tw_meter_config *c, void **state, struct tw_er
 
 	if (g == NULL)
 		return tw_fail(err, TW_NOMEM, "GPUs");
+	g->proc = c->roots->proc;
 	if (tw_nvml_open(c->nvml != NULL ? c->nvml : LIBRARY, &g->nvml, err) < 0 ||
 	    add_gpus(g, err) < 0) {
 		close_gpus(g);
@@ -269,6 +286,15 @@ static int open_gpus(const struct tw_meter_config *c, void **state, struct tw_er
 	read_gpus(g, first);
 	*state = g;
 	return 0;
+}
+
+static void watch_gpus(void *state)
+{
+	struct gpus *g = state;
+
+	for (size_t i = 0; i < g->count; i++)
+		if (g->zone[i].kind == TW_ZONE_GPU)
+			tw_nvml_users_watch(&g->gpu[i].users, g->nvml, g->gpu[i].device);
 }
 
 static const struct tw_zone *zones_of_gpus(const void *state, size_t *count)
@@ -296,5 +322,6 @@ const struct tw_meter tw_meter_nvml = {
 	.zones = zones_of_gpus,
 	.read = read_gpus,
 	.users = users_of_gpu,
+	.watch = watch_gpus,
 	.close = close_gpus,
 };

@@ -8,12 +8,6 @@
  * functions with _v2 or _v3 have fixed versions.
  */
 
-#include "collector/meters/meter.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct tw_err;
 
 /* A GPU; NULL: none. */
@@ -61,18 +55,41 @@ struct tw_nvml_sample {
 	unsigned sm, memory, encoder, decoder; /* percent of the sample's time */
 };
 
-/* nvmlProcessInfo_v1_t */
-struct tw_nvml_process_v1 {
-	unsigned pid;
-	unsigned long long memory_bytes;
-};
-
 /* nvmlProcessInfo_v2_t, of functions with _v2 and _v3 */
 struct tw_nvml_process {
 	unsigned pid;
 	unsigned long long memory_bytes;
 	unsigned gpu_instance, compute_instance;
 };
+
+/* nvmlDeviceAttributes_t: of a MIG device */
+struct tw_nvml_attributes {
+	unsigned processors, copy, decoders, encoders, jpeg, flow;
+	unsigned instance_slices; /* of its GPU instance */
+	unsigned compute_slices;
+	unsigned long long memory_mib;
+};
+
+/* nvmlGpmSample_t: counters of a GPU or of an instance at some time */
+typedef struct tw_nvml_gpm_sample *tw_nvml_gpm_sample;
+
+/* nvmlGpmMetric_t; the names are the library's. */
+struct tw_nvml_gpm_metric {
+	unsigned id;
+	int code;
+	double value;
+	const char *short_name, *long_name, *unit;
+};
+
+/* nvmlGpmMetricsGet_t: what happened between two samples */
+struct tw_nvml_gpm {
+	unsigned version, count;
+	tw_nvml_gpm_sample from, to;
+	struct tw_nvml_gpm_metric metric[333]; /* NVML_GPM_METRIC_MAX of CUDA 13 */
+};
+
+#define TW_NVML_GPM_VERSION 1 /* NVML_GPM_METRICS_GET_VERSION */
+#define TW_NVML_GPM_SM 2      /* percent of the SMs that were busy */
 
 /* Optional functions are NULL if the driver is too old. */
 struct tw_nvml {
@@ -96,11 +113,25 @@ struct tw_nvml {
 	 */
 	int (*samples)(tw_nvml_device d, struct tw_nvml_sample *out, unsigned *count,
 		       unsigned long long after_us);
-	/* Processes that hold memory; [0]: compute, [1]: graphics. */
-	int (*processes[2])(tw_nvml_device d, unsigned *count,
-			    struct tw_nvml_process *out);
-	int (*processes_v1[2])(tw_nvml_device d, unsigned *count,
-			       struct tw_nvml_process_v1 *out);
+	/*
+	 * Processes that compute on a GPU or on a MIG device, whether they use it now or
+	 * not; those among them that do so through a server of MPS.
+	 */
+	int (*processes)(tw_nvml_device d, unsigned *count, struct tw_nvml_process *out);
+	int (*mps_clients)(tw_nvml_device d, unsigned *count,
+			   struct tw_nvml_process *out);
+	/* MIG: at most so many devices; TW_NVML_NOT_FOUND: there is none at that place.
+	 */
+	int (*mig_count)(tw_nvml_device d, unsigned *count);
+	int (*mig_at)(tw_nvml_device d, unsigned at, tw_nvml_device *out);
+	int (*instance_of)(tw_nvml_device mig, unsigned *id);
+	int (*attributes)(tw_nvml_device mig, struct tw_nvml_attributes *out);
+	/* Since Hopper. */
+	int (*gpm_alloc)(tw_nvml_gpm_sample *out);
+	int (*gpm_free)(tw_nvml_gpm_sample sample);
+	int (*gpm_of_instance)(tw_nvml_device d, unsigned instance,
+			       tw_nvml_gpm_sample out);
+	int (*gpm_metrics)(struct tw_nvml_gpm *g);
 };
 
 /*
@@ -112,37 +143,5 @@ void tw_nvml_close(struct tw_nvml *n); /* NULL is fine */
 
 /* tw_fail() with the text of a returned code; `what` says what was read. */
 int tw_nvml_fail(const struct tw_nvml *n, int code, const char *what, struct tw_err *err);
-
-/* ---- the users of a GPU ---- */
-
-/*
- * The processes that used a GPU between two readings, with their weights.
- *
- * The weight comes from the driver's samples of each process: the largest of the shares
- * of time in which the shaders, the encoder or the decoder worked for it. The driver
- * takes 1 to 6 samples a second; the last samples hold until there are newer ones, at
- * most 1.5 s. A GPU in MIG mode has no samples of processes; there the weight is the
- * memory that a process holds. All zero bytes: no users.
- */
-struct tw_nvml_users {
-	struct tw_zone_user *at; /* the users; a process may occur several times */
-	size_t count;
-	bool sampled;                  /* weights come from samples; else from memory */
-	struct tw_nvml_sample *sample; /* room for samples */
-	unsigned samples;              /* entries of that room */
-	unsigned long long seen_us; /* time of the newest sample, by the driver's clock */
-	uint64_t seen_ns;           /* when that sample was read */
-};
-
-int tw_nvml_users_open(struct tw_nvml_users *u, const struct tw_nvml *n, tw_nvml_device d,
-		       struct tw_err *err);
-void tw_nvml_users_release(struct tw_nvml_users *u);
-
-/*
- * Update u->at with the users since the last call. Allocates only if there are more users
- * than ever before.
- */
-void tw_nvml_users_read(struct tw_nvml_users *u, const struct tw_nvml *n,
-			tw_nvml_device d);
 
 #endif /* TW_COLLECTOR_NVML_H */

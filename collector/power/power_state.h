@@ -27,6 +27,7 @@ struct tw_power {
 	struct tw_power_config config;
 	uint64_t searched_ns; /* time of the last search; 0: none yet */
 	unsigned searches;    /* since the start */
+	uint64_t watched_ns;  /* when counters were last read between two ticks */
 	struct tw_open_meter meter[TW_METERS_MAX];
 	size_t meters;
 	struct tw_power_zone *zone;

@@ -58,15 +58,17 @@ void tw_power_close(struct tw_power *p)
 
 /* Divide the energy of a zone among the users that its meter knows. */
 static void add_uses(struct tw_power *p, const struct tw_open_meter *o, size_t zone,
-		     uint64_t dynamic_uj, uint64_t idle_uj)
+		     uint64_t idle_uj, uint64_t over_ns)
 {
+	struct tw_power_zone *z = &p->zone[o->first + zone];
+	const struct tw_use energy = { .dynamic_uj = z->ticked_uj, .idle_uj = idle_uj };
 	const struct tw_zone_user *user;
 	size_t count;
 
 	if (o->meter->users == NULL)
 		return;
 	user = o->meter->users(o->state, zone, &count);
-	tw_uses_add(&p->uses, user, count, dynamic_uj, idle_uj);
+	tw_uses_add(&p->uses, &z->units, user, count, &energy, z->whole ? over_ns : 0);
 }
 
 /*
@@ -97,7 +99,7 @@ static void add_energy(struct tw_power *p, const struct tw_open_meter *o, size_t
 		return;
 	p->ticked.idle_uj[kind] += idle_uj;
 	p->ticked.dynamic_uj[kind] += s->energy_uj - idle_uj;
-	add_uses(p, o, i, s->energy_uj - idle_uj, idle_uj);
+	add_uses(p, o, i, idle_uj, s->of_ns);
 }
 
 /* The load that a reading is of. That of the CPUs says nothing of a GPU. */
@@ -207,20 +209,39 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 	take_over(p);
 }
 
+static void watch_counters(struct tw_power *p, const struct tw_open_meter *o,
+			   uint64_t now_ns)
+{
+	o->meter->read(o->state, p->reading);
+	for (size_t i = 0; i < o->count; i++) {
+		struct tw_power_zone *z = &p->zone[o->first + i];
+
+		tw_track_watch(&z->track, z->zone, &p->reading[i], now_ns);
+	}
+}
+
 void tw_power_watch(struct tw_power *p, uint64_t now_ns)
 {
+	const bool due = now_ns - p->watched_ns >= TW_POWER_WATCH_NS;
+
+	if (due)
+		p->watched_ns = now_ns;
 	for (size_t m = 0; m < p->meters; m++) {
 		const struct tw_open_meter *o = &p->meter[m];
 
-		if (!o->meter->wraps || o->growing)
-			continue;
-		o->meter->read(o->state, p->reading);
-		for (size_t i = 0; i < o->count; i++) {
-			struct tw_power_zone *z = &p->zone[o->first + i];
-
-			tw_track_watch(&z->track, z->zone, &p->reading[i], now_ns);
-		}
+		if (o->meter->watch != NULL && !o->retired)
+			o->meter->watch(o->state);
+		if (due && o->meter->wraps && !o->growing)
+			watch_counters(p, o, now_ns);
 	}
+}
+
+uint64_t tw_power_watch_ns(const struct tw_power *p)
+{
+	for (size_t m = 0; m < p->meters; m++)
+		if (p->meter[m].meter->watch != NULL)
+			return TW_METER_WATCH_NS;
+	return TW_POWER_WATCH_NS;
 }
 
 const struct tw_zone *tw_power_left_out(const struct tw_power *p, size_t n,

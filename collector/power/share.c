@@ -96,22 +96,24 @@ static bool make_room(struct tw_uses *u, size_t count)
 	return true;
 }
 
-bool tw_uses_add(struct tw_uses *u, const struct tw_zone_user *user, size_t count,
-		 uint64_t dynamic_uj, uint64_t idle_uj)
+bool tw_uses_add(struct tw_uses *u, struct tw_unit_power *power,
+		 const struct tw_zone_user *user, size_t count,
+		 const struct tw_use *energy, uint64_t over_ns)
 {
 	struct tw_use *to;
 
 	if (count == 0 || !make_room(u, u->count + count))
 		return false;
 	to = &u->at[u->count];
-	for (size_t i = 0; i < count; i++)
-		u->weight[i] = user[i].weight;
-	if (!tw_share_out(dynamic_uj, u->weight, count, u->out_uj, u->room))
+	tw_unit_power_weigh(power, user, count, energy->dynamic_uj, over_ns, u->weight);
+	if (!tw_share_out(energy->dynamic_uj, u->weight, count, u->out_uj, u->room))
 		return false;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		to[i] = (struct tw_use){ .tgid = user[i].tgid,
 					 .dynamic_uj = u->out_uj[i] };
-	tw_share_out(idle_uj, u->weight, count, u->out_uj, u->room);
+		u->weight[i] = user[i].used_ns;
+	}
+	tw_share_out(energy->idle_uj, u->weight, count, u->out_uj, u->room);
 	for (size_t i = 0; i < count; i++)
 		to[i].idle_uj = u->out_uj[i];
 	u->count += count;

@@ -7,7 +7,7 @@
  * total exactly.
  */
 
-#include "collector/meters/meter.h"
+#include "collector/power/unit_power.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,11 +47,14 @@ struct tw_uses {
 void tw_uses_release(struct tw_uses *u);
 
 /*
- * Divide a zone's energy among its users, exact to the microjoule. False if there are no
- * users, or no memory: then the energy stays with the machine. Allocates only if there
- * are more uses than ever before.
+ * Divide a zone's energy among its users, exact to the microjoule: dynamic energy by what
+ * each has taken, as far as that was learned, idle energy by time of use. over_ns: the
+ * time of that energy; 0: nothing is learned from it. False if there are no users, or no
+ * memory: then the energy stays with the machine. Allocates only if there are more uses
+ * than ever before.
  */
-bool tw_uses_add(struct tw_uses *u, const struct tw_zone_user *user, size_t count,
-		 uint64_t dynamic_uj, uint64_t idle_uj);
+bool tw_uses_add(struct tw_uses *u, struct tw_unit_power *power,
+		 const struct tw_zone_user *user, size_t count,
+		 const struct tw_use *energy, uint64_t over_ns);
 
 #endif /* TW_COLLECTOR_SHARE_H */

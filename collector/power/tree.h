@@ -20,6 +20,7 @@
 
 #include "collector/meters/meter.h"
 #include "collector/power/track.h"
+#include "collector/power/unit_power.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,6 +64,7 @@ struct tw_power_zone {
 	bool whole;                   /* that is the energy of that tick and no other */
 	struct tw_track track;
 	struct tw_idle idle;
+	struct tw_unit_power units; /* of its users, if they are known */
 };
 
 /* True if both read the same thing, so that only one of them may count. */

@@ -99,14 +99,25 @@ static uint64_t charged(const struct fixture *f, enum tw_level level)
 	return sum;
 }
 
+static bool add(struct tw_uses *u, const struct tw_zone_user *users, size_t count,
+		uint64_t dynamic_uj, uint64_t idle_uj)
+{
+	static struct tw_unit_power power;
+	const struct tw_use energy = { .dynamic_uj = dynamic_uj, .idle_uj = idle_uj };
+
+	return tw_uses_add(u, &power, users, count, &energy, S);
+}
+
 static void a_gpu_s_energy_is_divided_to_the_microjoule(void **state)
 {
-	static const struct tw_zone_user users[] = { { 7, 1 }, { 8, 1 }, { 7, 1 } };
+	static const struct tw_zone_user users[] = { { 7, 7, 1, S, true },
+						     { 8, 8, 1, S, true },
+						     { 7, 7, 1, S, true } };
 	struct tw_uses u = { .count = 0 };
 
 	(void)state;
-	assert_true(tw_uses_add(&u, users, 3, 100, 10));
-	assert_true(tw_uses_add(&u, users, 1, 5, 0));
+	assert_true(add(&u, users, 3, 100, 10));
+	assert_true(add(&u, users, 1, 5, 0));
 	assert_int_equal(u.count, 4);
 	assert_int_equal(u.at[0].dynamic_uj + u.at[1].dynamic_uj + u.at[2].dynamic_uj,
 			 100);
@@ -114,8 +125,8 @@ static void a_gpu_s_energy_is_divided_to_the_microjoule(void **state)
 	assert_int_equal(u.at[1].idle_uj, 3);
 	assert_int_equal(u.at[3].dynamic_uj, 5);
 	/* Nobody, and users that used nothing. */
-	assert_false(tw_uses_add(&u, users, 0, 5, 0));
-	assert_false(tw_uses_add(&u, &(struct tw_zone_user){ .tgid = 7 }, 1, 5, 0));
+	assert_false(add(&u, users, 0, 5, 0));
+	assert_false(add(&u, &(struct tw_zone_user){ .tgid = 7 }, 1, 5, 0));
 	assert_int_equal(u.count, 4);
 	tw_uses_release(&u);
 }
@@ -126,13 +137,13 @@ static void without_memory_the_energy_has_no_user(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 100; i++)
-		users[i] = (struct tw_zone_user){ i + 1, 1 };
+		users[i] = (struct tw_zone_user){ i + 1, i + 1, 1, S, true };
 	for (int n = 1;; n++) {
 		struct tw_uses u = { .count = 0 };
 		bool added;
 
 		fail_alloc_at(n);
-		added = tw_uses_add(&u, users, 100, 100, 0);
+		added = add(&u, users, 100, 100, 0);
 		if (!fail_alloc_hit()) {
 			assert_true(added);
 			tw_uses_release(&u);
@@ -141,7 +152,7 @@ static void without_memory_the_energy_has_no_user(void **state)
 		assert_false(added);
 		assert_int_equal(u.count, 0);
 		/* And is there the next time. */
-		assert_true(tw_uses_add(&u, users, 100, 100, 0));
+		assert_true(add(&u, users, 100, 100, 0));
 		tw_uses_release(&u);
 	}
 }
@@ -245,11 +256,12 @@ static struct tw_charge use_gpus(struct fixture *f, struct tw_uses *u, uint64_t 
 
 		for (size_t i = 0; i < count; i++)
 			users[i] = (struct tw_zone_user){
-				(uint32_t)chance(seed, PLAYERS + 5), chance(seed, 101)
+				(uint32_t)chance(seed, PLAYERS + 5),
+				(uint32_t)chance(seed, 40), chance(seed, S / 4), S, true
 			};
 		energy.dynamic_uj[TW_ZONE_GPU] += dynamic_uj;
 		energy.idle_uj[TW_ZONE_GPU] += idle_uj;
-		tw_uses_add(u, users, count, dynamic_uj, idle_uj);
+		add(u, users, count, dynamic_uj, idle_uj);
 	}
 	for (size_t i = 0; i < u->count; i++)
 		tw_workloads_use_gpu(f->t, u->at[i].tgid, u->at[i].dynamic_uj,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs by a library that looks like NVIDIA's (tests/fake/nvml.c), and by the real one. */
-#include "collector/meters/nvml.h"
+#include "collector/meters/nvml_users.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meters/meter_fixture.h"
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +29,17 @@ static int setup(void **state)
 	return setenv("TW_FAKE_NVML", path, 1);
 }
 
+/* Hundreds of times: tree_write() is for files that survive a crash. */
 static void tell(const struct meter_fixture *f, const char *text)
 {
-	tree_write(f->dir, "gpus", text);
+	char path[1024];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/gpus", f->dir);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	assert_true(fputs(text, out) >= 0);
+	assert_int_equal(fclose(out), 0);
 }
 
 static uint64_t used_by(const struct meter_fixture *f, uint32_t tgid)
@@ -149,7 +158,7 @@ static void a_sample_holds_until_the_next_is_due(void **state)
 	assert_int_equal(tw_nvml_users_open(&u, n, d, &err), 0);
 	tw_nvml_users_read(&u, n, d);
 	assert_int_equal(u.count, 1);
-	assert_int_equal(u.at[0].weight, 60);
+	assert_int_equal(u.at[0].used_ns, 100 * 60 * 10);
 	tw_nvml_users_read(&u, n, d);
 	assert_int_equal(u.count, 1);
 	/* Two seconds later there is still none. */
@@ -164,7 +173,7 @@ static void a_sample_holds_until_the_next_is_due(void **state)
 	tell(f, "gpu GPU-a x\nlost\n");
 	tw_nvml_users_read(&u, n, d);
 	assert_int_equal(u.count, 0);
-	tw_nvml_users_release(&u);
+	tw_nvml_users_release(&u, n);
 	tw_nvml_close(n);
 }
 
@@ -185,30 +194,364 @@ static void more_samples_than_there_was_room_for_are_taken(void **state)
 	assert_int_equal(used_by(f, 400), WATTS(1));
 }
 
-static void a_divided_gpu_is_by_memory(void **state)
+/* The users of one GPU, without the rest of a meter. */
+struct watched {
+	struct tw_nvml_users u;
+	struct tw_nvml *n;
+	tw_nvml_device d;
+};
+
+static void watch(struct watched *w, const struct meter_fixture *f, const char *text)
+{
+	struct tw_err err = { 0 };
+
+	*w = (struct watched){ .u.proc = f->dir };
+	tell(f, text);
+	assert_int_equal(tw_nvml_open(library, &w->n, &err), 0);
+	assert_int_equal(w->n->by_index(0, &w->d), 0);
+	assert_int_equal(tw_nvml_users_open(&w->u, w->n, w->d, &err), 0);
+}
+
+static void read_users(struct watched *w, const struct meter_fixture *f, const char *text)
+{
+	tell(f, text);
+	tw_nvml_users_read(&w->u, w->n, w->d);
+}
+
+static void unwatch(struct watched *w)
+{
+	tw_nvml_users_release(&w->u, w->n);
+	tw_nvml_close(w->n);
+}
+
+static uint64_t used_ns(const struct watched *w, uint32_t tgid)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < w->u.count; i++)
+		sum += w->u.at[i].tgid == tgid ? w->u.at[i].used_ns : 0;
+	return sum;
+}
+
+/* The driver forgets a process that has ended, with its samples. */
+static void a_process_that_ends_between_two_readings_keeps_its_use(void **state)
+{
+	const char *first = "gpu GPU-a x\nuse 7 1000000 99 0 0\n";
+	struct meter_fixture *f = *state;
+	struct watched w;
+
+	watch(&w, f, first);
+	tw_nvml_users_read(&w.u, w.n, w.d);
+	tell(f, "gpu GPU-a x\nuse 7 1200000 99 0 0\nuse 8 1400000 99 0 0\n");
+	tw_nvml_users_watch(&w.u, w.n, w.d);
+	read_users(&w, f, "gpu GPU-a x\nuse 8 1400000 99 0 0\nuse 8 1600000 99 0 0\n");
+	/* A mean of 49 % over 400 ms, then 99 % over 200 ms. */
+	assert_int_equal(used_ns(&w, 7), 49 * 400000 * 10);
+	assert_int_equal(used_ns(&w, 8), (49 * 400000 + 99 * 200000) * 10);
+	assert_true(w.u.at[0].of_ns >= 600000000);
+	read_users(&w, f, "gpu GPU-a x\nuse 8 1800000 50 0 0\n");
+	assert_int_equal(used_ns(&w, 7), 0);
+	assert_int_equal(used_ns(&w, 8), 50 * 200000 * 10);
+	unwatch(&w);
+}
+
+static void ticks_that_are_far_apart_lose_no_process(void **state)
 {
 	struct meter_fixture *f = *state;
 
-	tell(f, "gpu GPU-a x\nenergy 1000\nmig\n");
+	tell(f, "gpu GPU-a x\nenergy 1000\n");
+	meters_open(f);
+	assert_int_equal(tw_power_watch_ns(f->power), TW_METER_WATCH_NS);
+	meters_tick(f);
+	tell(f, "gpu GPU-a x\nenergy 51000\nuse 7 1000000 99 0 0\n");
+	tw_power_watch(f->power, f->now_ns);
+	tell(f, "gpu GPU-a x\nenergy 101000\nuse 8 2000000 99 0 0\n");
+	meters_tick(f);
+	assert_int_equal(used_by(f, 7), WATTS(50));
+	assert_int_equal(used_by(f, 8), WATTS(50));
+}
+
+/* Nobody has used it, but some hold it; and a driver that does not sample. */
+static void those_that_hold_a_gpu_keep_it_awake(void **state)
+{
+	struct meter_fixture *f = *state;
+	struct watched w;
+
+	watch(&w, f, "gpu GPU-a x\n");
+	read_users(&w, f, "gpu GPU-a x\n");
+	assert_int_equal(w.u.count, 0);
+	assert_int_equal(w.u.holders, 0);
+	read_users(&w, f, "gpu GPU-a x\nhold 7 999\nhold 8 1\nuse 7 5 0 0 0\n");
+	assert_int_equal(used_ns(&w, 7), used_ns(&w, 8));
+	assert_true(used_ns(&w, 7) > 0);
+	read_users(&w, f, "gpu GPU-a x\nhold 7 999\nhold 8 1\nuse 7 9 10 0 0\n");
+	assert_int_equal(used_ns(&w, 7), 10 * 4 * 10 + 1);
+	assert_int_equal(used_ns(&w, 8), 1);
+	unwatch(&w);
+
+	watch(&w, f, "gpu GPU-a x\nfail samples 3\nhold 7 999\nhold 8 1\n");
+	assert_false(w.u.sampled);
+	tw_nvml_users_read(&w.u, w.n, w.d);
+	assert_int_equal(used_ns(&w, 7), used_ns(&w, 8));
+	/* Who holds it is not told, either. */
+	read_users(&w, f, "gpu GPU-a x\nfail processes 4\n");
+	assert_int_equal(w.u.count, 0);
+	assert_int_equal(w.u.holders, -1);
+	unwatch(&w);
+}
+
+/* Samples that may not be read are no reason to take those of before for new ones. */
+static void without_permission_there_are_no_users(void **state)
+{
+	struct meter_fixture *f = *state;
+	struct watched w;
+
+	watch(&w, f, "gpu GPU-a x\nuse 7 5 60 0 0\n");
+	tw_nvml_users_read(&w.u, w.n, w.d);
+	assert_int_equal(w.u.count, 1);
+	read_users(&w, f, "gpu GPU-a x\nfail samples 4\nfail processes 4\n");
+	assert_int_equal(w.u.count, 0);
+	read_users(&w, f, "gpu GPU-a x\nuse 7 9 60 0 0\n");
+	assert_int_equal(w.u.count, 1);
+	unwatch(&w);
+}
+
+/* Between two looks, or GPM has nothing new. */
+static void wait_for_gpm(void)
+{
+	usleep(60000);
+}
+
+/* A driver of long ago, and one with MIG but without what tells of its instances. */
+static void functions_may_be_missing(void **state)
+{
+	struct meter_fixture *f = *state;
+	struct watched w;
+
+	watch(&w, f, "gpu GPU-a x\nmig\nslice 1 3 0\nin 1 7\n");
+	w.n->gpm_metrics = NULL;
+	tw_nvml_users_read(&w.u, w.n, w.d);
+	assert_true(used_ns(&w, 7) > 0);
+	w.n->attributes = NULL;
+	wait_for_gpm();
+	tw_nvml_users_read(&w.u, w.n, w.d);
+	assert_int_equal(w.u.count, 0);
+	w.n->mig_mode = NULL;
+	w.n->samples = NULL;
+	w.n->processes = NULL;
+	w.n->mps_clients = NULL;
+	w.u.sampled = false;
+	tw_nvml_users_read(&w.u, w.n, w.d);
+	assert_int_equal(w.u.count, 0);
+	assert_int_equal(w.u.holders, -1);
+	unwatch(&w);
+}
+
+static void write_comm(const struct meter_fixture *f, unsigned pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%u/comm", pid);
+	tree_write(f->dir, path, name);
+}
+
+/* The driver samples the server; its clients have equal parts, 9 is none. */
+static void what_an_mps_server_used_is_its_clients(void **state)
+{
+	const char *text = "gpu GPU-a x\nhold 5 1\nhold 7 99\nhold 8 1\nclient 7 99\n"
+			   "client 8 1\nuse 5 1000000 80 0 0\nuse 9 1000000 10 0 0\n";
+	struct meter_fixture *f = *state;
+	struct watched w;
+
+	write_comm(f, 5, "nvidia-cuda-mps\n");
+	write_comm(f, 7, "python3\n");
+	write_comm(f, 8, "python3\n");
+	write_comm(f, 9, "python3\n");
+	watch(&w, f, "gpu GPU-a x\n");
+	read_users(&w, f, text);
+	assert_int_equal(used_ns(&w, 5), 0);
+	assert_int_equal(used_ns(&w, 7), 40 * 1000000 * 10 + 1);
+	assert_int_equal(used_ns(&w, 8), 40 * 1000000 * 10 + 1);
+	assert_int_equal(used_ns(&w, 9), 10 * 1000000 * 10);
+	unwatch(&w);
+	/* Another program of that pid, after the server has ended. */
+	write_comm(f, 5, "bash\n");
+	watch(&w, f, "gpu GPU-a x\n");
+	read_users(&w, f, text);
+	assert_int_equal(used_ns(&w, 5), 80 * 1000000 * 10 + 1);
+	assert_int_equal(used_ns(&w, 7), 1);
+	unwatch(&w);
+}
+
+/*
+ * An instance counts by its activity and its size, whatever its processes hold; 9 and 10
+ * share one. Instance 3 is empty.
+ */
+static void an_instance_is_by_its_activity(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	tell(f, "gpu GPU-a x\nenergy 1000\nmig\nslice 1 4 0\nslice 2 2 0\nslice 3 1 0\n"
+		"in 1 7\nin 2 9\nin 2 10\n");
 	meters_open(f);
 	assert_non_null(strstr(meters_zone(f, "gpu-0", -1)->zone->note, "MIG mode"));
 	meters_tick(f);
-	tell(f, "gpu GPU-a x\nenergy 101000\nmig\nhold 7 3145728\ndraw 8 1048576\n");
+	wait_for_gpm();
+	/* 4 x 25 % and 2 x 100 %, each by a power that is not known yet. */
+	tell(f, "gpu GPU-a x\nenergy 91000\nmig\nslice 1 4 250\nslice 2 2 1000\n"
+		"slice 3 1 0\nin 1 7\nin 2 9\nin 2 10\nnow 1000\n");
 	meters_tick(f);
-	assert_int_equal(used_by(f, 7), WATTS(75));
-	assert_int_equal(used_by(f, 8), WATTS(25));
-	/* A load that is not told teaches no idle power. */
-	assert_float_equal(meters_zone(f, "gpu-0", -1)->idle_w, 0, 0);
-	/* Memory that is not known: a single process has all, of several none does. */
-	tell(f, "gpu GPU-a x\nenergy 201000\nmig\nhold 7 18446744073709551615\n"
-		"draw 7 18446744073709551615\n");
+	assert_in_range(used_by(f, 7), WATTS(30) - 9, WATTS(30) + 9);
+	assert_in_range(used_by(f, 9), WATTS(30) - 9, WATTS(30) + 9);
+	assert_int_equal(used_by(f, 7) + used_by(f, 9) + used_by(f, 10), WATTS(90));
+	/* Nobody has used it, but three hold it. */
+	wait_for_gpm();
+	tell(f, "gpu GPU-a x\nenergy 101000\nmig\nslice 1 4 250\nslice 2 2 1000\n"
+		"slice 3 1 0\nin 1 7\nin 2 9\nin 2 10\nnow 2000\n");
 	meters_tick(f);
-	assert_int_equal(used_by(f, 7), WATTS(100));
-	tell(f, "gpu GPU-a x\nenergy 301000\nmig\nhold 7 18446744073709551615\n"
-		"hold 8 18446744073709551615\n");
+	assert_in_range(used_by(f, 7), WATTS(10) / 3, WATTS(10) / 3 + 1);
+	assert_int_equal(used_by(f, 7) + used_by(f, 9) + used_by(f, 10), WATTS(10));
+}
+
+static uint64_t dynamic_of(const struct meter_fixture *f, uint32_t tgid)
+{
+	size_t count;
+	const struct tw_use *use = tw_power_uses(f->power, &count);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += use[i].tgid == tgid ? use[i].dynamic_uj : 0;
+	return sum;
+}
+
+static void assert_near(double is, double should_be, double percent)
+{
+	if (is < should_be * (1 - percent / 100) || is > should_be * (1 + percent / 100))
+		fail_msg("%f J instead of %f J, %.1f %% off", is, should_be,
+			 100 * (is / should_be - 1));
+}
+
+/*
+ * A GPU of 80 W at rest and 120 W awake. Alone, 7 makes it take 300 W more while it works
+ * and 8 600 W more. The driver samples 5 times a second who works, at times by chance,
+ * and says that all of the GPU worked for it.
+ */
+struct card {
+	double energy_j, truth_j[2], got_j[2];
+	unsigned samples;
+};
+
+static void tick_card(struct meter_fixture *f, struct card *c, double first,
+		      double second)
+{
+	const double part[2] = { first, second }, takes_w[2] = { 300, 600 };
+	const bool held = first + second > 0;
+	char text[1024];
+	int len;
+
+	c->energy_j += held ? 120 : 80;
+	for (int i = 0; i < 2; i++) {
+		c->energy_j += part[i] * takes_w[i];
+		c->truth_j[i] += part[i] * takes_w[i] + (held ? 20 : 0);
+	}
+	len = snprintf(text, sizeof(text), "gpu GPU-a x\nenergy %.0f\nbusy %d\n%s",
+		       c->energy_j * 1000, (int)(100 * (first + second)),
+		       held ? "hold 7 999\nhold 8 1\n" : "");
+	for (int i = 0; i < 5 && held; i++) {
+		const double at = fmod(++c->samples * 0.6180339887, 1);
+		const int who = at * (first + second) < first ? 7 : 8;
+
+		len += snprintf(text + len, sizeof(text) - (size_t)len,
+				"use %d %u %d 0 0\n", who, c->samples * 200000,
+				(int)(100 * (first + second)));
+	}
+	tell(f, text);
+	if (f->power == NULL)
+		meters_open(f);
+	meters_tick(f);
+	for (int i = 0; i < 2; i++)
+		c->got_j[i] += (double)dynamic_of(f, 7 + (unsigned)i) / 1e6;
+}
+
+static void two_processes_of_known_activity_are_within_5_percent(void **state)
+{
+	static const double mixes[][2] = { { 0.6, 0.4 }, { 0.3, 0.3 }, { 0.25, 0.75 } };
+	struct meter_fixture *f = *state;
+	struct card c = { .energy_j = 1000 };
+
+	for (int i = 0; i < 20; i++)
+		tick_card(f, &c, 0, 0);
+	for (int i = 0; i < 30; i++)
+		tick_card(f, &c, 1e-9, 0);
+	for (int i = 0; i < 30; i++)
+		tick_card(f, &c, 0.5, 0);
+	for (int m = 0; m < 3; m++) {
+		c = (struct card){ .energy_j = c.energy_j, .samples = c.samples };
+		for (int i = 0; i < 150; i++)
+			tick_card(f, &c, mixes[m][0], mixes[m][1]);
+		assert_near(c.got_j[0], c.truth_j[0], 5);
+		assert_near(c.got_j[1], c.truth_j[1], 5);
+	}
+}
+
+/*
+ * Three instances of 4, 2 and 1 slices, in which work takes 400, 700 and 200 W for the
+ * size of the GPU; they are busy in changing parts of the time.
+ */
+static void instances_of_known_activity_are_within_8_percent(void **state)
+{
+	static const double size[3] = { 4, 2, 1 }, takes_w[3] = { 400, 700, 200 };
+	struct meter_fixture *f = *state;
+	double busy_ms[3] = { 0 }, truth_j[3] = { 0 }, got_j[3] = { 0 }, energy_j = 1000;
+
+	for (unsigned i = 0; i < 40; i++) {
+		char text[512];
+
+		for (unsigned k = 0; k < 3 && i > 0; k++) {
+			const double busy = (double)((i * (7 + 4 * k) + k) % 11) / 10;
+
+			busy_ms[k] += busy * 1000;
+			energy_j += busy * takes_w[k] * size[k] / 7;
+			truth_j[k] += i >= 20 ? busy * takes_w[k] * size[k] / 7 : 0;
+		}
+		snprintf(text, sizeof(text),
+			 "gpu GPU-a x\nenergy %.0f\nmig\nslice 1 4 %.0f\nslice 2 2 %.0f\n"
+			 "slice 5 1 %.0f\nin 1 7\nin 2 8\nin 5 9\nnow %u\n",
+			 energy_j * 1000, busy_ms[0], busy_ms[1], busy_ms[2], i * 1000);
+		tell(f, text);
+		if (i == 0)
+			meters_open(f);
+		wait_for_gpm();
+		meters_tick(f);
+		for (unsigned k = 0; k < 3 && i >= 20; k++)
+			got_j[k] += (double)dynamic_of(f, 7 + k) / 1e6;
+	}
+	for (int k = 0; k < 3; k++)
+		assert_near(got_j[k], truth_j[k], 8);
+}
+
+/* Before Hopper: by size, of instances with processes. */
+static void without_gpm_an_instance_is_by_its_size(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	tell(f, "gpu GPU-a x\nenergy 1000\nmig\nfail gpm 3\nslice 1 4 0\nslice 2 2 0\n"
+		"slice 3 1 0\nin 1 7\nin 2 8\n");
+	meters_open(f);
+	meters_tick(f);
+	wait_for_gpm();
+	tell(f, "gpu GPU-a x\nenergy 91000\nmig\nfail gpm 3\nslice 1 4 0\nslice 2 2 0\n"
+		"slice 3 1 0\nin 1 7\nin 2 8\n");
+	meters_tick(f);
+	assert_in_range(used_by(f, 7), WATTS(60) - 9, WATTS(60) + 9);
+	assert_int_equal(used_by(f, 7) + used_by(f, 8), WATTS(90));
+	/* Instances are not told. */
+	wait_for_gpm();
+	tell(f, "gpu GPU-a x\nenergy 101000\nmig\nfail instances 4\n");
 	meters_tick(f);
 	assert_int_equal(used_by(f, 7) + used_by(f, 8), 0);
-	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(100));
+	/* A load that is not told teaches no idle power. */
+	assert_float_equal(meters_zone(f, "gpu-0", -1)->idle_w, 0, 0);
 }
 
 /*
@@ -233,7 +576,8 @@ static void a_gpu_without_idle_power_is_counted_once(void **state)
 		snprintf(text, sizeof(text), "%u\n",
 			 (350 + package_w * 11 / 10) * 1000000);
 		tree_write(f->dir, "class/hwmon/hwmon0/power1_average", text);
-		snprintf(text, sizeof(text), "gpu GPU-a x\nenergy %llu\nmig\n", mj);
+		snprintf(text, sizeof(text),
+			 "gpu GPU-a x\nenergy %llu\nmig\nfail instances 4\n", mj);
 		tell(f, text);
 		if (i == 0)
 			meters_open(f);
@@ -255,14 +599,18 @@ static void idle_power_is_by_its_own_load(void **state)
 	unsigned mj = 1000;
 	char text[128];
 
-	for (int i = 0; i < 12; i++, mj += 25000) {
-		snprintf(text, sizeof(text), "gpu GPU-a x\nenergy %u\nbusy 0\n", mj);
+	/* Then a process holds it: awake, it takes more. */
+	for (int i = 0; i < 40; i++, mj += i < 20 ? 25000 : 68000) {
+		snprintf(text, sizeof(text), "gpu GPU-a x\nenergy %u\nbusy 0\n%s", mj,
+			 i < 20 ? "" : "hold 7 1\n");
 		tell(f, text);
 		if (i == 0)
 			meters_open(f);
 		meters_tick(f);
 	}
 	assert_float_equal(meters_zone(f, "gpu-0", -1)->idle_w, 25, 0.01);
+	assert_int_equal(used_by(f, 7), WATTS(68));
+	mj += 25000 - 68000;
 	snprintf(text, sizeof(text), "gpu GPU-a x\nenergy %u\nbusy 90\nuse 7 1 90 0 0\n",
 		 mj - 25000 + 200000);
 	tell(f, text);
@@ -423,7 +771,16 @@ int main(void)
 		TEST(energy_goes_to_the_users_of_that_gpu),
 		TEST(a_sample_holds_until_the_next_is_due),
 		TEST(more_samples_than_there_was_room_for_are_taken),
-		TEST(a_divided_gpu_is_by_memory),
+		TEST(a_process_that_ends_between_two_readings_keeps_its_use),
+		TEST(ticks_that_are_far_apart_lose_no_process),
+		TEST(those_that_hold_a_gpu_keep_it_awake),
+		TEST(without_permission_there_are_no_users),
+		TEST(functions_may_be_missing),
+		TEST(what_an_mps_server_used_is_its_clients),
+		TEST(an_instance_is_by_its_activity),
+		TEST(without_gpm_an_instance_is_by_its_size),
+		TEST(two_processes_of_known_activity_are_within_5_percent),
+		TEST(instances_of_known_activity_are_within_8_percent),
 		TEST(idle_power_is_by_its_own_load),
 		TEST(a_gpu_without_idle_power_is_counted_once),
 		TEST(a_lost_gpu_is_reported_and_comes_back),
