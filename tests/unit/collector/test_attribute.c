@@ -279,6 +279,37 @@ static void energy_of_a_tick_in_which_nothing_ran_waits(void **state)
 	assert_int_equal(process(f, 7)->charged.idle_uj[TW_ZONE_PACKAGE], 99);
 }
 
+static void energy_has_the_tariff_of_its_tick(void **state)
+{
+	static const double first[TW_TARIFF_COUNT] = { 100, 0.0015 };
+	static const double then[TW_TARIFF_COUNT] = { 1, 0 };
+	struct fixture *f = *state;
+	const struct tw_charge none = { 0 };
+	struct tw_charge energy = { 0 };
+
+	open_all(f, TW_IDLE_BY_USE);
+	tick(f, &none);
+	energy.dynamic_uj[TW_ZONE_PACKAGE] = 1000;
+	energy.idle_uj[TW_ZONE_PACKAGE] = 200;
+	energy.dynamic_uj[TW_ZONE_CORE] = 500; /* a part of the package */
+	tw_attribution_set_tariff(f->a, 1U << TW_ZONE_PACKAGE, first);
+	say(ALIVE, 7, LATER, 3, 3 * S);
+	say(ALIVE, 8, LATER, 4, 1 * S);
+	tick(f, &energy);
+	assert_int_equal(process(f, 7)->charged.tariff_pico[TW_TARIFF_CO2E], 90000);
+	assert_int_equal(process(f, 8)->charged.tariff_pico[TW_TARIFF_CO2E], 30000);
+	/* 1.35 and 0.45 are rounded. */
+	assert_int_equal(process(f, 7)->charged.tariff_pico[TW_TARIFF_PRICE], 1);
+	assert_int_equal(process(f, 8)->charged.tariff_pico[TW_TARIFF_PRICE], 0);
+	tw_attribution_set_tariff(f->a, 1U << TW_ZONE_PACKAGE, then);
+	say(ALIVE, 7, LATER, 3, 4 * S);
+	say(ALIVE, 8, LATER, 4, 1 * S);
+	tick(f, &energy);
+	assert_int_equal(process(f, 7)->charged.tariff_pico[TW_TARIFF_CO2E], 91200);
+	assert_int_equal(charged(f, TW_LEVEL_CGROUP).tariff_pico[TW_TARIFF_CO2E], 121200);
+	assert_int_equal(charged(f, TW_LEVEL_PROCESS).tariff_pico[TW_TARIFF_PRICE], 1);
+}
+
 /* Two cgroups, 3 to 1 by shares, whatever they use; within one by use. */
 static void idle_goes_by_requested_share_where_that_is_wanted(void **state)
 {
@@ -741,6 +772,7 @@ int main(void)
 		TEST(shares_of_any_weights_add_up),
 		TEST(dynamic_goes_by_cpu_time),
 		TEST(energy_of_a_tick_in_which_nothing_ran_waits),
+		TEST(energy_has_the_tariff_of_its_tick),
 		TEST(idle_goes_by_requested_share_where_that_is_wanted),
 		TEST(many_cgroups_have_their_own_shares),
 		TEST(a_cgroup_without_cpu_time_has_no_share),
