@@ -151,14 +151,14 @@ static void blocks_are_read_back(void **state)
 	assert_non_null(data);
 	check_packed("", 0, 1);
 	check_packed("abc", 3, 5);
-	for (size_t len = 55; len < 70; len++)
-		check_packed(text, len, len + 4);
 	check_packed(text, sizeof(text) - 1, 700);
 	check_packed(data, SIZE, SIZE / 20);
 	for (size_t i = 0; i < SIZE; i++) {
 		seed = seed * 1664525 + 1013904223;
 		data[i] = (char)(seed >> 24);
 	}
+	for (size_t len = 55; len < 70; len++)
+		check_packed(data, len, len + 4);
 	/* Noise, and noise that comes again in the same part and in the next. */
 	check_packed(data, SIZE, SIZE + 100);
 	memcpy(data + 30000, data, 30000);
@@ -298,6 +298,58 @@ static void otlp_has_names_units_and_attributes_of_the_conventions(void **state)
 	tw_buf_clear(&all);
 }
 
+/* Requests of texts other than the one above. */
+static void check_otlp(const char *body, const char *wanted)
+{
+	static const char *const messages[] = {
+		"/1",         "/1/2",         "/1/2/2",         "/1/2/2/5",
+		"/1/2/2/5/1", "/1/2/2/5/1/7", "/1/2/2/5/1/7/2", NULL
+	};
+	const struct tw_push_head h = { .len = strlen(body) };
+	const struct tw_strs none = { 0 };
+	struct tw_push_place place = { 0 };
+	struct tw_buf packed = { 0 }, message = { 0 }, all = { 0 };
+	struct tw_push_body b = { .out = &packed,
+				  .head = &h,
+				  .resource = &none,
+				  .text = body,
+				  .place = &place,
+				  .most = 9 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_push_formats[TW_PUSH_OTLP].write(&b, &err), 0);
+	gunzip(&packed, &message);
+	describe(message.data, message.len, messages, "", &all);
+	if (strstr(all.data, wanted) == NULL)
+		fail_msg("'%s' is not in '%s'", wanted, all.data);
+	tw_buf_clear(&packed);
+	tw_buf_clear(&message);
+	tw_buf_clear(&all);
+}
+
+static void a_unit_leaves_the_name_and_a_pid_is_a_number(void **state)
+{
+	(void)state;
+	check_otlp("# HELP t_a_joules A.\n# TYPE t_a_joules gauge\n# UNIT t_a_joules "
+		   "joules\n"
+		   "t_a_joules{pid=\"17\",serial=\"18\"} 1\n",
+		   "2{1:t_a;2:A.;3:J;5{1{3=0;4=1.000000;7{1:process.pid;2{3=17;}}"
+		   "7{1:serial;2{1:18;}}}}}");
+	check_otlp(
+		"# HELP t_ajoules A.\n# TYPE t_ajoules gauge\n# UNIT t_ajoules joules\n"
+		"t_ajoules{pid=\"x\"} 1\n",
+		"2{1:t_ajoules;2:A.;3:J;5{1{3=0;4=1.000000;7{1:process.pid;2{1:x;}}}}}");
+	check_otlp("# HELP t_a_joules_b A.\n# TYPE t_a_joules_b gauge\n"
+		   "# UNIT t_a_joules_b joules\nt_a_joules_b 1\n",
+		   "2{1:t_a_joules_b;2:A.;3:J;");
+	check_otlp("# HELP t_a_turns A.\n# TYPE t_a_turns gauge\n# UNIT t_a_turns turns\n"
+		   "t_a_turns 1\n",
+		   "2{1:t_a_turns;2:A.;3:;");
+	/* The last line may lack its end only where no sample is cut. */
+	check_otlp("# HELP t A.\n# TYPE t gauge\nt 1\n# EOF",
+		   "2{1:t;2:A.;3:;5{1{3=0;4=1");
+}
+
 static void a_text_is_given_in_parts(void **state)
 {
 	(void)state;
@@ -370,6 +422,7 @@ int main(void)
 		cmocka_unit_test(blocks_are_read_back),
 		cmocka_unit_test(remote_write_has_sorted_labels_of_each_sample),
 		cmocka_unit_test(otlp_has_names_units_and_attributes_of_the_conventions),
+		cmocka_unit_test(a_unit_leaves_the_name_and_a_pid_is_a_number),
 		cmocka_unit_test(a_text_is_given_in_parts),
 		cmocka_unit_test(a_partial_success_is_a_refusal),
 		cmocka_unit_test(a_failed_allocation_is_an_error),
