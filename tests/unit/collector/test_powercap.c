@@ -292,6 +292,8 @@ static void a_counter_advances_between_ticks(void **state)
 	assert_int_equal(begin_tick(m, 1, &err), 0);
 	now_ns = m->f->now_ns;
 	assert_int_equal(energy_of(m, "vm0"), 500000);
+	tw_powercap_step(&m->pc, now_ns);
+	assert_int_equal(m->pc.stepped, 0);
 	tw_powercap_step(&m->pc, now_ns + S / 2);
 	assert_int_equal(energy_of(m, "vm0"), 1250000);
 	tw_powercap_step(&m->pc, now_ns + 5 * S);
