@@ -108,6 +108,7 @@ class Shards(ShardCase):
             self.assertIn(f"{words} units are missing: {units[5]['address']}, "
                           f"{units[6]['address']}", text)
             self.assertEqual(text.rstrip().endswith(", .."), unit == 8, text)
+            self.assertEqual(units[unit]["address"] in text, unit < 8, text)
         for unit in (6, 7, 8):
             os.rename(self.path(f"kept-{unit}"), self.path("parts", f"{unit:06d}.unit.zip"))
         # The same unit with other bytes: of a training that found other rows.
