@@ -172,6 +172,10 @@ class Shards(ShardCase):
             self.assertIn(words, self.refused("merge", "--plan", plan, "--output", whole,
                                               self.path("parts")))
 
+        shutil.copy(self.path("parts", "000006.unit.zip"), path)
+        self.assertIn("000005.unit.zip' is the part of unit 6", self.refused(
+            "train", "--plan", plan, "--units", "1/1", "--parts", self.path("parts")))
+
     @staticmethod
     def document(path):
         with zipfile.ZipFile(path) as z:
