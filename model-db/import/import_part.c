@@ -308,6 +308,7 @@ int tw_import_trees_part(const char *text, size_t len, const double *scale,
 			 const char *name, struct tw_model *m, struct tw_err *err)
 {
 	json_t *doc = NULL, *trees = NULL, *tree;
+	char *written;
 	size_t i;
 
 	if (tw_json_parse(text, len, name, &doc, err) < 0)
@@ -321,7 +322,17 @@ int tw_import_trees_part(const char *text, size_t len, const double *scale,
 	json_array_foreach(trees, i, tree)
 		if (scale_tree(tree, scale, m->info.features.count, err) < 0)
 			goto fail;
-	return take_document(m, name, doc, err) < 0 ? -1 : add_range(m, scale, err);
+	/*
+	 * XGBoost reads no integers among its floats: "0" must stay "0.0". Nine digits
+	 * hold a float.
+	 */
+	written = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(FLT_DECIMAL_DIG));
+	json_decref(doc);
+	if (written == NULL)
+		return tw_fail(err, TW_NOMEM, "trees");
+	return take_part(m, name, written, strlen(written), err) < 0
+		       ? -1
+		       : add_range(m, scale, err);
 fail:
 	json_decref(doc);
 	return -1;
