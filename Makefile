@@ -428,11 +428,21 @@ uninstall:
 IMAGE_TAG ?= $(VERSION)
 image-programs-node   := tw-collector tw-estimator
 image-programs-server := tw-server tw-trainer tallywatt
+image-archives := image-archive-node image-archive-server
 images: image-node image-server
 image-%: all
-	etc/containers/stage $(O) $(O)/images/$* $(image-programs-$*)
+	etc/containers/stage $(O) $(O)/images/$* $(VERSION) $(image-programs-$*)
 	buildah bud --isolation chroot --layers=false --timestamp 0 --format oci \
 		-f etc/containers/$*.Containerfile -t tallywatt-$*:$(IMAGE_TAG) $(O)/images
+
+# Archives of them for podman load and docker load, each with its bill of materials beside it.
+image-archives: $(image-archives)
+image-archive-%: image-%
+	mkdir -p $(O)/dist
+	rm -f $(O)/dist/tallywatt-$*-$(VERSION).oci.tar
+	buildah push -q tallywatt-$*:$(IMAGE_TAG) \
+		oci-archive:$(O)/dist/tallywatt-$*-$(VERSION).oci.tar:tallywatt-$*:$(IMAGE_TAG)
+	cp $(O)/images/$*/usr/local/share/doc/tallywatt/sbom.spdx.json $(O)/dist/tallywatt-$*-$(VERSION).spdx.json
 
 # The documentation as web pages in $(O)/site/html, with mkdocs and its theme material.
 MKDOCS ?= mkdocs
@@ -505,5 +515,5 @@ clean:
 
 -include $(all-objs:.o=.d) $(patsubst %.bpf.c,$(O)/%.bpf.d,$(bpf-programs))
 
-.PHONY: all models prior install uninstall images site deb rpm dist dist-source dist-binary dist-sums clean FORCE
+.PHONY: all models prior install uninstall images image-archives site deb rpm dist dist-source dist-binary dist-sums clean FORCE
 .DEFAULT_GOAL := all

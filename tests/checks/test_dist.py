@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """make dist: the same bytes twice, the web pages, checksums, a bill of materials, a signature."""
+import glob
 import hashlib
 import json
 import os
@@ -115,6 +116,36 @@ class Dist(unittest.TestCase):
             run(self.path(stem), "make", "-s", f"O={out}", "NODE=false", "NPM=false", *less, *web, page)
             with open(page, "rb") as f:
                 self.assertEqual(b"text/html" in f.read(), found)
+
+    def test_an_image_lists_its_files_and_their_packages(self):
+        library = next(iter(sorted(glob.glob("/lib/*/libz.so.1"))), None)
+        if library is None or shutil.which("dpkg-query") is None:
+            print("SKIPPED: test_dist: no dpkg, or no libz.so.1")
+            self.skipTest("no dpkg, or no libz.so.1")
+        root = self.path("root")
+        program = root + "/usr/local/bin/tw-x"
+        for source, there in (("/bin/true", program), (library, root + library)):
+            os.makedirs(os.path.dirname(there))
+            shutil.copy(source, there)
+        with open(root + "/usr/local/bin/text", "w", encoding="ascii") as f:
+            f.write("no program\n")
+        doc = json.loads(run(self.top, os.path.join(ROOT, "etc/sbom"), "1.2.3", root))
+        self.assertEqual([p["name"] for p in doc["packages"]], ["tallywatt", "zlib1g"])
+        version = run(self.top, "dpkg-query", "-W", "-f", "${Version}", "zlib1g").decode()
+        self.assertEqual(doc["packages"][1]["versionInfo"], version)
+        self.assertIn(f"pkg:deb/debian/zlib1g@{version}?arch=", doc["packages"][1]["externalRefs"][0]["referenceLocator"])
+        with open(program, "rb") as f:
+            digest = hashlib.sha256(f.read()).hexdigest()
+        files = {f["fileName"]: f["checksums"][0]["checksumValue"] for f in doc["files"]}
+        self.assertEqual(set(files), {"./usr/local/bin/tw-x", "." + library})
+        self.assertEqual(files["./usr/local/bin/tw-x"], digest)
+        self.assertEqual(len([r for r in doc["relationships"] if r["relationshipType"] == "CONTAINS"]), 3)
+        # A library that nobody packaged has no known origin.
+        shutil.copy(library, root + os.path.dirname(library) + "/libnobody.so.1")
+        done = subprocess.run([os.path.join(ROOT, "etc/sbom"), "1.2.3", root], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, f"etc/sbom: no package of Debian has {os.path.dirname(library)}/libnobody.so.1\n"))
 
     def check_parts(self, doc, tarball_sum):
         self.assertEqual((doc["spdxVersion"], doc["dataLicense"]), ("SPDX-2.3", "CC0-1.0"))
