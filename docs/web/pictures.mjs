@@ -12,7 +12,10 @@ for (const [name, width, height] of [['live', 1280, 860], ['live-phone', 360, 74
 	await page.locator('tr[id^=row-]').nth(3).waitFor();
 	await page.locator('.label', { hasText: /^web$/ }).click();
 	await page.keyboard.press('ArrowRight');
-	await page.evaluate(() => document.activeElement.blur());
+	await page.evaluate(() => {
+		document.activeElement.blur();
+		scrollTo(0, 0);
+	});
 	await page.waitForTimeout(2500);
 	await page.screenshot({ path: join(dir, `${name}.png`) });
 }

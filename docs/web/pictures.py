@@ -68,12 +68,13 @@ def load(at_s, period_s):
     return 0.5 + 0.5 * math.sin(2 * math.pi * at_s / period_s) if period_s else 0.9 + 0.1 * math.sin(at_s)
 
 
-def use(node):
+def use(node, ended):
     began = time.monotonic()
     for step in itertools.count():
         node.use([round(STEP_MS * cpus * load(step * STEP_MS / 1000, period) / JIFFY_MS) * JIFFY_MS
                   for _, _, cpus, period in LOADS])
-        time.sleep(max(0, began + (step + 1) * STEP_MS / 1000 - time.monotonic()))
+        if ended.wait(max(0, began + (step + 1) * STEP_MS / 1000 - time.monotonic())):
+            return
 
 
 def main():
@@ -85,13 +86,17 @@ def main():
         daemon = Daemon(f"{top}/collector", "tw-collector", (
             "--listen", "127.0.0.1:0", "--meters", "fake", "--interval", "1s", "--bpf", "off", "--user", "root",
             "--node-name", "node-17", "--container-names", f"{top}/engine.sock", *node.args))
+        ended = threading.Event()
+        user = threading.Thread(target=use, args=(node, ended))
         try:
-            threading.Thread(target=use, args=(node,), daemon=True).start()
+            user.start()
             time.sleep(SECONDS)
             subprocess.run(["node", os.path.join(ROOT, "docs/web/pictures.mjs"), os.path.join(BIN, "web/node_modules"),
                             f"http://{daemon.address}/", os.path.join(ROOT, "docs/web")], check=True)
         finally:
             daemon.stop()
+            ended.set()
+            user.join()
             engine.shutdown()
 
 
