@@ -40,6 +40,7 @@ pkgdatadir  ?= $(datarootdir)/tallywatt
 helperdir   ?= $(libexecdir)/tallywatt
 mandir      ?= $(datarootdir)/man
 bashdir     ?= $(datarootdir)/bash-completion/completions
+fishdir     ?= $(datarootdir)/fish/vendor_completions.d
 zshdir      ?= $(datarootdir)/zsh/site-functions
 docdir      ?= $(datarootdir)/doc/tallywatt
 # As everybody has it: /etc for the usual prefixes, else below the prefix.
@@ -379,9 +380,14 @@ install: all
 	@set -e; for f in $(notdir $(man-pages)); do \
 		d=$(DESTDIR)$(mandir)/man$${f##*.}; $(INSTALL) -d $$d; \
 		$(fill-options) -v program=$(O)/$${f%.*} docs/man/$$f >$$d/$$f; chmod 644 $$d/$$f; done
-	$(INSTALL) -d $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir)
+	$(INSTALL) -d $(DESTDIR)$(bashdir) $(DESTDIR)$(fishdir) $(DESTDIR)$(zshdir)
 	$(O)/tallywatt completion bash >$(DESTDIR)$(bashdir)/tallywatt
+	$(O)/tallywatt completion fish >$(DESTDIR)$(fishdir)/tallywatt.fish
 	$(O)/tallywatt completion zsh >$(DESTDIR)$(zshdir)/_tallywatt
+	@# bash and fish look for a file of the program's name.
+	@set -e; for d in $(filter tw-%,$(programs)); do \
+		echo '. "$${BASH_SOURCE[0]%/*}/tallywatt"' >$(DESTDIR)$(bashdir)/$$d; \
+		echo 'source (status dirname)/tallywatt.fish' >$(DESTDIR)$(fishdir)/$$d.fish; done
 	$(INSTALL) -d $(DESTDIR)$(docdir)
 	$(INSTALL) -m 644 LICENSE $(DESTDIR)$(docdir)
 	@set -e; for f in $(models); do \
@@ -412,7 +418,8 @@ uninstall:
 	rm -f $(DESTDIR)$(libdir)/$(solib) $(DESTDIR)$(libdir)/libtallywatt.so \
 		$(DESTDIR)$(libdir)/libtallywatt.a $(DESTDIR)$(includedir)/tallywatt.h \
 		$(DESTDIR)$(libdir)/pkgconfig/tallywatt.pc
-	rm -f $(DESTDIR)$(bashdir)/tallywatt $(DESTDIR)$(zshdir)/_tallywatt
+	rm -f $(DESTDIR)$(bashdir)/tallywatt $(DESTDIR)$(zshdir)/_tallywatt $(DESTDIR)$(fishdir)/tallywatt.fish \
+		$(patsubst %,$(DESTDIR)$(bashdir)/%,$(filter tw-%,$(programs))) $(patsubst %,$(DESTDIR)$(fishdir)/%.fish,$(filter tw-%,$(programs)))
 	@for f in $(man-pages); do rm -f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}; done
 	rm -f $(patsubst etc/systemd/%,$(DESTDIR)$(unitdir)/%,$(units))
 	rm -f $(DESTDIR)$(tmpfilesdir)/tallywatt.conf

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tallywatt completion: scripts for shells, made from the option tables. */
 #include "cli/command.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
@@ -14,7 +15,9 @@ struct config {
 static const struct tw_opts opts = {
 	.program = "tallywatt completion",
 	.operands = "SHELL",
-	.summary = "Print a script that completes commands and options: for bash or zsh.",
+	.summary = "Print a script that completes commands and options, also of the "
+		   "daemons: "
+		   "for bash, fish or zsh.",
 };
 
 /* What completes the value of an option. */
@@ -37,6 +40,10 @@ static enum value value_of(const struct tw_opt *x)
 
 /* Options that every command has. */
 #define COMMON "--help --version --config --print-config --check-config"
+
+/* The daemons say their options themselves. */
+#define DAEMONS "tw-collector tw-estimator tw-server tw-trainer"
+#define HELP_OF(program) program " --help 2>/dev/null | grep -o -e '^ *--[a-z0-9-]*'"
 
 /* ---- bash ---- */
 
@@ -119,7 +126,7 @@ static void write_bash(struct tw_buf *b)
 		    "\tesac\n"
 		    "\tif [ \"${COMP_WORDS[1]}\" = completion ] && "
 		    "[ \"${cur#-}\" = \"$cur\" ]; then\n"
-		    "\t\twords='bash zsh'\n\tfi\n"
+		    "\t\twords='bash fish zsh'\n\tfi\n"
 		    "\tif [ -n \"$words\" ]; then\n"
 		    "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
 		    "\telif [ \"$what\" = any ]; then\n\t\treturn\n"
@@ -132,7 +139,15 @@ static void write_bash(struct tw_buf *b)
 		    "\t\tcompopt -o filenames 2>/dev/null\n"
 		    "\telse\n"
 		    "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-		    "\tfi\n}\ncomplete -F _tallywatt tallywatt\n");
+		    "\tfi\n}\ncomplete -F _tallywatt tallywatt\n"
+		    "_tallywatt_daemon()\n{\n"
+		    "\tcase ${COMP_WORDS[COMP_CWORD]} in\n"
+		    "\t-*) COMPREPLY=($(compgen -W \"$(" HELP_OF(
+			    "$1") ")\" -- "
+				  "\"${COMP_WORDS[COMP_CWORD]}\")) ;;\n"
+				  "\t*) COMPREPLY=() ;;\n\tesac\n}\n"
+				  "complete -o default -F _tallywatt_daemon " DAEMONS
+				  "\n");
 }
 
 /* ---- zsh ---- */
@@ -180,9 +195,11 @@ static void write_zsh(struct tw_buf *b)
 	const struct tw_command *const *all = tw_commands(&count);
 
 	tw_buf_adds(b,
-		    "#compdef tallywatt\n"
+		    "#compdef tallywatt " DAEMONS "\n"
 		    "# zsh completion for tallywatt: made by `tallywatt completion zsh`\n"
-		    "_tallywatt()\n{\n\tlocal -a names\n\tnames=(\n");
+		    "_tallywatt()\n{\n\tlocal -a names\n"
+		    "\tif [[ $service = tw-* ]]; then\n\t\t_gnu_generic\n"
+		    "\t\treturn\n\tfi\n\tnames=(\n");
 	for (size_t i = 0; i < count; i++) {
 		tw_buf_addf(b, "\t\t'%s:", all[i]->name);
 		add_quoted(b, all[i]->summary);
@@ -202,7 +219,7 @@ static void write_zsh(struct tw_buf *b)
 			    " \\\n\t\t'--help[print help]' '--version[print versions]' "
 			    "\\\n\t\t'--config=[configuration file]:FILE:_files'");
 		if (strcmp(all[i]->name, "completion") == 0)
-			tw_buf_adds(b, " ':shell:(bash zsh)'");
+			tw_buf_adds(b, " ':shell:(bash fish zsh)'");
 		else if (all[i]->opts->operands != NULL)
 			tw_buf_adds(b, " '*:file:_files'");
 		tw_buf_adds(b, " ;;\n");
@@ -210,16 +227,94 @@ static void write_zsh(struct tw_buf *b)
 	tw_buf_adds(b, "\tesac\n}\n_tallywatt \"$@\"\n");
 }
 
+/* ---- fish ---- */
+
+/* Text inside single quotes. */
+static void add_fish_quoted(struct tw_buf *b, const char *text)
+{
+	tw_buf_adds(b, "'");
+	for (; *text != '\0'; text++)
+		tw_buf_addf(b, strchr("'\\", *text) != NULL ? "\\%c" : "%c", *text);
+	tw_buf_adds(b, "'");
+}
+
+static void add_fish_option(struct tw_buf *b, const struct tw_command *c,
+			    const struct tw_opt *x)
+{
+	const enum value value = value_of(x);
+
+	tw_buf_addf(b, "complete -c tallywatt -n '__fish_seen_subcommand_from %s' -l %s",
+		    c->name, x->name);
+	if (x->letter != '\0')
+		tw_buf_addf(b, " -s %c", x->letter);
+	if (value == VALUE_FILE)
+		tw_buf_adds(b, " -r -F");
+	else if (value != VALUE_NONE)
+		tw_buf_adds(b, " -x");
+	if (value == VALUE_DIR)
+		tw_buf_adds(b, " -a '(__fish_complete_directories)'");
+	if (value == VALUE_CHOICE) {
+		tw_buf_adds(b, " -a '");
+		add_choices(b, x);
+		tw_buf_adds(b, "'");
+	}
+	tw_buf_adds(b, " -d ");
+	add_fish_quoted(b, x->help);
+	tw_buf_adds(b, "\n");
+}
+
+static void write_fish(struct tw_buf *b)
+{
+	size_t count;
+	const struct tw_command *const *all = tw_commands(&count);
+
+	tw_buf_adds(
+		b,
+		"# fish completion for tallywatt: made by `tallywatt completion fish`\n"
+		"complete -c tallywatt -n __fish_use_subcommand -f -a help\n"
+		"complete -c tallywatt -n '__fish_seen_subcommand_from completion' "
+		"-f -a 'bash fish zsh'\n");
+	for (size_t i = 0; i < count; i++) {
+		tw_buf_addf(b,
+			    "complete -c tallywatt -n __fish_use_subcommand -f -a %s -d ",
+			    all[i]->name);
+		add_fish_quoted(b, all[i]->summary);
+		tw_buf_adds(b, "\n");
+		for (size_t k = 0; k < all[i]->opts->count; k++)
+			add_fish_option(b, all[i], &all[i]->opts->opt[k]);
+	}
+	tw_buf_adds(b, "for program in " DAEMONS "\n"
+		       "\tcomplete -c $program -a \"(" HELP_OF("$program") ")\"\nend\n");
+}
+
+static const struct {
+	const char *name;
+	void (*write)(struct tw_buf *b);
+} shells[] = {
+	{ "bash", write_bash },
+	{ "fish", write_fish },
+	{ "zsh", write_zsh },
+};
+
+/* NULL: another shell. */
+static void (*writer_of(const char *shell))(struct tw_buf *b)
+{
+	for (size_t i = 0; i < TW_COUNT(shells); i++)
+		if (strcmp(shells[i].name, shell) == 0)
+			return shells[i].write;
+	return NULL;
+}
+
 static int take_operands(void *config, char **operand, size_t count, struct tw_err *err)
 {
 	struct config *c = config;
 
-	if (tw_command_operand(operand, count, "bash or zsh", &c->shell, err) < 0)
+	if (tw_command_operand(operand, count, "bash, fish or zsh", &c->shell, err) < 0)
 		return -1;
-	return strcmp(c->shell, "bash") == 0 || strcmp(c->shell, "zsh") == 0
+	return writer_of(c->shell) != NULL
 		       ? 0
-		       : tw_fail(err, TW_INVALID, "no shell '%.64s', want bash or zsh",
-				 c->shell);
+		       : tw_fail(err, TW_INVALID,
+				 "no shell '%.64s', want bash, fish or zsh", c->shell);
 }
 
 static int completion(void *config, struct tw_err *err)
@@ -228,14 +323,14 @@ static int completion(void *config, struct tw_err *err)
 	struct tw_buf b = { 0 };
 
 	(void)err;
-	(strcmp(c->shell, "bash") == 0 ? write_bash : write_zsh)(&b);
+	writer_of(c->shell)(&b);
 	tw_command_print(&b);
 	return 0;
 }
 
 const struct tw_command tw_command_completion = {
 	.name = "completion",
-	.summary = "print a completion script for bash or zsh",
+	.summary = "print a completion script for bash, fish or zsh",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

@@ -2,10 +2,11 @@
 """tallywatt completion, by bash itself; names of commands and options that are mistyped."""
 import os
 import re
+import shutil
 import subprocess
 import unittest
 
-from harness import BIN, TIMEOUT_S, Case, run_tallywatt
+from harness import BIN, TIMEOUT_S, Case, need, run_tallywatt
 
 ASK = """
 source "$1"
@@ -56,11 +57,33 @@ class Completion(Case):
         self.assertEqual(self.complete("extract", "--input", "a"), ["a.json"])
         self.assertEqual(self.complete("train", "--model-db", ""), ["database"])
         self.assertEqual(self.complete("top", "--delay", ""), [])
-        self.assertEqual(self.complete("completion", ""), ["bash", "zsh"])
+        self.assertEqual(self.complete("completion", ""), ["bash", "fish", "zsh"])
+
+    def test_bash_completes_options_of_daemons(self):
+        for daemon in ("tw-collector", "tw-server"):
+            done = subprocess.run(
+                ["bash", "--norc", "-c", ASK.replace("_tallywatt\n", f"_tallywatt_daemon {BIN}/{daemon}\n"), "bash",
+                 self.script, daemon, "--l"], check=True, stdout=subprocess.PIPE, timeout=TIMEOUT_S)
+            told = re.findall(r"^ *(--l[a-z-]+)", subprocess.run(
+                [f"{BIN}/{daemon}", "--help"], check=True, stdout=subprocess.PIPE).stdout.decode(), re.M)
+            self.assertEqual(sorted(set(done.stdout.decode().split())), sorted(told))
+            self.assertIn("--listen", told)
+
+    def test_the_script_for_fish_has_all_options(self):
+        script = self.tallywatt("completion", "fish")
+        for command in self.commands():
+            has = set(re.findall(rf"^complete .* '__fish_seen_subcommand_from {command}' -l ([a-z0-9-]+)", script, re.M))
+            told = set(re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", self.tallywatt(command, "--help"), re.M))
+            self.assertEqual(has, told - {"help", "version", "config", "print-config", "check-config"}, command)
+        need("fish", shutil.which("fish"))
+        path = self.write("c.fish", script)
+        done = subprocess.run(["fish", "--no-config", "-c", f"source {path}; complete -C 'tallywatt top --level c'"],
+                              check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT_S)
+        self.assertEqual((sorted(done.stdout.decode().split()), done.stderr), (["cgroup", "container"], b""))
 
     def test_the_script_for_zsh_has_all_options(self):
         script = self.tallywatt("completion", "zsh")
-        self.assertTrue(script.startswith("#compdef tallywatt\n"))
+        self.assertTrue(script.startswith("#compdef tallywatt tw-collector tw-estimator tw-server tw-trainer\n"))
         for command in self.commands():
             block = re.search(rf"^\t{command}\) _arguments(.*?) ;;$", script, re.S | re.M)[1]
             for option in re.findall(r"^  (?:-\w, )?(--[a-z-]+)",
@@ -78,7 +101,7 @@ class Completion(Case):
                            (("top", "--re=x", "--r"), "--reverse"),
                            (("train", "--m", "x"), "ambiguous option '--m': --m"),
                            (("top", "--qqq"), "unknown option '--qqq' (see --help)"),
-                           (("completion", "fish"), "want bash or zsh"), (("help", "nix"), "nix")):
+                           (("completion", "ksh"), "want bash, fish or zsh"), (("help", "nix"), "nix")):
             done = run_tallywatt(*args)
             self.assertEqual(done.returncode, 2, args)
             self.assertIn(said, done.stderr.decode())
