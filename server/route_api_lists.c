@@ -3,6 +3,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
+#include "lib/http/server/httpd_tag.h"
 #include "lib/json/writer.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/filter.h"
@@ -341,7 +342,7 @@ static void answer(void *app, const struct tw_http_request *q, struct tw_http_re
 		write(x, &s, &b);
 		end_list(&s.page, &b);
 		tw_json_end_object(&b);
-		tw_send_text(q, r, &b, "application/json");
+		tw_http_reply_tagged(q, r, &b);
 	}
 	release_query(&s.q);
 	tw_index_unref(x);
@@ -387,7 +388,7 @@ void tw_get_pipeline(void *app, const struct tw_http_request *q, struct tw_http_
 		else
 			tw_buf_adds(&b, "null");
 		tw_json_end_object(&b);
-		tw_send_text(q, r, &b, "application/json");
+		tw_http_reply_tagged(q, r, &b);
 	}
 	tw_index_unref(x);
 }
@@ -472,7 +473,7 @@ static int answer_best(struct tw_catalog *c, struct tw_index *x, const struct qu
 		tw_json_end_object(&b);
 	}
 	tw_json_end_object(&b);
-	tw_send_text(q, r, &b, "application/json");
+	tw_http_reply_tagged(q, r, &b);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/server/accept.h"
+#include "lib/http/server/httpd_tag.h"
 #include "lib/json/writer.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
@@ -534,7 +535,8 @@ static int show_plot(struct tw_index *x, const struct tw_index_entry *e,
 	(void)x;
 	(void)err;
 	if (draw(e, q, &b, &why) == 0) {
-		tw_send_text(q, r, &b, "image/svg+xml");
+		r->content_type = "image/svg+xml";
+		tw_http_reply_tagged(q, r, &b);
 	} else if (why.code == TW_NOTFOUND || why.code == TW_NOMEM) {
 		tw_http_reply_error(r, &why);
 	} else {

@@ -241,24 +241,3 @@ bool tw_send_foreign(const struct tw_service *s, const struct tw_index *x,
 	tw_http_reply_error(r, &err);
 	return true;
 }
-
-void tw_send_text(const struct tw_http_request *q, struct tw_http_reply *r,
-		  struct tw_buf *b, const char *content_type)
-{
-	const char *known = tw_http_header(q, "If-None-Match");
-	char etag[TW_ETAG_TEXT] = "W/";
-
-	if (!tw_buf_failed(b)) {
-		/* Weak: gzip may send other bytes of the same text. */
-		snprintf(etag + 2, sizeof(etag) - 2, "\"%016" PRIx64 "\"",
-			 tw_hash(b->data, b->len));
-		tw_http_reply_header(r, "ETag", etag);
-		if (known != NULL && tw_http_etag_listed(known, etag + 2)) {
-			tw_buf_clear(b);
-			r->status = 304;
-			return;
-		}
-	}
-	r->content_type = content_type;
-	tw_http_reply_buf(r, b);
-}

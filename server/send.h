@@ -7,12 +7,11 @@
  * apply: RFC 9110, sections 13 and 14.
  */
 
-#include "lib/http/client/http_range.h"
+#include "lib/http/server/http_range.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct tw_buf;
 struct tw_err;
 struct tw_http_reply;
 struct tw_http_request;
@@ -47,12 +46,5 @@ void tw_send_as_zip(struct tw_http_reply *r, const char *name);
  */
 bool tw_send_foreign(const struct tw_service *s, const struct tw_index *x,
 		     const struct tw_http_request *q, struct tw_http_reply *r);
-
-/*
- * Reply with a text, which is empty afterwards, and a tag of its content; 304 if the
- * client has it.
- */
-void tw_send_text(const struct tw_http_request *q, struct tw_http_reply *r,
-		  struct tw_buf *b, const char *content_type);
 
 #endif /* TW_SERVER_SEND_H */

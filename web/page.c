@@ -2,7 +2,7 @@
 #include "web/page.h"
 
 #include "lib/core/err.h"
-#include "lib/http/client/http_range.h"
+#include "lib/http/server/http_range.h"
 #include "lib/http/server/httpd_reply.h"
 
 #include <string.h>

@@ -78,6 +78,15 @@ class Jobs(Case):
         self.problem(trainer, "GET", "/api/v1/jobs/x", 404, "no job 'x'")
         self.problem(trainer, "GET", "/api/v1/jobs/x/pipeline", 404, "no job 'x'")
 
+    def test_lists_are_sent_to_those_who_have_others(self):
+        trainer = self.begin()
+        for path in ("/api/v1/jobs", "/api/v1/units"):
+            tag = call(trainer, "GET", path).headers["ETag"]
+            again = call(trainer, "GET", path, headers={"If-None-Match": tag})
+            self.assertEqual((again.status, again.body), (304, b""))
+            other = call(trainer, "GET", path, headers={"If-None-Match": '"other"'})
+            self.assertEqual(other.status, 200)
+
     def test_a_training_that_fails_is_a_job_with_an_error(self):
         trainer = self.begin()
         self.response = {}

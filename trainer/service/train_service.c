@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/http/server/httpd_reply.h"
 #include "lib/http/server/httpd_stats.h"
+#include "lib/http/server/httpd_tag.h"
 #include "lib/json/writer.h"
 #include "lib/program/log.h"
 #include "trainer/service/job_record.h"
@@ -254,7 +255,7 @@ static void get_jobs(void *app, const struct tw_http_request *q, struct tw_http_
 	if (tw_jobs_list(jobs_of(app), may_see, &reader, &b, &err) < 0)
 		tw_http_reply_error(r, &err);
 	else
-		tw_http_reply_buf(r, &b);
+		tw_http_reply_tagged(q, r, &b);
 }
 
 static void get_job(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
@@ -344,7 +345,6 @@ static void get_units(void *app, const struct tw_http_request *q, struct tw_http
 	const struct tw_train_service *s = app;
 	struct tw_buf b = { 0 };
 
-	(void)q;
 	tw_json_add_object(&b, NULL);
 	tw_json_add_array(&b, "units");
 	for (size_t i = 0; i < s->parts; i++)
@@ -352,7 +352,7 @@ static void get_units(void *app, const struct tw_http_request *q, struct tw_http
 			s->part[i].units(s->part[i].arg, &b);
 	tw_json_end_array(&b);
 	tw_json_end_object(&b);
-	tw_http_reply_buf(r, &b);
+	tw_http_reply_tagged(q, r, &b);
 }
 
 /* ---- health and metrics ---- */

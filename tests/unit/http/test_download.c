@@ -6,7 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/http/client/download.h"
 #include "lib/http/client/http.h"
-#include "lib/http/client/http_range.h"
+#include "lib/http/server/http_range.h"
 #include "lib/http/client/url.h"
 #include "lib/http/server/httpd.h"
 #include "tests/unit/fail_alloc.h"

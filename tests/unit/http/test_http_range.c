@@ -2,7 +2,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/array.h"
-#include "lib/http/client/http_range.h"
+#include "lib/http/server/http_range.h"
 
 #include <string.h>
 

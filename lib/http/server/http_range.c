@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/http/client/http_range.h"
+#include "lib/http/server/http_range.h"
 
 #include <stddef.h>
 #include <string.h>
