@@ -277,19 +277,24 @@ static void old_jobs_and_pipelines_are_dropped_running_ones_never(void **state)
 static void identities_grow(void **state)
 {
 	struct tw_jobs *t = open_jobs(NULL, 0);
-	char last[TW_JOB_ID] = "";
+	char last[TW_JOB_ID] = "", want[TW_JOB_ID];
 	int cancelled = 0;
 
 	(void)state;
-	/* Many in one millisecond. */
+	/* Many in one millisecond, from the time of day on. */
+	time_ms = INT64_C(1500000000123);
 	for (int i = 0; i < 200; i++) {
 		struct tw_job *job = add(t, "web", &cancelled);
 
+		snprintf(want, sizeof(want), "%012llx",
+			 (unsigned long long)(time_ms + i));
+		assert_memory_equal(tw_job_id(job), want, 12);
 		assert_int_equal(strlen(tw_job_id(job)), 20);
 		assert_true(strncmp(tw_job_id(job), last, 12) > 0);
 		strcpy(last, tw_job_id(job));
 		end(t, job, (struct tw_job_end){ .state = TW_JOB_DONE });
 	}
+	time_ms = 0;
 	tw_jobs_close(t);
 }
 

@@ -574,6 +574,9 @@ static void a_table_of_somebody_is_not_taken_over(void **state)
 	change_file(*state, "CREATE TABLE verdict (mine TEXT)");
 	assert_int_equal(tw_store_open(path, &s, &err), -1);
 	assert_non_null(strstr(err.text, "verdict"));
+	tw_err_clear(&err);
+	assert_int_equal(tw_store_open("/nonexistent/online.sqlite", &s, &err), -1);
+	assert_non_null(strstr(err.text, "/nonexistent/online.sqlite"));
 	change_file(*state, "DROP TABLE verdict");
 	tw_store_close(open_store(*state));
 	free(path);
