@@ -240,25 +240,31 @@ static int measure_columns(struct reading *r, struct tw_err *err)
 
 /* ---- bounds ---- */
 
-/* The time in which energy and work are known. */
+/* The time in which energy, idle energy and work are known. */
 static int find_range(struct reading *r, struct tw_err *err)
 {
+	const struct column *energy = &r->column[ENERGY], *idle = &r->column[IDLE];
 	int64_t work_last_ms = INT64_MIN;
 
-	r->start_ms = r->column[ENERGY].first_ms;
+	r->start_ms = energy->first_ms;
+	r->end_ms = energy->last_ms;
+	if (idle->set.count > 0) {
+		r->start_ms = idle->first_ms > r->start_ms ? idle->first_ms : r->start_ms;
+		r->end_ms = idle->last_ms < r->end_ms ? idle->last_ms : r->end_ms;
+	}
 	for (size_t i = WORK; i < r->columns; i++) {
 		const struct column *c = &r->column[i];
 
 		r->start_ms = c->known_ms > r->start_ms ? c->known_ms : r->start_ms;
 		work_last_ms = c->last_ms > work_last_ms ? c->last_ms : work_last_ms;
 	}
-	r->end_ms = r->column[ENERGY].last_ms;
 	r->end_ms = work_last_ms < r->end_ms ? work_last_ms : r->end_ms;
 	if (r->end_ms <= r->start_ms)
 		return tw_fail(err, TW_INVALID,
-			       "energy and work have no time in common: energy begins "
+			       "energy%s and work have no time in common: energy begins "
 			       "at %.0f s, work ends at %.0f s",
-			       (double)r->column[ENERGY].first_ms / 1e3,
+			       idle->set.count > 0 ? ", idle energy" : "",
+			       (double)energy->first_ms / 1e3,
 			       (double)work_last_ms / 1e3);
 	return 0;
 }

@@ -54,32 +54,32 @@ static void add(struct tw_prom *p, const struct counter *c)
 
 struct fixture {
 	struct tw_prom *prom;
-	struct tw_selector by[2];
-	struct tw_selection selection[2];
+	struct tw_selector by[3];
+	struct tw_selection selection[3];
 	struct tw_unit_input in;
 };
 
 static void open_fixture(struct fixture *f, const struct counter *counter, size_t count)
 {
-	static const char *const texts[] = { "j", "w" };
+	static const char *const texts[] = { "j", "w", "i" };
 	struct tw_err err = { 0 };
 
 	*f = (struct fixture){ .prom = tw_prom_new(&err), .in = { .works = 1 } };
 	for (size_t i = 0; i < count; i++)
 		add(f->prom, &counter[i]);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < TW_COUNT(texts); i++)
 		if (tw_selector_parse(texts[i], &f->by[i], &err) < 0 ||
 		    tw_selection_add(&f->selection[i], f->prom, &f->by[i], &err) < 0)
 			fail_msg("%s", err.text);
 	f->in.energy = tw_selection_source(&f->selection[0], "energy");
 	f->in.work[0] = tw_selection_source(&f->selection[1], "work");
-	f->in.idle.name = "idle";
+	f->in.idle = tw_selection_source(&f->selection[2], "idle");
 	f->in.intensity.name = "intensity";
 }
 
 static void close_fixture(struct fixture *f)
 {
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < TW_COUNT(f->by); i++) {
 		tw_selector_release(&f->by[i]);
 		tw_selection_release(&f->selection[i]);
 	}
@@ -102,7 +102,7 @@ static void expect_near(const char *what, double value, double want)
 }
 
 struct want {
-	double joules, units;
+	double joules, idle_joules, units;
 	double start_s, end_s;
 	size_t merged;
 };
@@ -117,6 +117,7 @@ static void expect(const struct counter *counter, size_t count, struct want want
 	if (tw_unit_blocks_make(&f.in, &b, &err) < 0)
 		fail_msg("%s", err.text);
 	expect_near("joules", sum(b.energy_j, b.count), want.joules);
+	expect_near("idle joules", sum(b.idle_j, b.count), want.idle_joules);
 	expect_near("units", sum(b.work, b.count), want.units);
 	expect_near("start", ((double)b.bound_ms[0] - START_MS) / 1e3, want.start_s);
 	expect_near("end", ((double)b.bound_ms[b.count] - START_MS) / 1e3, want.end_s);
@@ -225,6 +226,20 @@ static void a_counter_that_was_there_before_is_known_from_its_first_sample(void 
 	       .start_s = 900, .end_s = LAST_S);
 	EXPECT(beside, .joules = 5 * LAST_S, .units = 20 * (2 * LAST_S - 900),
 	       .end_s = LAST_S);
+}
+
+/* Else it would be subtracted from a part of the blocks only. */
+static void blocks_are_of_the_time_in_which_idle_energy_is_known(void **state)
+{
+	const struct counter c[] = {
+		{ "j", "a", EACH, .rate = 5, .zero_s = -1000 },
+		{ "i", "a", STEP_S, 900, 1800, .rate = 2, .zero_s = -1000 },
+		{ "w", "a", EACH, .rate = 20, .zero_s = -2000 },
+	};
+
+	(void)state;
+	EXPECT(c, .joules = 5 * 900, .idle_joules = 2 * 900, .units = 20 * 900,
+	       .start_s = 900, .end_s = 1800);
 }
 
 /* ---- gauges, and the Software Carbon Intensity ---- */
@@ -539,6 +554,7 @@ int main(void)
 		cmocka_unit_test(blocks_on_both_sides_of_a_gap_are_one),
 		cmocka_unit_test(
 			a_counter_that_was_there_before_is_known_from_its_first_sample),
+		cmocka_unit_test(blocks_are_of_the_time_in_which_idle_energy_is_known),
 		cmocka_unit_test(carbon_follows_the_energy_and_the_time),
 		cmocka_unit_test(joules_are_told_by_the_size_of_batches),
 		cmocka_unit_test(what_makes_no_blocks_is_refused),
