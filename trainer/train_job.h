@@ -20,6 +20,8 @@
 
 struct tw_err;
 struct tw_node_types;
+struct tw_prom;
+struct tw_time_span;
 struct tw_thirdparty;
 struct tw_workload_runs;
 
@@ -36,6 +38,9 @@ struct tw_train_response {
 	const struct tw_prom *prom; /* NULL: of machines that another share trains */
 	const char *machine; /* name for a response without machine labels; or NULL */
 	const char *origin;  /* file name; NULL only if there is one response */
+	const struct tw_time_span
+		*span; /* rows to train on (tw_extract_args); NULL: all */
+	size_t spans;
 };
 
 /* The spec of one of several machines. */

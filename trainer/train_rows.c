@@ -32,6 +32,7 @@ static int extract(const struct tw_train_data *t, const struct tw_train_recordin
 		   const struct tw_feature_group *group, enum tw_row_level level,
 		   struct tw_quality *quality, struct tw_dataset *out, struct tw_err *err)
 {
+	const struct tw_train_response *r = &t->job->responses[rec->input];
 	const struct tw_extract_args args = {
 		.source = t->source,
 		.group = group,
@@ -41,6 +42,8 @@ static int extract(const struct tw_train_data *t, const struct tw_train_recordin
 		.correct_lag = t->job->correct_lag,
 		.tdp_w = tw_machine_tdp_w(&t->machine->spec),
 		.apart = rec->one_machine,
+		.span = r->span,
+		.spans = r->spans,
 		.quality = quality,
 	};
 

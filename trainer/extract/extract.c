@@ -373,6 +373,33 @@ static int drop_unsteady(struct job *j, struct tw_err *err)
 	return read_again(j, j->clean.unsteady > 0, err);
 }
 
+static bool is_in_spans(const struct tw_extract_args *a, int64_t ms)
+{
+	size_t i = 0;
+
+	while (i < a->spans && !(ms > a->span[i].from_ms && ms <= a->span[i].to_ms))
+		i++;
+	return i < a->spans;
+}
+
+static int keep_spans(struct job *j, struct tw_err *err)
+{
+	struct tw_power_series *p = &j->power;
+	const size_t times = p->times;
+	size_t n = 0;
+
+	if (j->args->span == NULL || j->args->compat != TW_COMPAT_NONE)
+		return 0;
+	for (size_t k = 0; k < times; k++) {
+		if (is_in_spans(j->args, p->time_ms[k]))
+			tw_power_series_move(p, n++, k);
+		else
+			tw_power_series_forget(p, k);
+	}
+	p->times = n;
+	return read_again(j, n < times, err);
+}
+
 static int make_dataset(struct job *j, struct tw_err *err)
 {
 	size_t rows;
@@ -384,7 +411,7 @@ static int make_dataset(struct job *j, struct tw_err *err)
 	for (size_t f = 0; f < j->in.features; f++)
 		j->rates.thirdparty_makes_no_rows |= !j->in.feature[f].of_node;
 	if (repair_rows(j, err) < 0 || correct_lag(j, err) < 0 ||
-	    drop_unsteady(j, err) < 0)
+	    drop_unsteady(j, err) < 0 || keep_spans(j, err) < 0)
 		return -1;
 	j->row = calloc(j->power.times + 1, sizeof(*j->row));
 	if (j->row == NULL)

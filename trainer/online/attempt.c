@@ -5,6 +5,7 @@
 #include "lib/core/file.h"
 #include "lib/program/log.h"
 #include "lib/zip/fileset.h"
+#include "trainer/extract/metric_series.h"
 #include "trainer/online/store.h"
 #include "trainer/record/series_reader.h"
 #include "trainer/record/spool.h"
@@ -37,12 +38,22 @@ static int add_segment(struct tw_store *s, int64_t id, struct tw_spool *spool,
 	return rc;
 }
 
-static size_t count_rows(const struct tw_segments *w, struct tw_window_run run)
+/* Add the spans of a run's chosen segments. Returns the number of their rows. */
+static size_t add_spans(const struct tw_segments *w, struct tw_window_run run,
+			struct tw_window_choice choice, struct tw_train_response *r,
+			struct tw_time_span *span)
 {
 	size_t rows = 0;
 
-	for (size_t i = run.first; i <= run.last; i++)
-		rows += w->at[i].rows;
+	r->span = span;
+	for (size_t i = run.first; i <= run.last; i++) {
+		const struct tw_segment *g = &w->at[i];
+
+		if (g->held != choice.held)
+			continue;
+		span[r->spans++] = (struct tw_time_span){ g->from_ms, g->to_ms };
+		rows += g->rows;
+	}
 	return rows;
 }
 
@@ -74,27 +85,29 @@ int tw_runs_read(struct tw_store *s, const struct tw_segments *w,
 {
 	struct tw_window_run run;
 	char *path = NULL;
+	struct tw_time_span *span;
 	size_t at = 0;
 	int rc = -1;
 
+	out->span = span = calloc(w->count + 1, sizeof(*span));
 	out->prom = calloc(w->count + 1, sizeof(struct tw_prom *));
 	out->response = calloc(w->count + 1, sizeof(*out->response));
-	if (out->prom == NULL || out->response == NULL) {
+	if (out->prom == NULL || out->response == NULL || span == NULL) {
 		tw_fail(err, TW_NOMEM, "%zu segments", w->count);
 		goto out;
 	}
 	if (tw_path_join(&path, err, dir, "run.json", NULL) < 0)
 		goto out;
-	while (tw_window_next_run(w, choice, &at, &run)) {
+	while (tw_window_next_run(w, choice.after_ms, &at, &run)) {
 		struct tw_train_response *r = &out->response[out->count];
 
-		if (count_rows(w, run) < ROWS_MIN)
+		*r = (struct tw_train_response){ .machine = machine, .origin = "online" };
+		if (add_spans(w, run, choice, r, span) < ROWS_MIN)
 			continue;
+		span += r->spans;
 		if (read_run(s, w, run, path, &out->prom[out->count], err) < 0)
 			goto out;
-		*r = (struct tw_train_response){ .prom = out->prom[out->count++],
-						 .machine = machine,
-						 .origin = "online" };
+		r->prom = out->prom[out->count++];
 	}
 	rc = 0;
 out:
@@ -108,6 +121,7 @@ void tw_runs_release(struct tw_runs *r)
 		tw_prom_free(r->prom[i]);
 	free(r->prom);
 	free(r->response);
+	free(r->span);
 	*r = (struct tw_runs){ 0 };
 }
 
@@ -119,7 +133,7 @@ static int measure(const struct tw_power_model *p, const struct tw_attempt_input
 		   struct tw_online_error *out, struct tw_err *err)
 {
 	for (size_t i = 0; i < in->held.count; i++)
-		if (tw_online_error_add(out, p, in->held.prom[i], err) < 0)
+		if (tw_online_error_add(out, p, &in->held.response[i], err) < 0)
 			return -1;
 	return 0;
 }

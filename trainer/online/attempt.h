@@ -43,11 +43,14 @@ struct tw_online_rules {
 
 /*
  * The responses of a window: one for each run of segments without a gap, as if the
- * client had sent it. No rate is computed across two responses. All zero bytes: none.
+ * client had sent it. No rate is computed across two responses. A run has the segments
+ * that are held out and those that are not: its rows are cleaned together, as those of a
+ * recording are, and the chosen ones are in the response's spans. All zero bytes: none.
  */
 struct tw_runs {
 	struct tw_prom **prom;
 	struct tw_train_response *response; /* the same, for a training */
+	struct tw_time_span *span;          /* of all responses */
 	size_t count;
 };
 

@@ -11,6 +11,7 @@
 #include "model-db/weights.h"
 #include "trainer/extract/extract.h"
 #include "trainer/fit/score.h"
+#include "trainer/train_job.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -149,21 +150,23 @@ static double spread(const double *watts, size_t rows)
 }
 
 int tw_online_error_add(struct tw_online_error *e, const struct tw_power_model *p,
-			const struct tw_prom *response, struct tw_err *err)
+			const struct tw_train_response *response, struct tw_err *err)
 {
 	const struct tw_model_info *info = tw_power_model_info(p);
 	const struct tw_extract_args args = { .source = info->source,
 					      .group = info->group,
 					      .level = TW_ROWS_NODE,
 					      .resets = TW_RESETS_CARRY,
-					      .apart = true };
+					      .apart = true,
+					      .span = response->span,
+					      .spans = response->spans };
 	struct tw_model_score score = { 0 };
 	struct tw_dataset d = { 0 };
 	struct tw_err why = { 0 };
 	const double *watts;
 	int rc = 0;
 
-	if (tw_extract(response, &args, &d, &why) < 0 ||
+	if (tw_extract(response->prom, &args, &d, &why) < 0 ||
 	    tw_model_score(p, &d, &score, &why) < 0)
 		goto out;
 	watts = tw_dataset_find(&d, tw_power_column(score.component[0]));

@@ -14,7 +14,7 @@
 struct tw_err;
 struct tw_fileset;
 struct tw_power_model;
-struct tw_prom;
+struct tw_train_response;
 
 struct tw_online_model {
 	struct tw_power_model *model;
@@ -62,7 +62,7 @@ struct tw_online_error {
  * metrics adds no rows. The power is that of the model's first component.
  */
 int tw_online_error_add(struct tw_online_error *e, const struct tw_power_model *p,
-			const struct tw_prom *response, struct tw_err *err);
+			const struct tw_train_response *response, struct tw_err *err);
 
 double tw_online_error_mae_w(const struct tw_online_error *e); /* NaN without rows */
 

@@ -147,9 +147,10 @@ static double drift_of(const struct tw_online_node *n)
 static int measure(const struct tw_power_model *p, const struct tw_prom *samples,
 		   int64_t from_ms, struct tw_live *live, struct tw_err *err)
 {
+	const struct tw_train_response response = { .prom = samples };
 	struct tw_live_interval i = { .from_ms = from_ms };
 
-	if (tw_online_error_add(&i.error, p, samples, err) < 0)
+	if (tw_online_error_add(&i.error, p, &response, err) < 0)
 		return -1;
 	tw_live_add(live, &i);
 	return 0;

@@ -279,9 +279,9 @@ size_t tw_window_surplus(const struct tw_segments *w)
 
 /* ---- choice ---- */
 
-static bool chosen(const struct tw_segment *g, struct tw_window_choice c)
+static bool is_used(const struct tw_segment *g, int64_t after_ms)
 {
-	return g->held == c.held && !g->glitch && g->from_ms >= c.after_ms;
+	return !g->glitch && g->from_ms >= after_ms;
 }
 
 size_t tw_window_rows(const struct tw_segments *w, struct tw_window_choice c)
@@ -289,21 +289,23 @@ size_t tw_window_rows(const struct tw_segments *w, struct tw_window_choice c)
 	size_t rows = 0;
 
 	for (size_t i = 0; i < w->count; i++)
-		rows += chosen(&w->at[i], c) ? w->at[i].rows : 0;
+		rows += w->at[i].held == c.held && is_used(&w->at[i], c.after_ms)
+				? w->at[i].rows
+				: 0;
 	return rows;
 }
 
-bool tw_window_next_run(const struct tw_segments *w, struct tw_window_choice c,
-			size_t *at, struct tw_window_run *out)
+bool tw_window_next_run(const struct tw_segments *w, int64_t after_ms, size_t *at,
+			struct tw_window_run *out)
 {
 	size_t i = *at;
 
-	while (i < w->count && !chosen(&w->at[i], c))
+	while (i < w->count && !is_used(&w->at[i], after_ms))
 		i++;
 	if (i == w->count)
 		return false;
 	out->first = i++;
-	while (i < w->count && chosen(&w->at[i], c) &&
+	while (i < w->count && is_used(&w->at[i], after_ms) &&
 	       w->at[i].from_ms == w->at[i - 1].to_ms)
 		i++;
 	out->last = i - 1;

@@ -88,15 +88,16 @@ struct tw_window_choice {
 size_t tw_window_rows(const struct tw_segments *w, struct tw_window_choice c);
 
 /*
- * A run: chosen segments first to last, each of which begins where the one before ends.
- * Find the first run from index *at on, and set *at behind it. False: there is no more.
+ * A run: segments first to last, held out or not, that begin after_ms or later and are no
+ * glitches, each of which begins where the one before ends. Find the first run from index
+ * *at on, and set *at behind it. False: there is no more.
  */
 struct tw_window_run {
 	size_t first, last;
 };
 
-bool tw_window_next_run(const struct tw_segments *w, struct tw_window_choice c,
-			size_t *at, struct tw_window_run *out);
+bool tw_window_next_run(const struct tw_segments *w, int64_t after_ms, size_t *at,
+			struct tw_window_run *out);
 
 /*
  * Whether the segments after a time alone show the machine: their loads reach down to the

@@ -67,17 +67,19 @@ static double first_ms(const struct tw_prom *p)
 	return tw_packed_first(&p->metric[0].series[0].time_ms);
 }
 
-static void extract(const struct tw_prom *p, struct tw_dataset *out)
+static void extract(const struct tw_train_response *r, struct tw_dataset *out)
 {
 	const struct tw_extract_args args = { .source =
 						      tw_energy_source_find("rapl-sysfs"),
 					      .group = tw_feature_group_find("BPFOnly"),
 					      .level = TW_ROWS_NODE,
 					      .resets = TW_RESETS_CARRY,
-					      .apart = true };
+					      .apart = true,
+					      .span = r->span,
+					      .spans = r->spans };
 	struct tw_err err = { 0 };
 
-	if (tw_extract(p, &args, out, &err) < 0)
+	if (tw_extract(r->prom, &args, out, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -120,8 +122,8 @@ static void a_text_is_read_as_the_response_that_it_was(void **state)
 	tw_prom_text(p, &text);
 	if (tw_prom_parse(text.data, text.len, &again, &err) < 0)
 		fail_msg("%s", err.text);
-	extract(p, &a);
-	extract(again, &b);
+	extract(&(struct tw_train_response){ .prom = p }, &a);
+	extract(&(struct tw_train_response){ .prom = again }, &b);
 	assert_int_equal(a.rows, b.rows);
 	for (size_t c = 0; c < a.cols; c++)
 		assert_memory_equal(a.col[c].v, b.col[c].v, a.rows * sizeof(double));
@@ -146,8 +148,8 @@ static void a_run_gives_the_rows_of_the_whole_response(void **state)
 		fail_msg("%s", err.text);
 	assert_int_equal(runs.count, 1);
 	assert_string_equal(runs.response[0].machine, "m");
-	extract(p, &a);
-	extract(runs.prom[0], &b);
+	extract(&(struct tw_train_response){ .prom = p }, &a);
+	extract(&runs.response[0], &b);
 	assert_int_equal(a.rows, b.rows);
 	assert_memory_equal(a.time_ms, b.time_ms, a.rows * sizeof(a.time_ms[0]));
 	for (size_t c = 0; c < a.cols; c++)
@@ -155,6 +157,50 @@ static void a_run_gives_the_rows_of_the_whole_response(void **state)
 	tw_dataset_release(&a);
 	tw_dataset_release(&b);
 	tw_runs_release(&runs);
+	tw_segments_release(&w);
+	tw_store_close(s);
+	tw_prom_free(p);
+}
+
+/* They are cleaned with those of the other segments. */
+static void a_run_has_the_rows_of_the_chosen_segments(void **state)
+{
+	struct tw_prom *p = read_response();
+	struct tw_segments w = { 0 };
+	struct tw_store *s = store_segments(*state, p, 0, &w);
+	struct tw_dataset all = { 0 };
+	struct tw_err err = { 0 };
+	size_t rows[2] = { 0 };
+
+	w.at[2].held = w.at[5].held = true;
+	extract(&(struct tw_train_response){ .prom = p }, &all);
+	for (int held = 0; held < 2; held++) {
+		const struct tw_window_choice choice = { .held = held };
+		struct tw_dataset some = { 0 };
+		struct tw_runs runs = { 0 };
+
+		assert_int_equal(tw_runs_read(s, &w, choice, "m", *state, &runs, &err),
+				 0);
+		assert_int_equal(runs.count, 1);
+		extract(&runs.response[0], &some);
+		for (size_t r = 0, i = 0; r < all.rows; r++) {
+			while (all.time_ms[r] > w.at[i].to_ms)
+				i++;
+			if (w.at[i].held != held)
+				continue;
+			assert_true(rows[held] < some.rows);
+			assert_int_equal(some.time_ms[rows[held]], all.time_ms[r]);
+			for (size_t c = 0; c < all.cols; c++)
+				assert_float_equal(some.col[c].v[rows[held]],
+						   all.col[c].v[r], 0);
+			rows[held]++;
+		}
+		assert_int_equal(some.rows, rows[held]);
+		tw_dataset_release(&some);
+		tw_runs_release(&runs);
+	}
+	assert_true(rows[0] > rows[1] && rows[1] > 0);
+	tw_dataset_release(&all);
 	tw_segments_release(&w);
 	tw_store_close(s);
 	tw_prom_free(p);
@@ -193,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_text_is_read_as_the_response_that_it_was),
 		TEST(a_run_gives_the_rows_of_the_whole_response),
+		TEST(a_run_has_the_rows_of_the_chosen_segments),
 		TEST(gaps_divide_runs_and_segments_without_rows_are_none),
 	};
 

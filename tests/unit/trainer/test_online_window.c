@@ -116,25 +116,25 @@ static void either_limit_counts_and_one_segment_always_stays(void **state)
 	tw_segments_release(&w);
 }
 
-static void runs_end_at_gaps_and_at_held_out_segments(void **state)
+static void runs_end_at_gaps_and_at_glitches(void **state)
 {
-	static const size_t wanted[][2] = { { 0, 1 }, { 3, 3 }, { 4, 5 } };
+	static const size_t wanted[][2] = { { 0, 2 }, { 3, 3 }, { 5, 6 } };
 	const struct tw_window_choice train = { 0 };
 	struct tw_segments w = { 0 };
 	struct tw_window_run run;
 	size_t at = 0;
 
 	(void)state;
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 7; i++)
 		add(&w, i, i == 2);
-	/* A gap before the fifth. */
-	w.at[4].from_ms += 500;
+	w.at[3].from_ms += 500;
+	w.at[4].glitch = true;
 	for (size_t i = 0; i < 3; i++) {
-		assert_true(tw_window_next_run(&w, train, &at, &run));
+		assert_true(tw_window_next_run(&w, 0, &at, &run));
 		assert_int_equal(run.first, wanted[i][0]);
 		assert_int_equal(run.last, wanted[i][1]);
 	}
-	assert_false(tw_window_next_run(&w, train, &at, &run));
+	assert_false(tw_window_next_run(&w, 0, &at, &run));
 	assert_int_equal(tw_window_rows(&w, train), 50);
 	assert_int_equal(
 		tw_window_rows(&w, (struct tw_window_choice){ .after_ms = 3000 }), 30);
@@ -213,7 +213,7 @@ int main(void)
 		cmocka_unit_test(of_two_that_are_alike_the_older_goes),
 		cmocka_unit_test(a_quarter_stays_held_out),
 		cmocka_unit_test(either_limit_counts_and_one_segment_always_stays),
-		cmocka_unit_test(runs_end_at_gaps_and_at_held_out_segments),
+		cmocka_unit_test(runs_end_at_gaps_and_at_glitches),
 		cmocka_unit_test(segments_cover_the_machine_from_rest_to_load),
 		cmocka_unit_test(a_live_error_is_of_the_last_intervals),
 		cmocka_unit_test(one_interval_is_no_drift),

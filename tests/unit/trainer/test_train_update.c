@@ -241,8 +241,9 @@ static struct tw_prom *make_recording(size_t from, size_t first)
 static void recordings_of_a_machine_are_put_together(void **state)
 {
 	struct tw_prom *early = make_recording(1000, 0), *late = make_recording(9000, 5);
-	const struct tw_train_response both[] = { { late, NULL, "late.json" },
-						  { early, NULL, "early.json" } };
+	const struct tw_train_response both[] = { { .prom = late, .origin = "late.json" },
+						  { .prom = early,
+						    .origin = "early.json" } };
 	struct tw_train_job job = make_job(LINEAR);
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
@@ -271,8 +272,9 @@ static void recordings_of_a_machine_are_put_together(void **state)
 static void the_same_time_twice_is_refused(void **state)
 {
 	struct tw_prom *once = make_recording(1000, 0);
-	const struct tw_train_response both[] = { { once, NULL, "once.json" },
-						  { once, NULL, "again.json" } };
+	const struct tw_train_response both[] = { { .prom = once, .origin = "once.json" },
+						  { .prom = once,
+						    .origin = "again.json" } };
 	struct tw_train_job job = make_job(LINEAR);
 
 	(void)state;
@@ -286,9 +288,13 @@ static void the_same_time_twice_is_refused(void **state)
 static void an_input_without_a_machine_is_named(void **state)
 {
 	struct tw_prom *ab = train_make_machines("ab"), *a = train_make_machines("a");
-	const struct tw_train_response named[] = { { ab, NULL, "ab.json" },
-						   { a, "c", "a.json" } };
-	struct tw_train_response wrong = { ab, "c", "ab.json" };
+	const struct tw_train_response named[] = {
+		{ .prom = ab, .origin = "ab.json" },
+		{ .prom = a, .machine = "c", .origin = "a.json" }
+	};
+	struct tw_train_response wrong = { .prom = ab,
+					   .machine = "c",
+					   .origin = "ab.json" };
 	struct tw_train_job job = make_job(LINEAR);
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
