@@ -110,13 +110,18 @@ static double find_slope(struct idle *s, size_t rows)
 	return distance(s, rows, step, 0.0) <= distance(s, rows, step, b) ? 0.0 : b;
 }
 
-/* Rows of an estimate: the lowest of so many. */
-static size_t find_window(size_t rows)
+/* Rows of an estimate: the lowest of so many, and those with the same usage as the last.
+ * A part of them would be the one with the lowest watts. */
+static size_t find_window(const struct idle *s, size_t rows)
 {
-	const size_t window =
+	size_t window =
 		rows / WINDOW_SHARE > WINDOW_MIN ? rows / WINDOW_SHARE : WINDOW_MIN;
 
-	return window < rows ? window : rows;
+	if (window > rows)
+		return rows;
+	while (window < rows && s->part[window].use <= s->part[window - 1].use)
+		window++;
+	return window;
 }
 
 /* Interquartile mean of the `window` lowest watts. */
@@ -137,7 +142,7 @@ static double estimate(struct idle *s, size_t without, bool *by_use)
 	for (size_t r = 0; r < s->rows; r++)
 		if (s->row[r].block != without)
 			s->part[rows++] = s->row[r];
-	window = find_window(rows);
+	window = find_window(s, rows);
 
 	b = find_slope(s, rows / 2 > window ? rows / 2 : window);
 	for (size_t r = 0; r < window; r++)

@@ -8,12 +8,12 @@
  *
  *	a = mean of the middle half of (P - b u) over the window,	b >= 0
  *
- * The window is the 5 % of the rows with the lowest usage (at least 10 rows). Power rises
- * more steeply at low usage than at high usage, so a line through all rows would have its
- * intercept far above idle power. The slope b minimises sum |P - a' - b u| over the half
- * of the rows with the lower usage. Both estimates ignore outliers: meter and counters
- * are not read at the same instant, and a load that starts or ends shows in one of them
- * first.
+ * The window is the 5 % of the rows with the lowest usage (at least 10 rows), and all
+ * with the same usage as the last of them. Power rises more steeply at low usage than at
+ * high usage, so a line through all rows would have its intercept far above idle power.
+ * The slope b minimises sum |P - a' - b u| over the half of the rows with the lower
+ * usage. Both estimates ignore outliers: meter and counters are not read at the same
+ * instant, and a load that starts or ends shows in one of them first.
  *
  * If more than 5 % of all rows draw less than a by more than three times the window's
  * spread, usage does not indicate when the machine is idle. Then a is the mean of the

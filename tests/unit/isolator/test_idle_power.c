@@ -186,8 +186,7 @@ static void without_a_slope_the_estimate_is_an_interquartile_mean(void **state)
 static void the_slope_is_of_the_half_or_of_the_window(void **state)
 {
 	static const struct {
-		size_t rows,
-			low; /* and rows of 60 W among the window's rows of usage 2 */
+		size_t rows, low; /* and rows of 60 W among those of usage 2 */
 		double want;
 	} cases[] = {
 		{ 24, 3, (20 + 5 * 30) / 6.0 },
@@ -203,6 +202,8 @@ static void the_slope_is_of_the_half_or_of_the_window(void **state)
 			m.watts[r] = r < 5 ? 50 : r < 5 + cases[i].low ? 60 : 70;
 			if (m.use[r] == 3)
 				m.watts[r] = 100;
+			/* Rows of equal usage would all be in the window. */
+			m.use[r] += 1e-12 * (double)r;
 		}
 		assert_float_equal(find(&m, cases[i].rows).watts, cases[i].want, 1e-9);
 	}
@@ -266,8 +267,8 @@ static void power_within_three_deviations_is_noise(void **state)
 	}
 }
 
-/* The window has the lower ten of 20 rows, 1 W to 10 W, in any order. */
-static void of_equal_usage_the_lowest_power_counts(void **state)
+/* The window has all 20 rows, 1 W to 20 W, in any order: noise is no power. */
+static void of_equal_usage_all_rows_count(void **state)
 {
 	(void)state;
 	for (size_t stride = 1; stride < 20; stride += 6) {
@@ -280,7 +281,7 @@ static void of_equal_usage_the_lowest_power_counts(void **state)
 		}
 		p = find(&m, 20);
 		assert_true(p.by_use);
-		assert_float_equal(p.watts, 5.5, 1e-9);
+		assert_float_equal(p.watts, 10.5, 1e-9);
 	}
 }
 
@@ -496,7 +497,7 @@ int main(void)
 		cmocka_unit_test(the_flattest_of_equally_near_lines_counts),
 		cmocka_unit_test(the_slope_is_at_most_four_times_that_of_the_range),
 		cmocka_unit_test(power_within_three_deviations_is_noise),
-		cmocka_unit_test(of_equal_usage_the_lowest_power_counts),
+		cmocka_unit_test(of_equal_usage_all_rows_count),
 		cmocka_unit_test(a_machine_rests_if_one_row_of_80_has_next_to_no_usage),
 		cmocka_unit_test(the_lowest_power_is_an_interquartile_mean),
 		cmocka_unit_test(the_interval_of_three_rows_is_that_of_pencil_and_paper),
