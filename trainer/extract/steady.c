@@ -15,6 +15,9 @@
  */
 #define DIFFERENCE 0.01
 #define FULL 0.9
+/* More rows before are worth it if the error falls to this share: by chance the fewer
+ * rows that are left then may be nearer to their line. */
+#define WORTH 0.75
 /* Steady rows have a line if there are so many, and with this share of the range. */
 #define ROWS_MIN 20
 #define RANGE_MIN 0.5
@@ -27,8 +30,9 @@ struct rows {
 
 struct line {
 	double at_0, slope;
-	double variance;  /* of a row's distance */
-	double low, high; /* of its rows' loads */
+	double variance;     /* of a row's distance */
+	double low, high;    /* of its rows' loads */
+	double mean, spread; /* of these; the sum of squares */
 	size_t count;
 };
 
@@ -73,6 +77,8 @@ static struct line fit(const struct rows *r, size_t before)
 	}
 	l.slope = xx > 0 ? xy / xx : 0;
 	l.at_0 = y - l.slope * x;
+	l.mean = x;
+	l.spread = xx;
 	l.variance = n > 2 ? fmax(yy - l.slope * xy, 0) / (n - 2) : INFINITY;
 	return l;
 }
@@ -117,16 +123,27 @@ static bool differ(const struct rows *r, const struct line *a, const struct line
 		       DIFFERENCE * fabs(line_at(b, most));
 }
 
-static double error_of(const struct line *l)
+/* The variance of the line's watts at a load. */
+static double variance_at(const struct line *l, double load)
 {
-	return l->variance / (double)l->count;
+	const double off = load - l->mean;
+
+	return l->variance * (1.0 / (double)l->count + off * off / l->spread);
+}
+
+/* The larger one at the ends of the loads: a line without rows at rest is uncertain
+ * there. */
+static double error_of(const struct rows *r, const struct line *l)
+{
+	return fmax(variance_at(l, r->low), variance_at(l, r->high));
 }
 
 enum tw_steady tw_steady_find(const double *load, const double *watts, size_t count,
 			      bool *unsteady)
 {
 	struct rows r = { load, watts, count, INFINITY, -INFINITY };
-	struct line all, best = { .variance = INFINITY, .count = 1 };
+	struct line all, best = { 0 };
+	double least = INFINITY;
 	size_t before = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -143,14 +160,15 @@ enum tw_steady tw_steady_find(const double *load, const double *watts, size_t co
 
 		if (l.count >= ROWS_MIN &&
 		    l.high - l.low > RANGE_MIN * (r.high - r.low) &&
-		    error_of(&l) < error_of(&best)) {
+		    error_of(&r, &l) < WORTH * least) {
+			least = error_of(&r, &l);
 			best = l;
 			before = n;
 		}
 	}
 	if (before == 0)
 		return TW_STEADY_FEW;
-	if (!differ(&r, &all, &best))
+	if (!differ(&r, &all, &best) && error_of(&r, &all) <= least)
 		return TW_STEADY_ALL;
 	for (size_t i = 0; i < count; i++)
 		unsteady[i] = !is_steady(&r, i, before);

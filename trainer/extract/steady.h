@@ -22,8 +22,9 @@ enum tw_steady {
 
 /*
  * Mark the rows, which are in order of time, in which the load is not steady, if their
- * power moves the line by 1 % at rest or at nine tenths of the largest load. As many rows
- * before them count as make the line most certain, up to three.
+ * power moves the line by 1 % at rest or at nine tenths of the largest load, or if the
+ * line is more certain without them. As many rows before them count as make the line most
+ * certain where the load is least and largest, up to three.
  */
 enum tw_steady tw_steady_find(const double *load, const double *watts, size_t count,
 			      bool *unsteady);

@@ -88,6 +88,49 @@ static void instants_are_marked(void **state)
 		assert_true(r.unsteady[i]);
 }
 
+/* Rest lasts three rows. With two rows before it none is steady. The others are a little
+ * nearer to their line then, which says less of rest. */
+static void rows_at_rest_stay_if_the_line_is_less_certain_without(void **state)
+{
+	size_t at_rest = 0;
+	struct rows r;
+
+	(void)state;
+	run(&r, 12, 0);
+	for (size_t i = 0; i < COUNT; i++)
+		if (r.load[i] == 0 && i % 12 > 2)
+			r.load[i] = 2;
+	for (size_t i = 0; i < COUNT; i++)
+		r.watts[i] = (30 + 20 * r.load[i > 0 ? i - 1 : 0]) *
+			     (1 + 0.02 * sin((double)(i * i)));
+	for (size_t i = 1; i < COUNT; i += 12)
+		r.watts[i] += r.load[i] > 0 ? 2.5 : 0;
+	assert_int_equal(find(&r), TW_STEADY_MOST);
+	for (size_t i = 12; i < COUNT; i++)
+		at_rest += r.load[i] == 0 && !r.unsteady[i];
+	assert_true(at_rest > 0);
+}
+
+/* The changes of load are up and down alike, so that the line of all rows is right. */
+static void rows_without_which_the_line_is_more_certain_are_marked(void **state)
+{
+	struct rows r;
+
+	(void)state;
+	run(&r, 12, 0);
+	for (size_t i = 0; i < COUNT; i++) {
+		r.load[i] = i % 24 < 12 ? 0 : 2;
+		r.watts[i] = (30 + 20 * r.load[i]) * (1 + 0.02 * sin((double)(i * i)));
+	}
+	for (size_t i = 12; i < COUNT; i += 24) {
+		r.load[i - 1] = r.load[i] = 0.7;
+		r.watts[i - 1] = 30;
+		r.watts[i] = 58;
+	}
+	assert_int_equal(find(&r), TW_STEADY_MOST);
+	assert_true(r.unsteady[11] && r.unsteady[12]);
+}
+
 static void a_load_that_is_never_steady_is_told(void **state)
 {
 	struct rows r;
@@ -129,6 +172,8 @@ int main(void)
 		cmocka_unit_test(rows_of_their_own_time_stay),
 		cmocka_unit_test(rows_of_other_times_are_marked),
 		cmocka_unit_test(instants_are_marked),
+		cmocka_unit_test(rows_at_rest_stay_if_the_line_is_less_certain_without),
+		cmocka_unit_test(rows_without_which_the_line_is_more_certain_are_marked),
 		cmocka_unit_test(a_load_that_is_never_steady_is_told),
 		cmocka_unit_test(a_bend_is_no_other_time),
 		cmocka_unit_test(few_rows_and_one_load_stay),
