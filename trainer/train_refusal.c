@@ -32,6 +32,9 @@
 #define LOAD_ROWS 20
 #define LOAD_MARGIN 1.25
 #define WORST 5
+/* The standard error of a gauge's line where load is least or largest: 3 % of its power
+ * are two and a half of them. */
+#define LINE_ERROR_MAX 0.012
 
 /* Mean power of a component, with the power at rest that isolation subtracted. */
 static double mean_power(const struct tw_train_scores *u, size_t c)
@@ -113,6 +116,46 @@ static bool has_load(const struct loaded *r, size_t rows, double watts)
 	       fmax(RISE_MIN * watts, RISE_ERRORS * sqrt(low_error + high_error));
 }
 
+/*
+ * Whether a gauge has too few readings for its noise: the line of power over load may be
+ * wrong where the load is least or largest. Rows are in order of time; each has its own
+ * error, as noise may grow with power. One that repeats the power of the row before has
+ * no reading of its own.
+ */
+static bool is_uncertain(const struct loaded *r, size_t rows, const double *predicted)
+{
+	double low = r[0].load, high = low, load = 0, watts = 0, xx = 0, xy = 0;
+	double readings = 0;
+	bool uncertain = false;
+
+	for (size_t i = 0; i < rows; i++) {
+		low = fmin(low, r[i].load);
+		high = fmax(high, r[i].load);
+		load += r[i].load / (double)rows;
+		watts += r[i].watts / (double)rows;
+		readings += i == 0 || r[i].watts != r[i - 1].watts;
+	}
+	for (size_t i = 0; i < rows; i++) {
+		xx += (r[i].load - load) * (r[i].load - load);
+		xy += (r[i].load - load) * (r[i].watts - watts);
+	}
+	for (int end = 0; end < 2; end++) {
+		const double off = (end == 0 ? low : high) - load;
+		double variance = 0;
+
+		for (size_t i = 0; i < rows; i++) {
+			const double share =
+				1.0 / (double)rows + off * (r[i].load - load) / xx;
+			const double error = share * (predicted[i] - r[i].watts);
+
+			variance += error * error * (double)rows / readings;
+		}
+		uncertain |= sqrt(variance) >
+			     LINE_ERROR_MAX * fmax(watts + off * xy / xx, 1.0);
+	}
+	return uncertain;
+}
+
 /* Milliseconds of CPU time in a second that the machine has; 0: not known. */
 static double most_cpu_ms(const struct tw_machine_spec *s)
 {
@@ -134,30 +177,36 @@ static bool is_absurd(double *watts, size_t rows, double idle_w)
 
 /* The first fault of the recording's own rows. */
 static const char *find_fault(const struct tw_train_scores *u, const struct tw_rest *rest,
-			      size_t c, struct loaded *r, double *watts)
+			      size_t c, struct loaded *r, double *watts, bool *uncertain)
 {
 	const struct tw_train_data *d = u->data;
 	const struct tw_samples s = tw_train_data_samples(d, d->folds, c);
 	const char *load = d->feature[rest[c].load];
 	const double idle_w = mean_power(u, c) - u->score[0][c].mean;
 	const double cpu_ms = most_cpu_ms(&d->machine->spec);
+	bool noisy;
 
 	for (size_t i = 0; i < s.rows; i++) {
 		r[i] = (struct loaded){ s.x[i * s.cols + rest[c].load], s.y[i] };
 		watts[i] = s.y[i];
 	}
+	noisy = d->by_gauge && d->output == TW_ABS_POWER &&
+		is_uncertain(r, s.rows, tw_train_scores_held_out(u, 0, c));
 	qsort(r, s.rows, sizeof(*r), tw_compare_doubles);
 	if (strcmp(load, "bpf_cpu_time_ms") == 0 && cpu_ms > 0 &&
 	    r[s.rows - 1 - s.rows / LOAD_ROWS].load > LOAD_MARGIN * cpu_ms)
 		return TW_REFUSED_LOAD;
 	if (is_absurd(watts, s.rows, idle_w))
 		return TW_REFUSED_POWER;
-	return has_load(r, s.rows, mean_power(u, c)) ? NULL : TW_REFUSED_NO_LOAD;
+	if (!has_load(r, s.rows, mean_power(u, c)))
+		return TW_REFUSED_NO_LOAD;
+	*uncertain |= noisy;
+	return NULL;
 }
 
 /* fault: of the components' power and load, or NULL. */
 static const char *first_reason(const struct tw_train_scores *u, const char *fault,
-				bool shown, bool biased)
+				bool shown, bool uncertain, bool biased)
 {
 	const struct tw_train_data *d = u->data;
 	const bool no_load = fault != NULL && strcmp(fault, TW_REFUSED_NO_LOAD) == 0;
@@ -173,6 +222,7 @@ static const char *first_reason(const struct tw_train_scores *u, const char *fau
 		{ d->step_uneven, TW_REFUSED_STEP },
 		{ d->times_differ, TW_REFUSED_TIMES },
 		{ !shown, TW_REFUSED_NO_REST },
+		{ uncertain, TW_REFUSED_NOISE },
 		{ biased, TW_REFUSED_BIAS },
 	};
 
@@ -189,7 +239,7 @@ int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest 
 	struct loaded *r = calloc(d->rows + 1, sizeof(*r));
 	double *watts = calloc(d->rows + 1, sizeof(*watts));
 	const char *fault = NULL;
-	bool biased = false, shown = true;
+	bool biased = false, shown = true, uncertain = false;
 
 	if (r == NULL || watts == NULL) {
 		free(r);
@@ -198,7 +248,7 @@ int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest 
 	}
 	/* Whether there is load shows in the first component, the package or platform. */
 	for (size_t c = d->components; c-- > 0;) {
-		const char *found = find_fault(u, rest, c, r, watts);
+		const char *found = find_fault(u, rest, c, r, watts, &uncertain);
 
 		if (c == 0 || (found != NULL && strcmp(found, TW_REFUSED_NO_LOAD) != 0))
 			fault = found != NULL ? found : fault;
@@ -207,7 +257,7 @@ int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest 
 	}
 	free(r);
 	free(watts);
-	*why = first_reason(u, fault, shown, biased);
+	*why = first_reason(u, fault, shown, uncertain, biased);
 	return 0;
 }
 
@@ -272,6 +322,7 @@ const char *tw_train_refusal_advice(const char *why)
 		{ TW_REFUSED_STEP, "query again with --step of the scrape interval" },
 		{ TW_REFUSED_TIMES, "record loads that last for ten rows or longer, or "
 				    "read the meter more often" },
+		{ TW_REFUSED_NOISE, "record longer, or read the meter more often" },
 		{ TW_REFUSED_NO_REST, "record some minutes of an idle machine, too" },
 		{ TW_REFUSED_BIAS, "record longer, and each load more than once" },
 	};
