@@ -327,7 +327,10 @@ static char *make_body(const struct tw_wanted *w, bool classes, size_t *len)
 	return tw_buf_detach(&b, len);
 }
 
-/* Append the route to a URL without a path, such as "http://host:8100". */
+/*
+ * Append the route to a URL without a path, such as "http://host:8100", and to one that
+ * ends with a slash, of a server below a path of a proxy.
+ */
 static int make_url(const char *url, const char *route, char **out, struct tw_err *err)
 {
 	const char *scheme = strstr(url, "://");
@@ -337,7 +340,7 @@ static int make_url(const char *url, const char *route, char **out, struct tw_er
 	tw_buf_adds(&b, url);
 	if (path == NULL)
 		tw_buf_addf(&b, "/%s", route + (*route == '/'));
-	else if (path[1] == '\0')
+	else if (path[strlen(path) - 1] == '/')
 		tw_buf_adds(&b, route + (*route == '/'));
 	*out = tw_buf_detach(&b, NULL);
 	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "URL");

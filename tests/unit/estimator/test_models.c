@@ -70,13 +70,14 @@ static const struct tw_http_route routes[] = {
 	{ "POST", "/model", .handle = handle },
 	{ "GET", "/init.zip", .handle = handle },
 	{ "POST", "/other", .handle = handle },
+	{ "POST", "/below/model", .handle = handle },
 };
 
 static void open_server(struct server *s, const char *listen)
 {
 	const struct tw_httpd_config c = { .listen = listen,
 					   .routes = routes,
-					   .route_count = 3,
+					   .route_count = 4,
 					   .app = s,
 					   .threads = 1 };
 	struct tw_err err = { 0 };
@@ -217,6 +218,21 @@ static void a_model_of_the_server_precedes_one_of_the_database(void **state)
 	assert_int_equal(json_array_size(json_object_get(asked, "metrics")), 3);
 	assert_true(json_is_false(json_object_get(asked, "weight")));
 	json_decref(asked);
+	tear_down(&f);
+}
+
+static void a_server_may_be_below_a_path(void **state)
+{
+	struct fixture f;
+	char url[128];
+
+	(void)state;
+	set_up(&f);
+	answer_model(&f.server, &(struct sample){ .trainer = "Below" });
+	snprintf(url, sizeof(url), "%s/below/", f.server.url);
+	f.config.server_url = url;
+	start(&f);
+	expect_model(&f, "Below_0");
 	tear_down(&f);
 }
 
@@ -473,6 +489,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_model_of_the_server_precedes_one_of_the_database),
+		cmocka_unit_test(a_server_may_be_below_a_path),
 		cmocka_unit_test(the_database_serves_if_the_server_has_no_model),
 		cmocka_unit_test(a_default_trainer_is_served_by_any_linear_model),
 		cmocka_unit_test(invalid_models_of_the_server_are_rejected),
