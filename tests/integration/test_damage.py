@@ -101,6 +101,13 @@ class Damage(Case):
         return [(schemas[(k + seed) % len(schemas)], kind, seed)
                 for seed in seeds for k, kind in enumerate(damage.DAMAGES)]
 
+    def test_rows_without_work_are_no_rest_if_they_bend_the_line(self):
+        """More than half of the rows without work are of counters that stood still."""
+        db = self.path("db")
+        recording = damage.damaged("kepler-legacy", damage.frozen_work, 301)
+        self.assertIsNone(self.train(db, "x", "kepler-legacy", recording))
+        self.assertLess(self.error(db, "x", "kepler-legacy"), WRONG)
+
     def test_a_noisy_gauge_needs_many_readings(self):
         db, why = self.path("db"), {}
         for count in (80, 1500):

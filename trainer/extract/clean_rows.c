@@ -25,6 +25,8 @@
 /* Several rows in sequence show by less that a side stands still. */
 #define STANDING_SHARE 0.1
 #define STANDING_DEVIATIONS 4
+/* So large a share of rows without work bends the line. */
+#define MANY 0.1
 /* A glitch has at most so many rows. */
 #define GLITCH_ROWS 2
 /* Fewer equal readings of a gauge are chance. */
@@ -296,6 +298,16 @@ struct standing {
 	size_t after;           /* rows after them that are wrong, too */
 };
 
+/* Whether the row at `end`, an outlier, has the work of the rows [from, end), too: more
+ * than its power explains, and no more than so many rows can have. They are so many that
+ * the line is theirs. */
+static bool has_work_of(const struct cleaning *c, size_t from, size_t end, double limit)
+{
+	return (double)(end - from) >= MANY * (double)c->count &&
+	       line_at(c, c->load[end]) > c->watts[end] + limit &&
+	       c->load[end] <= c->busy * (double)(end - from + 1);
+}
+
 /* Whether the rows [from, end) stand while the other side moves; or the work of them all
  * is in the row after them, which is an outlier. */
 static bool other_moves(const struct cleaning *c, const struct standing *kind,
@@ -311,7 +323,8 @@ static bool other_moves(const struct cleaning *c, const struct standing *kind,
 		off |= fabs(c->watts[i] - line_at(c, c->load[i])) > limit;
 	}
 	return n >= kind->unexplained_min ||
-	       (off && kind->after > 0 && end < c->count && c->fate[end] == OUTLIER);
+	       (kind->after > 0 && end < c->count && c->fate[end] == OUTLIER &&
+		(off || has_work_of(c, from, end, limit)));
 }
 
 static void mark_standing(struct cleaning *c, const struct standing *kind)
