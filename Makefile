@@ -504,7 +504,7 @@ dist-sums:
 	etc/sbom $(VERSION) $(tarball) \
 		"$$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" \
 		>$(O)/dist/$(dist-name).spdx.json
-	cd $(O)/dist && sha256sum $(dist-name)* >SHA256SUMS
+	cd $(O)/dist && sha256sum tallywatt*$(VERSION)* >SHA256SUMS
 	$(if $(SIGN_KEY),minisign -S -s '$(SIGN_KEY)' -t 'tallywatt $(VERSION)' -m $(O)/dist/SHA256SUMS)
 
 # Debian packages of the tarball; etc/debian becomes debian/.

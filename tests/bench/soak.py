@@ -105,7 +105,7 @@ class Soak:
                 ("tw-collector of agents", "--listen", "127.0.0.1:0", "--local=no", "--agents",
                  ",".join(server.url(name) for server in (self.agents, self.liars)
                           for name in server.of), "--agents-interval", "500ms",
-                 "--agents-timeout", "5s", "--keep-ended", "1h", *filtered)):
+                 "--agents-timeout", "5s", "--keep-ended", f"{KEEP_ENDED_S}s", *filtered)):
             os.environ.update(SMALL)
             self.daemons[name] = Daemon(os.path.join(scratch, name.replace(" ", "-")),
                                         name.split()[0], args)

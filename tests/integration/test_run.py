@@ -188,7 +188,7 @@ class Run(Metered):
 
     def test_what_an_earlier_run_left_is_of_no_later_run(self):
         program = (
-            'if [ -e "$1" ]; then while kill -0 "$(cat "$1")" 2>/dev/null; do sleep 0.1; done\n'
+            'if [ -e "$1" ]; then tail --pid="$(cat "$1")" -f /dev/null\n'
             'else python3 -c "$2" & echo $! >"$1.new"; mv "$1.new" "$1"; fi')
         runs = self.run_scripted("-r", "2", "--", "sh", "-c", program, "sh", self.path("pid"),
                                  BURN.format(0.8))

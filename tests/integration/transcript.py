@@ -6,11 +6,12 @@ import glob
 import os
 import re
 import shutil
+import signal
 import socket
 import struct
 import subprocess
 
-from harness import BIN, ROOT, TIMEOUT_S, need, sanitized, wait_until
+from harness import BIN, ROOT, need, sanitized, wait_until
 from metered import Metered
 
 # tallywatt waits for a collector that was just started.
@@ -111,7 +112,8 @@ class Shell:
                 [*(["unshare", "--mount", "--propagation", "private", "sh", "-c",
                     'mount --bind "$0" /usr/local/share && exec "$@"', share] if share else []),
                  "bash", "--noprofile", "--norc"], cwd=folder, stdin=subprocess.PIPE, stdout=log,
-                stderr=log, text=True, env={**os.environ, **environment})
+                stderr=log, text=True, start_new_session=True,
+                env={**os.environ, **environment})
         self.count = 0
 
     def output(self):
@@ -134,7 +136,11 @@ class Shell:
     def end(self):
         self.proc.stdin.write("kill $(jobs -p) 2>/dev/null; wait\n")
         self.proc.stdin.close()
-        self.proc.wait(timeout=TIMEOUT_S)
+        try:
+            self.proc.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.proc.pid, signal.SIGKILL)
+            self.proc.wait()
 
 
 class Transcript(Metered):
