@@ -94,6 +94,31 @@ static void end_row(struct tw_unit_power *u)
 	u->energy_j = u->over_s = 0;
 }
 
+static double part_of(const struct tw_zone_user *user)
+{
+	return user->of_ns != 0 ? (double)user->used_ns / (double)user->of_ns : 0;
+}
+
+/*
+ * Room for a unit: what is free, or has been away the longest. NULL: all are in use, now
+ * or in the row.
+ */
+static struct tw_zone_unit *make_room(struct tw_unit_power *u)
+{
+	struct tw_zone_unit *away = find(u, 0);
+
+	for (int i = 0; i < TW_UNITS_MAX && (away == NULL || away->id != 0); i++) {
+		struct tw_zone_unit *a = &u->unit[i];
+
+		if (a->part == 0 && a->used_s == 0 &&
+		    (away == NULL || a->absent > away->absent))
+			away = a;
+	}
+	if (away != NULL)
+		forget(u, (int)(away - u->unit));
+	return away;
+}
+
 /* The parts of this tick. New units are added, as far as there is room. */
 static void take_parts(struct tw_unit_power *u, const struct tw_zone_user *user,
 		       size_t count)
@@ -103,12 +128,19 @@ static void take_parts(struct tw_unit_power *u, const struct tw_zone_user *user,
 	for (size_t i = 0; i < count; i++) {
 		struct tw_zone_unit *a = find(u, user[i].unit);
 
-		if (user[i].used_ns == 0 || user[i].of_ns == 0)
-			continue;
-		if (a == NULL && (a = find(u, 0)) != NULL)
-			*a = (struct tw_zone_unit){ .id = user[i].unit };
 		if (a != NULL)
-			a->part += (double)user[i].used_ns / (double)user[i].of_ns;
+			a->part += part_of(&user[i]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct tw_zone_unit *a;
+
+		if (part_of(&user[i]) == 0 || find(u, user[i].unit) != NULL)
+			continue;
+		if ((a = make_room(u)) == NULL)
+			return;
+		a->id = user[i].unit;
+		for (size_t k = i; k < count; k++)
+			a->part += user[k].unit == a->id ? part_of(&user[k]) : 0;
 	}
 }
 
@@ -264,9 +296,7 @@ static void weigh(struct tw_unit_power *u, const struct tw_zone_user *user, size
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct tw_zone_unit *a = find(u, user[i].unit);
-		const double part = user[i].of_ns != 0 ? (double)user[i].used_ns /
-								 (double)user[i].of_ns
-						       : 0;
+		const double part = part_of(&user[i]);
 		double took_w = part / used * own_w;
 
 		if (a != NULL && a->part > 0)
@@ -285,8 +315,7 @@ void tw_unit_power_weigh(struct tw_unit_power *u, const struct tw_zone_user *use
 
 	for (size_t i = 0; i < count; i++) {
 		weight[i] = user[i].used_ns;
-		if (user[i].of_ns != 0)
-			used += (double)user[i].used_ns / (double)user[i].of_ns;
+		used += part_of(&user[i]);
 	}
 	if (over_ns == 0 || energy_uj == 0)
 		return;
@@ -299,6 +328,10 @@ void tw_unit_power_weigh(struct tw_unit_power *u, const struct tw_zone_user *use
 	if (follow_shares(u, used, over_s) || !user[0].sampled || has_ended(u))
 		end_row(u);
 	add_tick(u, used, energy_j, over_s);
-	learn(u, user[0].sampled);
+	/* Nobody is learned: there is no row, and all have the same power. */
+	if (u->energy_j == 0)
+		u->over_s = 0;
+	else
+		learn(u, user[0].sampled);
 	weigh(u, user, count, used, energy_j / over_s, weight);
 }

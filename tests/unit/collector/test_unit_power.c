@@ -12,6 +12,7 @@
 struct law {
 	struct tw_unit_power learned;
 	uint64_t seed;
+	size_t first; /* of those in a tick */
 	double awake_w, takes_w[MOST_USERS];
 	double truth_j[MOST_USERS], got_j[MOST_USERS];
 };
@@ -41,7 +42,10 @@ static void sample(struct law *l, const double *part, size_t count, int samples,
 	}
 }
 
-/* A tick of 3 s in which each works for a part of the time; unit ids are 1, 2, .. */
+/*
+ * A tick of 3 s in which each works for a part of the time; unit ids are 1, 2, .. after
+ * those before the first.
+ */
 static void tick(struct law *l, const double *part, size_t count, int samples)
 {
 	struct tw_zone_user user[MOST_USERS] = { { 0 } };
@@ -53,20 +57,20 @@ static void tick(struct law *l, const double *part, size_t count, int samples)
 	else
 		memcpy(seen, part, count * sizeof(*seen));
 	for (size_t i = 0; i < count; i++) {
-		const double own_j = 3 * part[i] * l->takes_w[i];
+		const double own_j = 3 * part[i] * l->takes_w[l->first + i];
+		const uint32_t id = (uint32_t)(l->first + i) + 1;
 
 		energy_j += own_j;
-		l->truth_j[i] += own_j + 3 * l->awake_w / (double)count;
-		user[i] = (struct tw_zone_user){ (uint32_t)i + 1, (uint32_t)i + 1,
-						 (uint64_t)(3e9 * seen[i]) + 1, 3 * S,
-						 samples > 0 };
+		l->truth_j[l->first + i] += own_j + 3 * l->awake_w / (double)count;
+		user[i] = (struct tw_zone_user){ id, id, (uint64_t)(3e9 * seen[i]) + 1,
+						 3 * S, samples > 0 };
 	}
 	tw_unit_power_weigh(&l->learned, user, count, (uint64_t)(energy_j * 1e6), 3 * S,
 			    weight);
 	for (size_t i = 0; i < count; i++)
 		sum += (double)weight[i];
 	for (size_t i = 0; i < count; i++)
-		l->got_j[i] += energy_j * (double)weight[i] / sum;
+		l->got_j[l->first + i] += energy_j * (double)weight[i] / sum;
 }
 
 static void ticks(struct law *l, int n, const double *part, size_t count, int samples)
@@ -197,6 +201,51 @@ static void what_has_ended_is_forgotten(void **state)
 	assert_int_equal(known, 1);
 }
 
+/* Ticks of some units, each as busy as the others. */
+static void ticks_of(struct law *l, int n, size_t first, size_t count)
+{
+	double part[MOST_USERS];
+
+	for (size_t i = 0; i < count; i++)
+		part[i] = 0.9 / (double)count;
+	l->first = first;
+	ticks(l, n, part, count, 0);
+}
+
+/* One after another, as jobs are: of more than are learned, the last are. */
+static void what_was_away_the_longest_makes_room(void **state)
+{
+	struct law l = { .seed = 9 };
+
+	(void)state;
+	for (size_t i = 0; i < MOST_USERS; i++)
+		l.takes_w[i] = i == 18 ? 100 : 300;
+	for (size_t i = 0; i < 19; i++)
+		ticks_of(&l, 3, i, 1);
+	ticks_of(&l, 30, 17, 2);
+	assert_float_equal(l.got_j[17] / l.truth_j[17], 1, 0.05);
+	assert_float_equal(l.got_j[18] / l.truth_j[18], 1, 0.05);
+}
+
+/* All that are learned worked a tick ago, so there is no room for those of now. */
+static void a_tick_of_nobody_learned_teaches_nothing(void **state)
+{
+	struct law l = { .seed = 10 };
+
+	(void)state;
+	for (size_t i = 0; i < MOST_USERS; i++)
+		l.takes_w[i] = i == 16 ? 100 : 300;
+	ticks_of(&l, 1, 0, 16);
+	ticks_of(&l, 1, 16, 1);
+	assert_float_equal(l.got_j[16] / l.truth_j[16], 1, 1e-6);
+	for (int i = 0; i < TW_UNITS_MAX; i++)
+		assert_float_equal(l.learned.unit[i].now_w, 300, 1);
+	ticks_of(&l, 3, 16, 1);
+	ticks_of(&l, 30, 15, 2);
+	assert_float_equal(l.got_j[15] / l.truth_j[15], 1, 0.05);
+	assert_float_equal(l.got_j[16] / l.truth_j[16], 1, 0.05);
+}
+
 /* A tick without energy, or of which nothing may be learned, is divided by time. */
 static void nothing_to_learn_from_is_by_time(void **state)
 {
@@ -224,6 +273,8 @@ int main(void)
 		cmocka_unit_test(a_unit_that_is_another_one_is_learned_again),
 		cmocka_unit_test(more_units_than_are_learned_have_their_part),
 		cmocka_unit_test(what_has_ended_is_forgotten),
+		cmocka_unit_test(what_was_away_the_longest_makes_room),
+		cmocka_unit_test(a_tick_of_nobody_learned_teaches_nothing),
 		cmocka_unit_test(nothing_to_learn_from_is_by_time),
 	};
 
