@@ -30,7 +30,7 @@
 #define UNKNOWN 0.5
 #define DRIFT 0.01
 
-/* No unit has less than this part of the mean power. */
+/* No unit has less than this part of the mean power; one that is away, of its own. */
 #define LEAST 0.1
 
 /* The least part of the time in which a zone is used, for a row to say anything. */
@@ -269,9 +269,10 @@ static void learn(struct tw_unit_power *u, bool sampled)
 	u->error_w = power_w - expected_w;
 	for (int i = 0; i < TW_UNITS_MAX; i++) {
 		struct tw_zone_unit *a = &u->unit[i];
+		const double mean_w = a->row_used > 0 ? power_w / used : a->power_w;
 
 		a->now_w = fmax(a->power_w + a->gain / u->variance * u->error_w,
-				LEAST * power_w / used);
+				LEAST * mean_w);
 	}
 }
 

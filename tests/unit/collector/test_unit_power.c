@@ -202,12 +202,12 @@ static void what_has_ended_is_forgotten(void **state)
 }
 
 /* Ticks of some units, each as busy as the others. */
-static void ticks_of(struct law *l, int n, size_t first, size_t count)
+static void ticks_of(struct law *l, int n, size_t first, size_t count, double busy)
 {
 	double part[MOST_USERS];
 
 	for (size_t i = 0; i < count; i++)
-		part[i] = 0.9 / (double)count;
+		part[i] = busy / (double)count;
 	l->first = first;
 	ticks(l, n, part, count, 0);
 }
@@ -221,10 +221,21 @@ static void what_was_away_the_longest_makes_room(void **state)
 	for (size_t i = 0; i < MOST_USERS; i++)
 		l.takes_w[i] = i == 18 ? 100 : 300;
 	for (size_t i = 0; i < 19; i++)
-		ticks_of(&l, 3, i, 1);
-	ticks_of(&l, 30, 17, 2);
+		ticks_of(&l, 3, i, 1, 0.9);
+	ticks_of(&l, 30, 17, 2, 0.9);
 	assert_float_equal(l.got_j[17] / l.truth_j[17], 1, 0.05);
 	assert_float_equal(l.got_j[18] / l.truth_j[18], 1, 0.05);
+}
+
+/* B takes 100 W in a twentieth of the time, which is nothing of what A takes. */
+static void who_is_away_keeps_its_power(void **state)
+{
+	struct law l = { .seed = 11, .takes_w = { 30, 2000 } };
+
+	(void)state;
+	ticks_of(&l, 30, 0, 1, 0.9);
+	ticks_of(&l, 3, 1, 1, 0.05);
+	assert_float_equal(l.learned.unit[0].now_w, 30, 1);
 }
 
 /* All that are learned worked a tick ago, so there is no room for those of now. */
@@ -235,13 +246,13 @@ static void a_tick_of_nobody_learned_teaches_nothing(void **state)
 	(void)state;
 	for (size_t i = 0; i < MOST_USERS; i++)
 		l.takes_w[i] = i == 16 ? 100 : 300;
-	ticks_of(&l, 1, 0, 16);
-	ticks_of(&l, 1, 16, 1);
+	ticks_of(&l, 1, 0, 16, 0.9);
+	ticks_of(&l, 1, 16, 1, 0.9);
 	assert_float_equal(l.got_j[16] / l.truth_j[16], 1, 1e-6);
 	for (int i = 0; i < TW_UNITS_MAX; i++)
 		assert_float_equal(l.learned.unit[i].now_w, 300, 1);
-	ticks_of(&l, 3, 16, 1);
-	ticks_of(&l, 30, 15, 2);
+	ticks_of(&l, 3, 16, 1, 0.9);
+	ticks_of(&l, 30, 15, 2, 0.9);
 	assert_float_equal(l.got_j[15] / l.truth_j[15], 1, 0.05);
 	assert_float_equal(l.got_j[16] / l.truth_j[16], 1, 0.05);
 }
@@ -274,6 +285,7 @@ int main(void)
 		cmocka_unit_test(more_units_than_are_learned_have_their_part),
 		cmocka_unit_test(what_has_ended_is_forgotten),
 		cmocka_unit_test(what_was_away_the_longest_makes_room),
+		cmocka_unit_test(who_is_away_keeps_its_power),
 		cmocka_unit_test(a_tick_of_nobody_learned_teaches_nothing),
 		cmocka_unit_test(nothing_to_learn_from_is_by_time),
 	};
