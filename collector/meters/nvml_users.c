@@ -267,48 +267,50 @@ bool tw_nvml_divided(const struct tw_nvml *n, tw_nvml_device d)
 
 /* ---- MPS ---- */
 
-/* The name of the program and the owner of a process. */
-static bool identify(const char *proc, unsigned pid, char *name, size_t size,
-		     uid_t *owner)
+/*
+ * The owner of a process. It is that of its folder: the files in it are root's if others
+ * may not debug the process, which it may ask for.
+ */
+static bool owner_of(const char *proc, unsigned pid, uid_t *owner)
 {
 	char path[256];
-	struct tw_err err = { 0 };
 	struct stat st;
-	size_t len;
 
-	snprintf(path, sizeof(path), "%s/%u/comm", proc, pid);
-	if (stat(path, &st) < 0 ||
-	    tw_file_read_at(AT_FDCWD, path, name, size, &len, &err) < 0)
+	snprintf(path, sizeof(path), "%s/%u", proc, pid);
+	if (stat(path, &st) < 0)
 		return false;
-	name[strcspn(name, "\n")] = '\0';
 	*owner = st.st_uid;
 	return true;
 }
 
-/*
- * A name proves nothing: whoever calls itself a server gives its energy to clients of the
- * same owner only, and root to all.
- */
-static bool serves(const char *proc, unsigned server, unsigned client)
+static bool is_server(const char *proc, unsigned pid)
 {
-	char name[64];
-	uid_t of_server, of_client;
+	char path[256], name[64];
+	struct tw_err err = { 0 };
+	size_t len;
 
-	return identify(proc, server, name, sizeof(name), &of_server) &&
-	       strcmp(name, "nvidia-cuda-mps") == 0 &&
-	       identify(proc, client, name, sizeof(name), &of_client) &&
-	       (of_server == 0 || of_server == of_client);
+	snprintf(path, sizeof(path), "%s/%u/comm", proc, pid);
+	return tw_file_read_at(AT_FDCWD, path, name, sizeof(name), &len, &err) == 0 &&
+	       strcmp(name, "nvidia-cuda-mps\n") == 0;
 }
 
-/* Give what a server used to its clients, in equal parts. */
+/*
+ * Give what a server used to its clients, in equal parts. A name proves nothing: whoever
+ * calls itself a server gives its energy to clients of the same owner only, and root to
+ * all.
+ */
 static void pass_on(struct tw_nvml_users *u, size_t at, const struct tw_nvml_process *p,
 		    unsigned count)
 {
 	const struct tw_zone_user server = u->at[at];
 	unsigned client[TW_NVML_HOLDERS], clients = 0;
+	uid_t owner, of_client;
 
+	if (!is_server(u->proc, server.tgid) || !owner_of(u->proc, server.tgid, &owner))
+		return;
 	for (unsigned i = 0; i < count; i++)
-		if (p[i].pid != server.tgid && serves(u->proc, server.tgid, p[i].pid))
+		if (p[i].pid != server.tgid && owner_of(u->proc, p[i].pid, &of_client) &&
+		    (owner == 0 || owner == of_client))
 			client[clients++] = p[i].pid;
 	if (clients == 0)
 		return;

@@ -383,6 +383,31 @@ static void what_an_mps_server_used_is_its_clients(void **state)
 	unwatch(&w);
 }
 
+/* Files of a process that nobody may debug are root's. */
+static void who_is_no_root_gives_no_use_to_others(void **state)
+{
+	struct meter_fixture *f = *state;
+	struct watched w;
+	char path[1024];
+
+	if (geteuid() != 0) {
+		printf("SKIPPED: test_meter_nvml: not root, who gives files away\n");
+		skip();
+	}
+	write_comm(f, 5, "nvidia-cuda-mps\n");
+	write_comm(f, 7, "python3\n");
+	write_comm(f, 8, "python3\n");
+	for (int pid = 5; pid <= 7; pid += 2) {
+		snprintf(path, sizeof(path), "%s/%d", f->dir, pid);
+		assert_int_equal(chown(path, 1234, 1234), 0);
+	}
+	watch(&w, f, "gpu GPU-a x\n");
+	read_users(&w, f, "gpu GPU-a x\nclient 7 9\nclient 8 9\nuse 5 1000000 80 0 0\n");
+	assert_int_equal(used_ns(&w, 7), 80 * 1000000 * 10);
+	assert_int_equal(used_ns(&w, 8), 0);
+	unwatch(&w);
+}
+
 /*
  * An instance counts by its activity and its size, whatever its processes hold; 9 and 10
  * share one. Instance 3 is empty.
@@ -777,6 +802,7 @@ int main(void)
 		TEST(without_permission_there_are_no_users),
 		TEST(functions_may_be_missing),
 		TEST(what_an_mps_server_used_is_its_clients),
+		TEST(who_is_no_root_gives_no_use_to_others),
 		TEST(an_instance_is_by_its_activity),
 		TEST(without_gpm_an_instance_is_by_its_size),
 		TEST(two_processes_of_known_activity_are_within_5_percent),
