@@ -276,6 +276,15 @@ static void learn(struct tw_unit_power *u, bool sampled)
 	}
 }
 
+/* A process awakes a zone once, whatever its units are. */
+static bool awakes(const struct tw_zone_user *user, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (user[i].tgid == user[at].tgid && user[i].used_ns != 0)
+			return false;
+	return user[at].used_ns != 0;
+}
+
 /*
  * What each user took, in W: its part of the time at its unit's power, and an equal part
  * of being awake. What is then missing, or too much, is mostly the chance of the samples
@@ -285,10 +294,11 @@ static void learn(struct tw_unit_power *u, bool sampled)
 static void weigh(struct tw_unit_power *u, const struct tw_zone_user *user, size_t count,
 		  double used, double power_w, uint64_t *weight)
 {
-	const double awake_w = fmin(u->awake_w, power_w) / (double)count;
-	const double own_w = power_w - awake_w * (double)count;
-	double row_w = 0, rest_w = 0;
+	const double awake_w = fmin(u->awake_w, power_w), own_w = power_w - awake_w;
+	double awake = 0, row_w = 0, rest_w = 0;
 
+	for (size_t i = 0; i < count; i++)
+		awake += (double)(weight[i] = awakes(user, i));
 	for (int i = 0; i < TW_UNITS_MAX; i++) {
 		const struct tw_zone_unit *a = &u->unit[i];
 
@@ -303,7 +313,8 @@ static void weigh(struct tw_unit_power *u, const struct tw_zone_user *user, size
 		if (a != NULL && a->part > 0)
 			took_w = part / fmax(used, 1) * a->now_w +
 				 rest_w * a->row_used * a->now_w / row_w * part / a->part;
-		weight[i] = (uint64_t)(SCALE * fmin(fmax(took_w + awake_w, 0), MOST_W));
+		took_w += (double)weight[i] * awake_w / awake;
+		weight[i] = (uint64_t)(SCALE * fmin(fmax(took_w, 0), MOST_W));
 	}
 }
 

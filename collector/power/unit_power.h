@@ -7,13 +7,14 @@
  * GPU that works for one process may take twice the power that it takes for another, and
  * its driver tells only for how long it worked for each.
  *
- * Power above idle is taken for a sum: what it takes to be awake, which is of all users
- * in equal parts, and for each unit (a process, or a part of the zone that several share)
- * a power times its part of the time. Awake power is that of times in which nobody uses
- * it. A Kalman filter follows the powers of the units: one that has run alone is well
- * known, and what it does not explain is of the others. Where parts of the time are means
- * of few samples, rows of unlike units count the less, the shorter they are. Units that
- * always run together have equal powers, which is the plain rule: by time.
+ * Power above idle is taken for a sum: what it takes to be awake, which is of all
+ * processes in equal parts, and for each unit (a process, or a part of the zone that
+ * several share) a power times its part of the time. Awake power is that of times in
+ * which nobody uses it. A Kalman filter follows the powers of the units: one that has run
+ * alone is well known, and what it does not explain is of the others. Where parts of the
+ * time are means of few samples, rows of unlike units count the less, the shorter they
+ * are. Units that always run together have equal powers, which is the plain rule: by
+ * time.
  *
  * Powers divide; they never change a sum.
  */

@@ -153,6 +153,26 @@ static void what_it_takes_to_be_awake_is_of_all_alike(void **state)
 	assert_within(&l, 2, 2);
 }
 
+/* 5 serves 7 and 8, which hold the zone, too, and has passed on what it used. */
+static void a_process_awakes_a_zone_once(void **state)
+{
+	static const uint32_t tgid[] = { 5, 7, 8, 9, 7, 8 },
+			      unit[] = { 5, 7, 8, 9, 5, 5 };
+	static const uint64_t used_ns[] = { 0, 1, 1, 1, S / 4, S / 4 };
+	struct tw_unit_power u = { .awake_w = 60, .rests = 1 };
+	struct tw_zone_user user[6];
+	uint64_t weight[6];
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		user[i] = (struct tw_zone_user){ tgid[i], unit[i], used_ns[i], S, true };
+	tw_unit_power_weigh(&u, user, 6, 160 * 1000000, S, weight);
+	assert_int_equal(weight[0], 0);
+	assert_float_equal((double)(weight[1] + weight[4]) / 1e9, 20 + 50, 0.1);
+	assert_float_equal((double)(weight[2] + weight[5]) / 1e9, 20 + 50, 0.1);
+	assert_float_equal((double)weight[3] / 1e9, 20, 0.1);
+}
+
 /* The pid of a process that has ended is another one's now. */
 static void a_unit_that_is_another_one_is_learned_again(void **state)
 {
@@ -281,6 +301,7 @@ int main(void)
 		cmocka_unit_test(those_that_always_run_together_are_by_time),
 		cmocka_unit_test(parts_that_change_tell_units_apart),
 		cmocka_unit_test(what_it_takes_to_be_awake_is_of_all_alike),
+		cmocka_unit_test(a_process_awakes_a_zone_once),
 		cmocka_unit_test(a_unit_that_is_another_one_is_learned_again),
 		cmocka_unit_test(more_units_than_are_learned_have_their_part),
 		cmocka_unit_test(what_has_ended_is_forgotten),
