@@ -119,13 +119,12 @@ static bool has_load(const struct loaded *r, size_t rows, double watts)
 /*
  * Whether a gauge has too few readings for its noise: the line of power over load may be
  * wrong where the load is least or largest. Rows are in order of time; each has its own
- * error, as noise may grow with power. One that repeats the power of the row before has
- * no reading of its own.
+ * error, as noise may grow with power. Those that repeat the power of the row before are
+ * one reading: their errors add up before they are squared.
  */
 static bool is_uncertain(const struct loaded *r, size_t rows, const double *predicted)
 {
 	double low = r[0].load, high = low, load = 0, watts = 0, xx = 0, xy = 0;
-	double readings = 0;
 	bool uncertain = false;
 
 	for (size_t i = 0; i < rows; i++) {
@@ -133,7 +132,6 @@ static bool is_uncertain(const struct loaded *r, size_t rows, const double *pred
 		high = fmax(high, r[i].load);
 		load += r[i].load / (double)rows;
 		watts += r[i].watts / (double)rows;
-		readings += i == 0 || r[i].watts != r[i - 1].watts;
 	}
 	for (size_t i = 0; i < rows; i++) {
 		xx += (r[i].load - load) * (r[i].load - load);
@@ -141,15 +139,19 @@ static bool is_uncertain(const struct loaded *r, size_t rows, const double *pred
 	}
 	for (int end = 0; end < 2; end++) {
 		const double off = (end == 0 ? low : high) - load;
-		double variance = 0;
+		double variance = 0, run = 0;
 
 		for (size_t i = 0; i < rows; i++) {
 			const double share =
 				1.0 / (double)rows + off * (r[i].load - load) / xx;
-			const double error = share * (predicted[i] - r[i].watts);
 
-			variance += error * error * (double)rows / readings;
+			if (i > 0 && r[i].watts != r[i - 1].watts) {
+				variance += run * run;
+				run = 0;
+			}
+			run += share * (predicted[i] - r[i].watts);
 		}
+		variance += run * run;
 		uncertain |= sqrt(variance) >
 			     LINE_ERROR_MAX * fmax(watts + off * xy / xx, 1.0);
 	}

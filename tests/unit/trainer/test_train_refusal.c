@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See also test_train: the reasons that need no recording. */
+#include "tests/unit/tw_test.h"
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/field/feature.h"
+#include "model-db/fitness.h"
+#include "tests/unit/train_fixture.h"
+#include "trainer/response/prom.h"
+
+#include <gsl/gsl_errno.h>
+#include <math.h>
+#include <string.h>
+
+#define METADATA "acpi/AbsPower/BPFOnly/LinearRegressionTrainer_0/metadata.json"
+
+/* Rows of 10 s of a load, and the gauge's power: watts and a share of noise. */
+struct load {
+	size_t rows;
+	double cpus, watts, noise;
+	size_t held; /* rows of one reading */
+};
+
+/* Uniform in [-1, 1): xorshift64 (G. Marsaglia, 2003). */
+static double draw(uint64_t *s)
+{
+	*s ^= *s << 13;
+	*s ^= *s >> 7;
+	*s ^= *s << 17;
+	return (double)(*s >> 11) / 4503599627370496.0 - 1;
+}
+
+/* The loads in turn, `times` times; the gauge shows whole watts. */
+static struct tw_prom *record(const struct load *l, size_t loads, size_t times)
+{
+	struct tw_buf cpu = { 0 }, watts = { 0 };
+	struct tw_prom *p = NULL;
+	struct tw_err err = { 0 };
+	uint64_t seed = 1;
+	double seconds = 0, reading = 0;
+	size_t t = 1000;
+
+	tw_buf_adds(&cpu, "{\"kepler_container_cpu_seconds_total\":[{\"metric\":{},"
+			  "\"values\":[[1000,\"0\"]");
+	for (size_t k = 0; k < loads * times; k++) {
+		const struct load *a = &l[k % loads];
+
+		for (size_t i = 0; i < a->rows; i++) {
+			if (i % a->held == 0)
+				reading = round(a->watts * (1 + a->noise * draw(&seed)));
+			t += 10;
+			seconds += 10 * a->cpus;
+			tw_buf_addf(&cpu, ",[%zu,\"%.3f\"]", t, seconds);
+			tw_buf_addf(&watts, ",[%zu,\"%.0f\"]", t, reading);
+		}
+	}
+	tw_buf_adds(&cpu, "]}],\"kepler_platform_watts\":[{\"metric\":{\"source\":"
+			  "\"acpi\"},\"values\":[[1000,\"101\"]");
+	tw_buf_add(&cpu, watts.data, watts.len);
+	tw_buf_adds(&cpu, "]}]}");
+	if (tw_prom_parse(cpu.data, cpu.len, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_buf_clear(&watts);
+	tw_buf_clear(&cpu);
+	return p;
+}
+
+static bool is_refused(const struct load *l, size_t loads, size_t times)
+{
+	struct tw_prom *p = record(l, loads, times);
+	struct tw_train_job job = train_make_job(NULL);
+	struct tw_train_result r = { 0 };
+	struct tw_err err = { 0 };
+	const char *why;
+	bool refused;
+	json_t *m;
+
+	job.table_count = 0;
+	train_set_response(&job, p);
+	job.source = tw_energy_source_find("acpi");
+	job.group = tw_feature_group_find("BPFOnly");
+	assert_int_equal(tw_strs_adds(&job.abs_trainers, "LinearRegressionTrainer", &err),
+			 0);
+	if (tw_train(&job, &r, &err) < 0)
+		fail_msg("%s", err.text);
+	m = train_parse_file(&r, METADATA);
+	why = json_string_value(json_object_get(m, TW_CERTIFICATE_REFUSED));
+	refused = why != NULL;
+	if (refused)
+		assert_string_equal(why, TW_REFUSED_NOISE);
+	json_decref(m);
+	tw_train_result_release(&r);
+	tw_prom_free(p);
+	train_release_job(&job);
+	return refused;
+}
+
+/* A day at rest, where the gauge shows the same watts, and ten minutes of each load. */
+static void equal_readings_at_rest_are_no_noise_under_load(void **state)
+{
+	static const struct load loads[] = {
+		{ 4000, 0.01, 101, 0.0005, 1 },
+		{ 60, 2, 205, 0.035, 1 },
+		{ 4580, 0.01, 101, 0.0005, 1 },
+		{ 60, 3, 250, 0.035, 1 },
+	};
+
+	(void)state;
+	assert_false(is_refused(loads, 4, 1));
+}
+
+/* Each reading lasts six rows: 240 rows are 40 readings. */
+static void a_reading_that_lasts_counts_once(void **state)
+{
+	for (size_t held = 1; held <= 6; held += 5) {
+		const struct load loads[] = {
+			{ 6, 1, 100, 0.12, held },
+			{ 6, 3, 200, 0.12, held },
+		};
+
+		assert_int_equal(is_refused(loads, 2, 20), held > 1);
+	}
+	(void)state;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(equal_readings_at_rest_are_no_noise_under_load),
+		cmocka_unit_test(a_reading_that_lasts_counts_once),
+	};
+
+	gsl_set_error_handler_off();
+	return cmocka_run_group_tests_name("train_refusal", tests, NULL, NULL);
+}
