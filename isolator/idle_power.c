@@ -14,6 +14,8 @@
 #define SLOPE_ROWS_MAX 2048
 #define SLOPE_TURNS 60
 #define REST_SHARE 0.05
+/* Rows of equal usage that spread by more of their power have work that usage misses. */
+#define NOISE_MAX 0.1
 /* Standard deviation of a normal distribution by its median absolute deviation. */
 #define MAD_TO_SIGMA 1.4826
 
@@ -110,18 +112,37 @@ static double find_slope(struct idle *s, size_t rows)
 	return distance(s, rows, step, 0.0) <= distance(s, rows, step, b) ? 0.0 : b;
 }
 
-/* Rows of an estimate: the lowest of so many, and those with the same usage as the last.
- * A part of them would be the one with the lowest watts. */
-static size_t find_window(const struct idle *s, size_t rows)
+/* Rows of an estimate: so many of the lowest usage. */
+static size_t find_window(size_t rows)
 {
-	size_t window =
+	const size_t window =
 		rows / WINDOW_SHARE > WINDOW_MIN ? rows / WINDOW_SHARE : WINDOW_MIN;
 
-	if (window > rows)
-		return rows;
+	return window > rows ? rows : window;
+}
+
+/* With the rows of the last one's usage: a part of them would be the one with the lowest
+ * watts. */
+static size_t add_equal(const struct idle *s, size_t rows, size_t window)
+{
 	while (window < rows && s->part[window].use <= s->part[window - 1].use)
 		window++;
 	return window;
+}
+
+/* Middle of the window's power at zero usage, and the spread of its rows. */
+static double find_level(struct idle *s, size_t rows, size_t window, double *spread)
+{
+	const double b = find_slope(s, rows / 2 > window ? rows / 2 : window);
+	double a;
+
+	for (size_t r = 0; r < window; r++)
+		s->room[r] = s->part[r].watts - b * s->part[r].use;
+	a = middle(s->room, window);
+	for (size_t r = 0; r < window; r++)
+		s->room[r] = fabs(s->room[r] - a);
+	*spread = MAD_TO_SIGMA * median(s->room, window);
+	return a;
 }
 
 /* Interquartile mean of the `window` lowest watts. */
@@ -137,20 +158,16 @@ static double find_least(struct idle *s, size_t rows, size_t window)
 static double estimate(struct idle *s, size_t without, bool *by_use)
 {
 	size_t rows = 0, window, below = 0;
-	double b, a, spread;
+	double a, spread;
 
 	for (size_t r = 0; r < s->rows; r++)
 		if (s->row[r].block != without)
 			s->part[rows++] = s->row[r];
-	window = find_window(s, rows);
+	window = find_window(rows);
 
-	b = find_slope(s, rows / 2 > window ? rows / 2 : window);
-	for (size_t r = 0; r < window; r++)
-		s->room[r] = s->part[r].watts - b * s->part[r].use;
-	a = middle(s->room, window);
-	for (size_t r = 0; r < window; r++)
-		s->room[r] = fabs(s->room[r] - a);
-	spread = MAD_TO_SIGMA * median(s->room, window);
+	a = find_level(s, rows, add_equal(s, rows, window), &spread);
+	if (spread > NOISE_MAX * a)
+		a = find_level(s, rows, window, &spread);
 	for (size_t r = 0; r < rows; r++)
 		below += s->part[r].watts < a - 3.0 * spread;
 

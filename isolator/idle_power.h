@@ -9,15 +9,17 @@
  *	a = mean of the middle half of (P - b u) over the window,	b >= 0
  *
  * The window is the 5 % of the rows with the lowest usage (at least 10 rows), and all
- * with the same usage as the last of them. Power rises more steeply at low usage than at
- * high usage, so a line through all rows would have its intercept far above idle power.
- * The slope b minimises sum |P - a' - b u| over the half of the rows with the lower
- * usage. Both estimates ignore outliers: meter and counters are not read at the same
- * instant, and a load that starts or ends shows in one of them first.
+ * with the same usage as the last of them, unless these spread by more than a tenth of
+ * their power: then usage misses some work, and the lowest watts count. Power rises more
+ * steeply at low usage than at high usage, so a line through all rows would have its
+ * intercept far above idle power. The slope b minimises sum |P - a' - b u| over the half
+ * of the rows with the lower usage. Both estimates ignore outliers: meter and counters
+ * are not read at the same instant, and a load that starts or ends shows in one of them
+ * first.
  *
  * If more than 5 % of all rows draw less than a by more than three times the window's
  * spread, usage does not indicate when the machine is idle. Then a is the mean of the
- * middle half of the lowest watts, of as many rows as the window has.
+ * middle half of the lowest watts, of 5 % of the rows.
  *
  * The 95 % confidence interval is a jackknife over ten blocks of time (B. Efron, The
  * Jackknife, the Bootstrap and Other Resampling Plans, 1982). Neighbouring rows are

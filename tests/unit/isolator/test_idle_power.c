@@ -267,7 +267,7 @@ static void power_within_three_deviations_is_noise(void **state)
 	}
 }
 
-/* The window has all 20 rows, 1 W to 20 W, in any order: noise is no power. */
+/* The window has all 20 rows, 101 W to 120 W, in any order: noise is no power. */
 static void of_equal_usage_all_rows_count(void **state)
 {
 	(void)state;
@@ -277,12 +277,54 @@ static void of_equal_usage_all_rows_count(void **state)
 
 		for (size_t r = 0; r < 20; r++) {
 			m.use[r] = 5;
-			m.watts[r] = (double)(20 - r * stride % 20);
+			m.watts[r] = (double)(120 - r * stride % 20);
 		}
 		p = find(&m, 20);
 		assert_true(p.by_use);
-		assert_float_equal(p.watts, 10.5, 1e-9);
+		assert_float_equal(p.watts, 110.5, 1e-9);
 	}
+}
+
+/* Rest of 50 W, and work of 120 W or 150 W that usage does not see. */
+static void work_that_usage_misses_is_no_rest(void **state)
+{
+	static const struct {
+		size_t rest, unseen; /* rows without usage; the others have some */
+		double watts;
+	} cases[] = { { 200, 100, 120 }, { 500, 500, 150 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct machine m;
+		struct tw_idle_power p;
+		uint64_t seed = 1;
+
+		for (size_t r = 0; r < ROWS; r++) {
+			const size_t k = r * 37 % ROWS;
+
+			m.use[r] = k < cases[i].rest + cases[i].unseen ? 0 : (double)k;
+			m.watts[r] = (k < cases[i].rest ? 50 : cases[i].watts) +
+				     draw(&seed) - 0.5;
+		}
+		p = find(&m, ROWS);
+		assert_true(p.rested && fabs(p.watts - 50) < 1);
+	}
+}
+
+/* 5 % of the rows count as lowest, though a third has the usage of the window's last. */
+static void the_lowest_power_is_that_of_few_rows(void **state)
+{
+	struct machine m;
+	struct tw_idle_power p;
+
+	(void)state;
+	for (size_t r = 0; r < ROWS; r++) {
+		m.use[r] = r % 3 == 0 ? 1 : 2 + (double)r;
+		m.watts[r] = r % 3 == 0 ? 90 : r % 10 == 1 ? 30 : 120;
+	}
+	p = find(&m, ROWS);
+	assert_false(p.by_use);
+	assert_float_equal(p.watts, 30, 1e-9);
 }
 
 /* One row of 80 is 13 of 1000; 5 % of the largest usage is 50. */
@@ -498,6 +540,8 @@ int main(void)
 		cmocka_unit_test(the_slope_is_at_most_four_times_that_of_the_range),
 		cmocka_unit_test(power_within_three_deviations_is_noise),
 		cmocka_unit_test(of_equal_usage_all_rows_count),
+		cmocka_unit_test(work_that_usage_misses_is_no_rest),
+		cmocka_unit_test(the_lowest_power_is_that_of_few_rows),
 		cmocka_unit_test(a_machine_rests_if_one_row_of_80_has_next_to_no_usage),
 		cmocka_unit_test(the_lowest_power_is_an_interquartile_mean),
 		cmocka_unit_test(the_interval_of_three_rows_is_that_of_pencil_and_paper),
