@@ -4,8 +4,8 @@
 
 /*
  * NVIDIA's Management Library, which comes with the driver and is loaded at run time
- * (library.h). Declarations follow the "NVML API Reference Guide";
- * functions with _v2 or _v3 have fixed versions.
+ * (library.h). Declarations follow the "NVML API Reference Guide"; functions with _v2
+ * have fixed versions.
  */
 
 struct tw_err;
@@ -55,7 +55,10 @@ struct tw_nvml_sample {
 	unsigned sm, memory, encoder, decoder; /* percent of the sample's time */
 };
 
-/* nvmlProcessInfo_v2_t, of functions with _v2 and _v3 */
+/*
+ * nvmlProcessInfo_v2_t, of functions with _v2. Those with _v3 have it, too, but not in
+ * drivers 535.43 to 535.86: their entries are 8 bytes longer.
+ */
 struct tw_nvml_process {
 	unsigned pid;
 	unsigned long long memory_bytes;

@@ -219,6 +219,10 @@ EXPORT int nvmlDeviceGetUtilizationRates(tw_nvml_device d,
 EXPORT int nvmlDeviceGetMigMode(tw_nvml_device d, unsigned *now, unsigned *pending);
 EXPORT int nvmlDeviceGetProcessUtilization(tw_nvml_device d, struct tw_nvml_sample *out,
 					   unsigned *room, unsigned long long after);
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v2(tw_nvml_device d, unsigned *room,
+						   struct tw_nvml_process *out);
+EXPORT int nvmlDeviceGetMPSComputeRunningProcesses_v2(tw_nvml_device d, unsigned *room,
+						      struct tw_nvml_process *out);
 EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(tw_nvml_device d, unsigned *room,
 						   struct tw_nvml_process *out);
 EXPORT int nvmlDeviceGetMPSComputeRunningProcesses_v3(tw_nvml_device d, unsigned *room,
@@ -445,7 +449,7 @@ static int list(const struct entries *of, int id, unsigned *room,
 	return id;
 }
 
-int nvmlDeviceGetComputeRunningProcesses_v3(tw_nvml_device d, unsigned *room,
+int nvmlDeviceGetComputeRunningProcesses_v2(tw_nvml_device d, unsigned *room,
 					    struct tw_nvml_process *out)
 {
 	const struct gpu *g = find(d);
@@ -459,12 +463,40 @@ int nvmlDeviceGetComputeRunningProcesses_v3(tw_nvml_device d, unsigned *room,
 	return g->mig ? TW_NVML_NO_PERMISSION : list(&g->hold, -1, room, out);
 }
 
-int nvmlDeviceGetMPSComputeRunningProcesses_v3(tw_nvml_device d, unsigned *room,
+int nvmlDeviceGetMPSComputeRunningProcesses_v2(tw_nvml_device d, unsigned *room,
 					       struct tw_nvml_process *out)
 {
 	const struct gpu *g = find(d);
 
 	return g == NULL ? TW_NVML_GPU_IS_LOST : list(&g->client, -1, room, out);
+}
+
+/* Drivers 535.43 to 535.86 have entries of 32 bytes in lists of _v3. */
+static int widen(int code, unsigned entries, struct tw_nvml_process *out)
+{
+	for (unsigned i = entries; code == 0 && i-- > 0;) {
+		char *to = (char *)out + (size_t)32 * i;
+
+		memmove(to, &out[i], sizeof(out[i]));
+		memset(to + sizeof(out[i]), 0, 32 - sizeof(out[i]));
+	}
+	return code;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(tw_nvml_device d, unsigned *room,
+					    struct tw_nvml_process *out)
+{
+	const int code = nvmlDeviceGetComputeRunningProcesses_v2(d, room, out);
+
+	return widen(code, *room, out);
+}
+
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(tw_nvml_device d, unsigned *room,
+					       struct tw_nvml_process *out)
+{
+	const int code = nvmlDeviceGetMPSComputeRunningProcesses_v2(d, room, out);
+
+	return widen(code, *room, out);
 }
 
 /* ---- MIG ---- */
