@@ -21,6 +21,9 @@
 #define SAMPLE_MAX_US 1000000ULL
 #define HOLD_NS UINT64_C(1500000000)
 
+/* The newest sample is no further ahead of the clock. */
+#define AHEAD_MAX_US 2000000ULL
+
 #define PERCENT_US_NS 10 /* 1 % of 1 us is 10 ns */
 #define US_NS UINT64_C(1000)
 
@@ -85,13 +88,26 @@ static bool read_samples(struct tw_nvml_users *u, const struct tw_nvml *n,
 	return *code == TW_NVML_OK && *count <= u->samples;
 }
 
-/* Entries without a sample or with an old one hold garbage. */
-static unsigned busy(const struct tw_nvml_sample *s, unsigned long long after_us)
+static unsigned busy(const struct tw_nvml_sample *s)
 {
-	unsigned most = s->sm > s->encoder ? s->sm : s->encoder;
+	const unsigned most = s->sm > s->encoder ? s->sm : s->encoder;
 
-	most = most > s->decoder ? most : s->decoder;
-	return s->time_us > after_us && most <= 100 ? most : 0;
+	return most > s->decoder ? most : s->decoder;
+}
+
+/* Entries without a sample or with an old one hold garbage. */
+static bool is_sample(const struct tw_nvml_sample *s, unsigned long long after_us)
+{
+	return s->pid != 0 && s->time_us > after_us && busy(s) <= 100;
+}
+
+/* The clock of the driver is the machine's: it was set back, or a time was garbage. */
+static void follow_clock(struct tw_nvml_users *u)
+{
+	const unsigned long long now_us = 1000 * (unsigned long long)tw_wall_ms();
+
+	if (u->seen_us > now_us + AHEAD_MAX_US)
+		u->seen_us = now_us;
 }
 
 /* Each entry is the mean since the last look, of which the newest sample is the end. */
@@ -106,19 +122,24 @@ static void look_at_samples(struct tw_nvml_users *u, const struct tw_nvml *n,
 	if (!read_samples(u, n, d, &count, &code)) {
 		if (code != TW_NVML_NOT_FOUND)
 			u->seen_ns = 0;
+		else
+			follow_clock(u);
 		return;
 	}
 	for (unsigned i = 0; i < count; i++)
-		if (u->sample[i].time_us > u->seen_us)
+		if (is_sample(&u->sample[i], u->seen_us))
 			u->seen_us = u->sample[i].time_us;
 	over_us = u->seen_us - after_us;
 	if (over_us > SAMPLE_MAX_US)
 		over_us = SAMPLE_MAX_US;
 	u->sampled_ns += over_us * US_NS;
 	for (unsigned i = 0; i < count; i++)
-		add_use(u, u->sample[i].pid, u->sample[i].pid,
-			busy(&u->sample[i], after_us) * over_us * PERCENT_US_NS);
+		if (is_sample(&u->sample[i], after_us))
+			add_use(u, u->sample[i].pid, u->sample[i].pid,
+				busy(&u->sample[i]) * over_us * PERCENT_US_NS);
 	u->seen_ns = u->done ? 0 : tw_now_ns();
+	if (over_us == 0)
+		follow_clock(u);
 }
 
 /* ---- MIG ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs by a library that looks like NVIDIA's (tests/fake/nvml.c), and by the real one. */
 #include "collector/meters/nvml_users.h"
+#include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meters/meter_fixture.h"
@@ -252,6 +253,51 @@ static void a_process_that_ends_between_two_readings_keeps_its_use(void **state)
 	read_users(&w, f, "gpu GPU-a x\nuse 8 1800000 50 0 0\n");
 	assert_int_equal(used_ns(&w, 7), 0);
 	assert_int_equal(used_ns(&w, 8), 50 * 200000 * 10);
+	unwatch(&w);
+}
+
+/* Entries of no process, or of more than there is, may have any time. */
+static void garbage_is_no_sample(void **state)
+{
+	struct meter_fixture *f = *state;
+	struct watched w;
+
+	watch(&w, f, "gpu GPU-a x\n");
+	read_users(&w, f,
+		   "gpu GPU-a x\nuse 7 1000000 80 0 0\nuse 0 9000000 80 0 0\n"
+		   "use 8 8000000 900 0 0\n");
+	assert_int_equal(w.u.seen_us, 1000000);
+	read_users(&w, f, "gpu GPU-a x\nuse 7 1200000 50 0 0\n");
+	assert_int_equal(used_ns(&w, 7), 50 * 200000 * 10);
+	unwatch(&w);
+}
+
+/* The driver has no sample that is newer than those of before. */
+static void a_clock_that_is_set_back_is_followed(void **state)
+{
+	const unsigned long long now_us = 1000 * (unsigned long long)tw_wall_ms();
+	struct meter_fixture *f = *state;
+	struct watched w;
+	char ahead[64], text[64];
+
+	snprintf(ahead, sizeof(ahead), "gpu GPU-a x\nuse 7 %llu 80 0 0\n",
+		 now_us + 3600000000);
+	snprintf(text, sizeof(text), "gpu GPU-a x\nuse 8 %llu 50 0 0\n",
+		 now_us + 600000000);
+	watch(&w, f, "gpu GPU-a x\n");
+	read_users(&w, f, ahead);
+	read_users(&w, f, text);
+	assert_int_equal(used_ns(&w, 8), 0);
+	read_users(&w, f, text);
+	assert_int_equal(used_ns(&w, 8), 50 * 1000000 * 10);
+	/* Nor has it if it tells garbage only. */
+	w.u.seen_us = now_us + 3600000000;
+	read_users(&w, f, "gpu GPU-a x\nuse 0 9000000000000000 80 0 0\n");
+	assert_in_range(w.u.seen_us, now_us, now_us + 3599000000);
+	/* The newest stays the newest. */
+	w.u.seen_us = now_us - 5000000;
+	read_users(&w, f, "gpu GPU-a x\n");
+	assert_int_equal(w.u.seen_us, now_us - 5000000);
 	unwatch(&w);
 }
 
@@ -797,6 +843,8 @@ int main(void)
 		TEST(a_sample_holds_until_the_next_is_due),
 		TEST(more_samples_than_there_was_room_for_are_taken),
 		TEST(a_process_that_ends_between_two_readings_keeps_its_use),
+		TEST(garbage_is_no_sample),
+		TEST(a_clock_that_is_set_back_is_followed),
 		TEST(ticks_that_are_far_apart_lose_no_process),
 		TEST(those_that_hold_a_gpu_keep_it_awake),
 		TEST(without_permission_there_are_no_users),
