@@ -22,6 +22,8 @@ static int add(struct tw_rate *r, size_t *size, int64_t from_ms, double per_kwh,
 	if (!(per_kwh >= 0 && per_kwh <= TW_RATE_MAX))
 		return tw_fail(err, TW_INVALID, "%g is not from 0 to %g", per_kwh,
 			       TW_RATE_MAX);
+	if (r->count > 0 && r->step[0].from_ms == INT64_MIN)
+		return tw_fail(err, TW_INVALID, "the row before has no time");
 	if (r->count > 0 && from_ms <= r->step[r->count - 1].from_ms)
 		return tw_fail(err, TW_INVALID, "a time that is not after the last");
 	if (!tw_grow(&r->step, size, r->count, sizeof(*r->step)))

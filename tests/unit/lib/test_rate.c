@@ -65,6 +65,8 @@ static void wrong_lines_are_named(void **state)
 		{ "1,2\nx,3\n", "line 2: 'x' is not a time" },
 		{ "1,2\n3,x\n", "line 2: 'x' is no number" },
 		{ "1,2\n3\n", "line 2: a time that is not after" },
+		{ "300\n2026-11-01T00:00:00Z,400\n",
+		  "line 2: the row before has no time" },
 		{ "3,2\n3,4\n", "line 2: a time that is not after" },
 		{ "1,2,3\n", "line 1: more than two" },
 		{ "1,-2\n", "line 1: -2 is not from 0" },
