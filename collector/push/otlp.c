@@ -285,7 +285,10 @@ out:
 	return rc;
 }
 
-/* ExportMetricsServiceResponse: partial_success has a count and a text. */
+/*
+ * ExportMetricsServiceResponse: partial_success has a count and a text. The text may be
+ * cut.
+ */
 uint64_t tw_otlp_rejected(const char *answer, size_t len, char *why, size_t size)
 {
 	struct tw_pb_field outer, inner;

@@ -117,6 +117,8 @@ bool tw_pb_next(const char *message, size_t len, size_t *at, struct tw_pb_field 
 	if ((tag & 7) != FIXED64 &&
 	    ((tag & 7) != BYTES || !read_varint(message, len, at, &n)))
 		return false;
+	if (n > len - *at && (tag & 7) == BYTES)
+		n = len - *at;
 	if (n > len - *at)
 		return false;
 	if ((tag & 7) == FIXED64) {

@@ -33,7 +33,10 @@ struct tw_pb_field {
 	size_t len;
 };
 
-/* Read the field at *at of a message, and go on. False at the end, or if it is broken. */
+/*
+ * Read the field at *at of a message, and go on. False at the end, or if it is broken. Of
+ * a message that is cut the last field has what there is of it.
+ */
 bool tw_pb_next(const char *message, size_t len, size_t *at, struct tw_pb_field *out);
 
 #endif /* TW_COLLECTOR_PROTOBUF_H */

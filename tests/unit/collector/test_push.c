@@ -77,9 +77,12 @@ static void fields_are_read_back(void **state)
 		assert_true(tw_pb_next(outer.data, outer.len, &at, &f));
 		assert_int_equal(f.len, 300 + 3);
 	}
-	/* A message that is cut has no last field. */
-	at = b.len - 310;
-	assert_false(tw_pb_next(b.data, b.len - 1, &at, &f) && f.number == 20);
+	/* Of a message that is cut, the last field has what there is. */
+	at = 0;
+	for (size_t i = 0; i <= TW_COUNT(values); i++)
+		assert_true(tw_pb_next(b.data, b.len - 9, &at, &f));
+	assert_int_equal(f.number, 20);
+	assert_true(f.data + f.len == b.data + b.len - 9);
 	tw_buf_clear(&b);
 }
 
@@ -387,6 +390,23 @@ static void a_partial_success_is_a_refusal(void **state)
 	tw_buf_clear(&b);
 }
 
+static void the_beginning_of_a_partial_success_is_enough(void **state)
+{
+	struct tw_buf b = { 0 };
+	const size_t began = tw_pb_begin(&b, 1);
+	char words[5001], why[8] = "";
+
+	(void)state;
+	memset(words, 'x', sizeof(words) - 1);
+	words[sizeof(words) - 1] = '\0';
+	tw_pb_add_uint(&b, 1, 7);
+	tw_pb_add_text(&b, 2, words);
+	tw_pb_end(&b, began);
+	assert_int_equal(tw_otlp_rejected(b.data, 1024, why, sizeof(why)), 7);
+	assert_string_equal(why, "xxxxxxx");
+	tw_buf_clear(&b);
+}
+
 static void a_failed_allocation_is_an_error(void **state)
 {
 	static const struct tw_strs none = { 0 };
@@ -425,8 +445,10 @@ int main(void)
 		cmocka_unit_test(a_unit_leaves_the_name_and_a_pid_is_a_number),
 		cmocka_unit_test(a_text_is_given_in_parts),
 		cmocka_unit_test(a_partial_success_is_a_refusal),
+		cmocka_unit_test(the_beginning_of_a_partial_success_is_enough),
 		cmocka_unit_test(a_failed_allocation_is_an_error),
 	};
+
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
