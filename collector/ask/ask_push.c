@@ -2,7 +2,8 @@
 /*
  * The job "push": sends the collector's metrics to a receiver. It asks the collector for
  * them, so that a receiver that is slow, or away, takes up no time of the collector. The
- * text of a tick is sent until the receiver has it, before the next is asked for.
+ * text of a tick is sent until the receiver has it, before the next is asked for; samples
+ * that it refuses for good are left out, and told of once.
  */
 #include "collector/ask/access.h"
 #include "collector/ask/ask_job.h"
@@ -44,8 +45,9 @@ struct job {
 	char *text;
 	struct tw_push_head head;
 	uint64_t seq, taken_ms;
-	struct tw_push_place sent; /* before it, the receiver has all */
+	struct tw_push_place sent; /* before it, the receiver has all, or refused it */
 	struct tw_ask_pushed pushed;
+	struct tw_err refusal;    /* the first of this text */
 	char answer[ANSWER_KEPT]; /* the beginning of the last one */
 	size_t answer_len;
 };
@@ -141,6 +143,7 @@ static bool take_text(struct job *j)
 	j->taken_ms = tw_now_ms();
 	j->sent = (struct tw_push_place){ 0 };
 	j->pushed = (struct tw_ask_pushed){ 0 };
+	j->refusal = (struct tw_err){ 0 };
 	return true;
 }
 
@@ -157,29 +160,44 @@ static int keep_answer(void *arg, const char *data, size_t len, struct tw_err *e
 	return 0;
 }
 
+/* What became of a request that was not taken as a whole. */
+struct outcome {
+	bool retry;        /* the same samples may succeed later */
+	uint64_t retry_ms; /* not before */
+	uint64_t refused;  /* samples, for good; more than were given: all */
+};
+
+static bool is_passing(unsigned status)
+{
+	return status / 100 == 5 || status / 100 == 3 || status == 429 || status == 401 ||
+	       status == 403 || status == 404;
+}
+
 /* An error's text is of the receiver, and may have many lines. */
 static int check_answer(const struct job *j, const struct tw_http_answer *a,
-			struct tw_err *err)
+			struct outcome *o, struct tw_err *err)
 {
 	const struct tw_push_format *f = &tw_push_formats[j->to];
 	char why[96] = "";
-	uint64_t rejected;
 
-	if (a->status / 100 != 2)
+	o->retry = is_passing(a->status);
+	o->retry_ms = a->retry_after_s * 1000;
+	o->refused = 0;
+	if (a->status / 100 != 2) {
+		o->refused = o->retry ? 0 : UINT64_MAX;
 		return tw_fail(err, TW_IO, "it answers %u%s%.*s", a->status,
 			       a->len > 0 ? ": " : "", (int)strcspn(a->body, "\r\n"),
 			       a->body);
-	rejected = f->rejected != NULL
-			   ? f->rejected(j->answer, j->answer_len, why, sizeof(why))
-			   : 0;
-	if (rejected > 0)
+	}
+	if (f->rejected != NULL)
+		o->refused = f->rejected(j->answer, j->answer_len, why, sizeof(why));
+	if (o->refused > 0)
 		return tw_fail(err, TW_INVALID, "it refuses %llu samples: %s",
-			       (unsigned long long)rejected, why);
+			       (unsigned long long)o->refused, why);
 	return 0;
 }
 
-/* retry: the same samples may succeed later; *retry_ms: not before. */
-static int post(struct job *j, const struct tw_buf *body, bool *retry, uint64_t *retry_ms,
+static int post(struct job *j, const struct tw_buf *body, struct outcome *o,
 		struct tw_err *err)
 {
 	const struct tw_http_call call = {
@@ -199,21 +217,29 @@ static int post(struct job *j, const struct tw_buf *body, bool *retry, uint64_t 
 	int rc;
 
 	j->answer_len = 0;
-	*retry = true;
+	*o = (struct outcome){ .retry = true };
 	if (tw_http_call(&call, &answer, err) < 0)
 		return -1;
-	rc = check_answer(j, &answer, err);
-	*retry_ms = answer.retry_after_s * 1000;
-	*retry = answer.status / 100 == 5 || answer.status == 429 ||
-		 answer.status / 100 == 3 || answer.status == 401 ||
-		 answer.status == 403 || answer.status == 404;
+	rc = check_answer(j, &answer, o, err);
 	tw_http_answer_release(&answer);
 	return rc;
 }
 
-/* The next samples of the text. *given is 0 if the receiver has all. */
-static int send_some(struct job *j, size_t *given, bool *retry, uint64_t *retry_ms,
-		     struct tw_err *err)
+/* The receiver has all of these samples, but those that it refuses for good. */
+static void go_past(struct job *j, const struct tw_push_body *b, uint64_t refused,
+		    const struct tw_err *why)
+{
+	j->sent = *b->place;
+	if (refused > 0 && j->refusal.code == TW_OK)
+		j->refusal = *why;
+	if (refused >= b->given)
+		return;
+	j->pushed.samples += b->given - refused;
+	j->pushed.bytes += b->out->len;
+}
+
+/* The next samples of the text. *given is 0 if the receiver was given all. */
+static int send_some(struct job *j, size_t *given, struct outcome *o, struct tw_err *err)
 {
 	struct tw_push_place place = j->sent;
 	struct tw_buf out = { 0 };
@@ -223,33 +249,35 @@ static int send_some(struct job *j, size_t *given, bool *retry, uint64_t *retry_
 				     .text = j->text,
 				     .place = &place,
 				     .most = SAMPLES_MAX };
-	int rc = tw_push_formats[j->to].write(&body, err);
+	struct tw_err why = { 0 };
+	int rc = tw_push_formats[j->to].write(&body, &why);
 
-	*retry = false;
+	*o = (struct outcome){ 0 };
 	if (rc == 0 && body.given > 0)
-		rc = post(j, &out, retry, retry_ms, err);
-	if (rc == 0) {
-		j->sent = place;
-		j->pushed.samples += body.given;
-		j->pushed.bytes += body.given > 0 ? out.len : 0;
-	}
+		rc = post(j, &out, o, &why);
+	if (rc == 0 || o->refused > 0)
+		go_past(j, &body, o->refused, &why);
+	else
+		*err = why;
 	*given = body.given;
 	tw_buf_clear(&out);
-	return rc;
+	return rc == 0 || o->refused > 0 ? 0 : -1;
 }
 
 /* ---- the job ---- */
 
-/* The reason without the method and URL before it. */
-static bool send_failure(struct job *j, const struct tw_err *why)
+/* The reason, if any, without the method and URL before it. */
+static bool send_message(struct job *j, enum tw_ask_kind kind, const struct tw_err *why)
 {
-	struct tw_ask_message m = tw_ask_message(TW_ASK_MISSING);
+	struct tw_ask_message m = tw_ask_message(kind);
 	const char *url = strstr(why->text, j->url);
 	const char *text = url != NULL && strncmp(url + strlen(j->url), ": ", 2) == 0
 				   ? url + strlen(j->url) + 2
 				   : why->text;
 
 	tw_ask_copy_reason(m.why, sizeof(m.why), text);
+	if (kind == TW_ASK_PUSHED)
+		m.of.pushed = j->pushed;
 	return tw_ask_send(j->state.fd, &m);
 }
 
@@ -268,27 +296,27 @@ static uint64_t poll_push(void *state)
 {
 	struct job *j = state;
 	const uint64_t began_ms = tw_now_ms();
-	struct tw_ask_message done = tw_ask_message(TW_ASK_PUSHED);
 	struct tw_err err = { 0 };
-	uint64_t retry_ms = 0, took_ms;
+	struct outcome o;
+	uint64_t took_ms;
 	size_t given = 1;
-	bool retry;
 
 	if (j->text == NULL && !take_text(j))
 		return tw_ask_is_closed(&j->state.fd) ? 0 : RETRY_MIN_MS;
 	tw_access_renew(&j->access, began_ms, j->state.interval_ms);
 	while (given > 0)
-		if (send_some(j, &given, &retry, &retry_ms, &err) < 0) {
+		if (send_some(j, &given, &o, &err) < 0) {
 			j->state.failures++;
-			if (!retry || tw_now_ms() - j->taken_ms > GIVE_UP_MS)
+			if (!o.retry || tw_now_ms() - j->taken_ms > GIVE_UP_MS)
 				drop_text(j);
-			return send_failure(j, &err) ? retry_in_ms(j, retry_ms) : 0;
+			return send_message(j, TW_ASK_MISSING, &err)
+				       ? retry_in_ms(j, o.retry_ms)
+				       : 0;
 		}
 	j->state.failures = 0;
 	drop_text(j);
-	done.of.pushed = j->pushed;
 	took_ms = tw_now_ms() - began_ms;
-	if (!tw_ask_send(j->state.fd, &done))
+	if (!send_message(j, TW_ASK_PUSHED, &j->refusal))
 		return 0;
 	return took_ms < j->state.interval_ms ? j->state.interval_ms - took_ms : 1;
 }

@@ -233,8 +233,6 @@ static void succeed(struct receiver *r, const struct tw_ask_pushed *pushed)
 	r->up = true;
 	r->why[0] = '\0';
 	r->pushes++;
-	r->samples += pushed->samples;
-	r->bytes += pushed->bytes;
 }
 
 void tw_push_hear(struct tw_push *p, int i)
@@ -247,7 +245,12 @@ void tw_push_hear(struct tw_push *p, int i)
 			r->wanted = true;
 			r->seq = m.place;
 		} else if (m.kind == TW_ASK_PUSHED) {
-			succeed(r, &m.of.pushed);
+			r->samples += m.of.pushed.samples;
+			r->bytes += m.of.pushed.bytes;
+			if (m.why[0] == '\0')
+				succeed(r, &m.of.pushed);
+			else
+				fail(r, m.why);
 		} else if (m.kind == TW_ASK_MISSING || m.kind == TW_ASK_FAILED) {
 			fail(r, m.why);
 		}
@@ -289,7 +292,8 @@ static const struct tw_expo_family up[] = {
 
 static const struct tw_expo_row rows[] = {
 	ROW("pushes", NULL, "Pushes that the receiver has taken.", pushes),
-	ROW("failures", NULL, "Requests that failed, or that it refused.", failures),
+	ROW("failures", NULL,
+	    "Tries that failed, and pushes of which it refused samples.", failures),
 	ROW("samples", NULL, "Samples that it has taken.", samples),
 	ROW("sent_bytes", "bytes", "Bytes of their requests.", bytes),
 };

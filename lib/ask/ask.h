@@ -63,7 +63,7 @@ enum tw_ask_kind {
 	TW_ASK_AGENT_FAILED, /* an agent did not answer: place, why, answer.took_ms */
 	TW_ASK_LOOKUP,       /* a name was looked up: place, url, why ("": found) */
 	TW_ASK_WANT,         /* the metrics are wanted: place, a number for the text */
-	TW_ASK_PUSHED,       /* a receiver has them: pushed */
+	TW_ASK_PUSHED,       /* a receiver has them: pushed; why: it refused the others */
 	TW_ASK_FETCHED,      /* the end of a call: fetched; the body follows */
 };
 
