@@ -9,6 +9,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/utf8.h"
 #include "lib/http/client/url.h"
 #include "lib/program/log.h"
 
@@ -25,6 +26,7 @@
 /* Messages in one call: a helper that sends garbage must not block the tick. */
 #define HEAR_MAX 64
 #define MACHINE_ID_MAX 64
+#define NAME_MAX_LEN 127
 
 /* A receiver, by its helper. */
 struct receiver {
@@ -59,13 +61,35 @@ static int check_receiver(const struct tw_push_options *o, int i, struct tw_err 
 	return 0;
 }
 
-static bool is_label(const char *text)
+/* The name of NAME=VALUE. A label of remote write has '_' for '.'. False: invalid. */
+static bool read_name(const char *text, bool as_label, char out[NAME_MAX_LEN + 1])
 {
-	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_."
-				"0123456789");
+	const size_t n =
+		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_."
+			     "0123456789");
 
-	return n > 0 && text[n] == '=' && (text[0] < '0' || text[0] > '9') &&
-	       strncmp(text, "__", 2) != 0;
+	if (n == 0 || n > NAME_MAX_LEN || text[n] != '=')
+		return false;
+	for (size_t i = 0; i < n; i++)
+		out[i] = (char)(as_label && text[i] == '.' ? '_' : text[i]);
+	out[n] = '\0';
+	return true;
+}
+
+static int check_label(const struct tw_strs *l, size_t i, struct tw_err *err)
+{
+	char name[NAME_MAX_LEN + 1], other[NAME_MAX_LEN + 1];
+
+	if (!read_name(l->at[i], true, name) || (name[0] >= '0' && name[0] <= '9') ||
+	    strncmp(name, "__", 2) == 0)
+		return tw_fail(err, TW_INVALID, "--push-labels: '%.64s': want NAME=VALUE",
+			       l->at[i]);
+	if (!tw_is_utf8(l->at[i]))
+		return tw_fail(err, TW_INVALID, "--push-labels: %s: want UTF-8", name);
+	for (size_t k = 0; k < i; k++)
+		if (read_name(l->at[k], true, other) && strcmp(name, other) == 0)
+			return tw_fail(err, TW_INVALID, "--push-labels: %s twice", name);
+	return 0;
 }
 
 int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err)
@@ -74,10 +98,8 @@ int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err)
 		if (check_receiver(o, i, err) < 0)
 			return -1;
 	for (size_t i = 0; i < o->labels.count; i++)
-		if (!is_label(o->labels.at[i]))
-			return tw_fail(err, TW_INVALID,
-				       "--push-labels: '%.64s': want NAME=VALUE",
-				       o->labels.at[i]);
+		if (check_label(&o->labels, i, err) < 0)
+			return -1;
 	if (o->interval_ms < INTERVAL_MIN_MS || o->interval_ms > INTERVAL_MAX_MS)
 		return tw_fail(err, TW_INVALID, "--push-interval: want 100ms to 1h");
 	return o->timeout_ms < INTERVAL_MIN_MS || o->timeout_ms > TIMEOUT_MAX_MS
@@ -87,10 +109,16 @@ int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err)
 
 /* ---- start and end ---- */
 
+/* Names differ: a pair replaces that of its name. */
 static void add_pair(json_t *list, const char *name, const char *value)
 {
-	if (value == NULL || value[0] == '\0')
+	if (value == NULL || value[0] == '\0' || !tw_is_utf8(value))
 		return;
+	for (size_t i = 0; i < json_array_size(list); i += 2)
+		if (strcmp(json_string_value(json_array_get(list, i)), name) == 0) {
+			json_array_set_new(list, i + 1, json_string(value));
+			return;
+		}
 	json_array_append_new(list, json_string(name));
 	json_array_append_new(list, json_string(value));
 }
@@ -130,11 +158,10 @@ static json_t *make_resource(const struct tw_collector_settings *s, int to,
 	}
 	for (size_t i = 0; i < s->push.labels.count; i++) {
 		const char *text = s->push.labels.at[i];
-		const size_t n = strcspn(text, "=");
-		char name[128];
+		char name[NAME_MAX_LEN + 1];
 
-		snprintf(name, sizeof(name), "%.*s", (int)n, text);
-		add_pair(list, name, text + n + 1);
+		if (read_name(text, to == TW_PUSH_REMOTE_WRITE, name))
+			add_pair(list, name, strchr(text, '=') + 1);
 	}
 	return list;
 }

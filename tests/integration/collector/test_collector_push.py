@@ -306,6 +306,8 @@ class Refusals(Push):
                 (["--otlp", "http://x", "--otlp-access", secret], "--otlp-access"),
                 (["--push-labels", "a b"], "want NAME=VALUE"),
                 (["--push-labels", "__a=b"], "want NAME=VALUE"),
+                (["--push-labels", "a.b=1,a_b=2"], "a_b twice"),
+                (["--push-labels", b"a=\xff"], "a: want UTF-8"),
                 (["--push-timeout", "1ms"], "want 100ms to 1m"),
                 (["--push-interval", "1ms"], "want 100ms to 1h")):
             found = self.refused_by_collector(*args)

@@ -2,14 +2,17 @@
 #include "tests/unit/tw_test.h"
 
 #include "collector/ask/ask_job.h"
+#include "collector/expose/push.h"
 #include "collector/push/format.h"
 #include "collector/push/protobuf.h"
 #include "collector/push/snappy.h"
+#include "collector/settings.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/http.h"
+#include "tests/unit/collector/scripted_ask.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <jansson.h>
@@ -504,6 +507,71 @@ static void samples_after_those_that_are_refused_are_sent(void **state)
 	tw_buf_clear(b);
 }
 
+/* ---- the collector's end ---- */
+
+static json_t *settings_told;
+
+int __real_tw_ask_open(const struct tw_ask_config *c, const char *job, json_t *settings,
+		       struct tw_ask **out, struct tw_err *err);
+int __wrap_tw_ask_open(const struct tw_ask_config *c, const char *job, json_t *settings,
+		       struct tw_ask **out, struct tw_err *err);
+int __wrap_tw_ask_open(const struct tw_ask_config *c, const char *job, json_t *settings,
+		       struct tw_ask **out, struct tw_err *err)
+{
+	struct tw_ask_config mine = *c;
+
+	json_decref(settings_told);
+	settings_told = json_incref(settings);
+	mine.program = scripted_ask();
+	return __real_tw_ask_open(&mine, job, settings, out, err);
+}
+
+/* The resource of a receiver: "name=value;..". */
+static void describe_resource(int to, char *labels[], size_t count, struct tw_buf *out)
+{
+	char url[] = "http://127.0.0.1:1/x";
+	struct tw_collector_settings s = { .push.labels = { .at = labels,
+							    .count = count } };
+	struct tw_err err = { 0 };
+	struct tw_push *p = NULL;
+	const json_t *list;
+
+	s.push.url[to] = url;
+	s.push.interval_ms = s.push.timeout_ms = 1000;
+	assert_int_equal(tw_push_options_check(&s.push, &err), 0);
+	assert_int_equal(tw_push_open(&s, "n", &p, &err), 0);
+	list = json_object_get(settings_told, "resource");
+	for (size_t i = 0; i + 1 < json_array_size(list); i += 2)
+		tw_buf_addf(out, "%s=%s;", json_string_value(json_array_get(list, i)),
+			    json_string_value(json_array_get(list, i + 1)));
+	tw_push_close(p);
+	json_decref(settings_told);
+	settings_told = NULL;
+}
+
+static void a_label_is_there_once(void **state)
+{
+	char instance[] = "instance=x", dotted[] = "a.b=1", host[] = "host.name=h";
+	char *labels[] = { instance, dotted, host };
+	struct tw_buf b = { 0 };
+
+	(void)state;
+	describe_resource(TW_PUSH_REMOTE_WRITE, labels, 3, &b);
+	assert_string_equal(b.data, "job=tw-collector;instance=x;a_b=1;host_name=h;");
+	tw_buf_clear(&b);
+	describe_resource(TW_PUSH_OTLP, labels, 3, &b);
+	assert_non_null(strstr(b.data, ";host.name=h;"));
+	assert_null(strstr(b.data, "host.name=n"));
+	assert_non_null(strstr(b.data, ";instance=x;a.b=1;"));
+	tw_buf_clear(&b);
+}
+
+static void end_at_once(int fd, const char *settings)
+{
+	(void)fd;
+	(void)settings;
+}
+
 static void a_failed_allocation_is_an_error(void **state)
 {
 	static const struct tw_strs none = { 0 };
@@ -532,7 +600,7 @@ static void a_failed_allocation_is_an_error(void **state)
 	assert_true(n > 3);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_are_read_back),
@@ -544,9 +612,13 @@ int main(void)
 		cmocka_unit_test(a_partial_success_is_a_refusal),
 		cmocka_unit_test(the_beginning_of_a_partial_success_is_enough),
 		cmocka_unit_test(samples_after_those_that_are_refused_are_sent),
+		cmocka_unit_test(a_label_is_there_once),
 		cmocka_unit_test(a_failed_allocation_is_an_error),
 	};
 
+	(void)argc;
+	if (scripted_ask_is_it(argv[0]))
+		return scripted_ask_run(end_at_once);
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
