@@ -267,6 +267,9 @@ void tw_push_hear(struct tw_push *p, int i)
 	struct receiver *r = &p->of[i];
 	struct tw_ask_message m;
 
+	/* The copy of a child keeps a closed socket readable, until the child ends. */
+	if (tw_ask_fd(r->ask) < 0)
+		return;
 	for (int n = 0; n < HEAR_MAX && tw_ask_next(r->ask, &m); n++) {
 		if (m.kind == TW_ASK_WANT) {
 			r->wanted = true;

@@ -74,9 +74,14 @@ out:
 	return rc;
 }
 
-/* The helper closed its end of the socket and will not return. */
+/*
+ * The helper will not return. A child may have a copy of the socket, with which it would
+ * stay in an epoll and be readable: it is shut, so that the child fails to write and
+ * ends.
+ */
 static void mark_gone(struct tw_ask *a, const char *why)
 {
+	shutdown(a->helper.fd, SHUT_RDWR);
 	close(a->helper.fd);
 	a->helper.fd = -1;
 	snprintf(a->why, sizeof(a->why), "%s", why);
@@ -96,6 +101,8 @@ static bool is_text(const char *text, size_t size)
 
 /* Sums of many do not wrap. */
 #define ENERGY_MAX_UJ (UINT64_C(1) << 60)
+#define SAMPLES_MAX (UINT64_C(1) << 40)
+#define BYTES_MAX (UINT64_C(1) << 50)
 
 static bool is_valid_row(const struct tw_ask_row *r)
 {
@@ -139,8 +146,10 @@ static bool is_valid(const struct tw_ask_message *m)
 	case TW_ASK_ALL_NAMES:
 	case TW_ASK_AGENT_GONE:
 	case TW_ASK_WANT:
-	case TW_ASK_PUSHED:
 		return true;
+	case TW_ASK_PUSHED:
+		return IS_TEXT(m->why) && m->of.pushed.samples < SAMPLES_MAX &&
+		       m->of.pushed.bytes < BYTES_MAX;
 	default:
 		return false;
 	}

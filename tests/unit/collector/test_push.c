@@ -566,6 +566,29 @@ static void a_label_is_there_once(void **state)
 	tw_buf_clear(&b);
 }
 
+static void a_helper_that_is_gone_fails_once(void **state)
+{
+	char url[] = "http://127.0.0.1:1/x";
+	struct tw_collector_settings s = { .push.url[TW_PUSH_OTLP] = url };
+	struct tw_buf b = { 0 };
+	struct tw_expo e = { .out = &b, .format = TW_EXPO_TEXT };
+	struct tw_err err = { 0 };
+	struct tw_push *p = NULL;
+
+	(void)state;
+	assert_int_equal(tw_push_open(&s, "n", &p, &err), 0);
+	scripted_ask_wait(tw_push_fd(p, TW_PUSH_OTLP));
+	for (int i = 0; i < 3; i++)
+		tw_push_hear(p, TW_PUSH_OTLP);
+	assert_int_equal(tw_push_fd(p, TW_PUSH_OTLP), -1);
+	tw_push_expose(p, &e);
+	assert_non_null(strstr(b.data, "tallywatt_push_failures_total{to=\"otlp\"} 1\n"));
+	tw_push_close(p);
+	json_decref(settings_told);
+	settings_told = NULL;
+	tw_buf_clear(&b);
+}
+
 static void end_at_once(int fd, const char *settings)
 {
 	(void)fd;
@@ -613,6 +636,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_beginning_of_a_partial_success_is_enough),
 		cmocka_unit_test(samples_after_those_that_are_refused_are_sent),
 		cmocka_unit_test(a_label_is_there_once),
+		cmocka_unit_test(a_helper_that_is_gone_fails_once),
 		cmocka_unit_test(a_failed_allocation_is_an_error),
 	};
 
