@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/texts.h"
 
+#include "collector/system/privilege.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/http/server/httpd_growing.h"
@@ -13,7 +14,6 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,29 +128,6 @@ void tw_text_drain(struct tw_text_out *o)
 		pour(o, false);
 }
 
-/* Linux before 5.9 has no close_range(). */
-static void close_between(unsigned from, unsigned to)
-{
-	struct rlimit limit;
-
-	if (from > to || close_range(from, to, 0) == 0)
-		return;
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= to)
-		to = (unsigned)limit.rlim_cur;
-	for (unsigned fd = from; fd <= to; fd++)
-		close((int)fd);
-}
-
-void tw_text_close_copies(int file, int reports)
-{
-	const unsigned low = (unsigned)(file < reports ? file : reports);
-	const unsigned high = (unsigned)(file < reports ? reports : file);
-
-	close_between(3, low - 1);
-	close_between(low + 1, high - 1);
-	close_between(high + 1, ~0u);
-}
-
 __attribute__((noreturn)) static void run_child(const struct tw_text_wanted *wanted,
 						int file, int reports)
 {
@@ -158,7 +135,7 @@ __attribute__((noreturn)) static void run_child(const struct tw_text_wanted *wan
 	struct tw_text_out o = { .sink = s };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	tw_text_close_copies(file, reports);
+	tw_close_copies(file, reports);
 	if (s == NULL)
 		give_up();
 	s->file = file;

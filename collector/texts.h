@@ -50,14 +50,6 @@ struct tw_text_wanted {
 	void *arg;
 };
 
-/*
- * In a child: close the copies of all files but the standard ones and these two, which
- * may be the same. So a connection ends when the parent closes it, a restarted collector
- * can listen on the same address, other children notice that nobody reads, and counters
- * end with the collector.
- */
-void tw_text_close_copies(int file, int other);
-
 int tw_texts_open(struct tw_texts **out, struct tw_err *err);
 void tw_texts_close(struct tw_texts *t); /* NULL is fine; unfinished texts are cut */
 

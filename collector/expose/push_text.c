@@ -4,6 +4,7 @@
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
 #include "collector/expose/push.h"
+#include "collector/system/privilege.h"
 #include "collector/texts.h"
 #include "collector/workloads/workload.h"
 #include "lib/ask/ask.h"
@@ -33,7 +34,7 @@ __attribute__((noreturn)) static void write_text(struct tw_metrics *m,
 	struct tw_text_out o = { .sink = NULL };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	tw_text_close_copies(fd, fd);
+	tw_close_copies(fd, fd);
 	tw_metrics_write(m, &o);
 	h->len = o.buf.len;
 	if (tw_buf_failed(&o.buf) || !send_packet(fd, h, sizeof(*h)))

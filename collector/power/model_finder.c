@@ -332,7 +332,7 @@ int tw_model_finder_start(const struct tw_model_finder_config *c, int *fd, pid_t
 		return -1;
 	}
 	if (*pid == 0) {
-		close(end[0]);
+		tw_close_copies(end[1], end[1]);
 		exit(run_finder(c, end[1]));
 	}
 	close(end[1]);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -225,6 +226,29 @@ bool tw_proc_is_hidden(const struct tw_roots *roots)
 
 	return tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, &err) == 0 &&
 	       tw_mounts_hide(text, roots->proc);
+}
+
+/* Linux before 5.9 has no close_range(). */
+static void close_between(unsigned from, unsigned to)
+{
+	struct rlimit limit;
+
+	if (from > to || close_range(from, to, 0) == 0)
+		return;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= to)
+		to = (unsigned)limit.rlim_cur;
+	for (unsigned fd = from; fd <= to; fd++)
+		close((int)fd);
+}
+
+void tw_close_copies(int file, int other)
+{
+	const unsigned low = (unsigned)(file < other ? file : other);
+	const unsigned high = (unsigned)(file < other ? other : file);
+
+	close_between(3, low - 1);
+	close_between(low + 1, high - 1);
+	close_between(high + 1, ~0u);
 }
 
 int tw_give_directory(const char *dir, const char *user, struct tw_err *err)

@@ -47,4 +47,12 @@ int tw_user_check(const char *user, struct tw_err *err);
  */
 int tw_give_directory(const char *dir, const char *user, struct tw_err *err);
 
+/*
+ * In a child: close the copies of all files but the standard ones and these two, which
+ * may be the same. So a connection ends when the parent closes it, a restarted collector
+ * can listen on the same address, other children notice that nobody reads, the keeper of
+ * powercap trees notices the collector's end, and counters end with it.
+ */
+void tw_close_copies(int file, int other);
+
 #endif /* TW_COLLECTOR_PRIVILEGE_H */

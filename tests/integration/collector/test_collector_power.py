@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw-collector: energy, from meters to /metrics."""
+import contextlib
 import json
 import os
 import re
@@ -200,13 +201,31 @@ class Power(Metered):
             self.assertEqual([self.counter(of) for of in last], [0, 0])
             last = {of: self.counter(of, file="last_uj") for of in last}
 
+    @staticmethod
+    def children(pid):
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            return [int(child) for child in f.read().split()]
+
+    @staticmethod
+    def sockets(pid):
+        """Of a process that may have ended; without the standard files."""
+        found = set()
+        with contextlib.suppress(FileNotFoundError):
+            for fd in set(os.listdir(f"/proc/{pid}/fd")) - set("012"):
+                found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        return {name for name in found if name.startswith("socket:")}
+
     def test_the_counters_of_a_killed_collector_are_no_0_watts(self):
         tree, trees = self.path("tree"), self.path("trees")
         both = (tree, f"{trees}/{VM}")
         self.start_vm("-uuid", VM)
-        args = ("--meters", "fake", "--powercap-out", tree, "--vm-power-dir", trees)
+        args = ("--meters", "fake", "--powercap-out", tree, "--vm-power-dir", trees,
+                "--model-db", os.path.join(ROOT, "model-db/models"))
         daemon = self.collect(*args)
         wait_until(lambda: all(self.counter(of) > 1000000 for of in both), "they are written")
+        # A copy of the keeper's socket would delay the end that the keeper awaits.
+        for child in self.children(daemon.proc.pid):
+            self.assertEqual(self.sockets(daemon.proc.pid) & self.sockets(child), set())
         daemon.stop(signal.SIGKILL)
         wait_until(lambda: not any(self.counter(of) for of in both), "the keeper retires them")
         last = [self.counter(of, file="last_uj") for of in both]
