@@ -38,12 +38,22 @@ static enum value value_of(const struct tw_opt *x)
 									     : VALUE_ANY;
 }
 
-/* Options that every command has. */
-#define COMMON "--help --version --config --print-config --check-config"
-
 /* The daemons say their options themselves. */
 #define DAEMONS "tw-collector tw-estimator tw-server tw-trainer"
-#define HELP_OF(program) program " --help 2>/dev/null | grep -o -e '^ *--[a-z0-9-]*'"
+#define HELP_OF(program)                 \
+	program " --help 2>/dev/null | " \
+		"sed -n 's/^ *\\(--[a-z0-9-]*\\).*/\\1/p'"
+
+/* Call add for each option of a command. */
+static void for_options(struct tw_buf *b, const struct tw_command *c,
+			void (*add)(struct tw_buf *b, const struct tw_command *c,
+				    const struct tw_opt *x))
+{
+	for (size_t i = 0; i < TW_OPTS_COMMON; i++)
+		add(b, c, &tw_opts_common[i]);
+	for (size_t i = 0; i < c->opts->count; i++)
+		add(b, c, &c->opts->opt[i]);
+}
 
 /* ---- bash ---- */
 
@@ -53,10 +63,19 @@ static void add_choices(struct tw_buf *b, const struct tw_opt *x)
 		tw_buf_addf(b, "%s%s", i > 0 ? " " : "", x->choices[i]);
 }
 
-static void add_bash_option(struct tw_buf *b, const struct tw_opt *x)
+static void add_bash_name(struct tw_buf *b, const struct tw_command *c,
+			  const struct tw_opt *x)
+{
+	(void)c;
+	tw_buf_addf(b, " --%s", x->name);
+}
+
+static void add_bash_option(struct tw_buf *b, const struct tw_command *c,
+			    const struct tw_opt *x)
 {
 	const enum value value = value_of(x);
 
+	(void)c;
 	if (value == VALUE_NONE)
 		return;
 	tw_buf_addf(b, "\t\t--%s", x->name);
@@ -76,12 +95,10 @@ static void add_bash_option(struct tw_buf *b, const struct tw_opt *x)
 
 static void add_bash_command(struct tw_buf *b, const struct tw_command *c)
 {
-	tw_buf_addf(b, "\t%s)\n\t\toptions='" COMMON, c->name);
-	for (size_t i = 0; i < c->opts->count; i++)
-		tw_buf_addf(b, " --%s", c->opts->opt[i].name);
-	tw_buf_adds(b, "'\n\t\tcase $prev in\n\t\t--config) what=file ;;\n");
-	for (size_t i = 0; i < c->opts->count; i++)
-		add_bash_option(b, &c->opts->opt[i]);
+	tw_buf_addf(b, "\t%s)\n\t\toptions='", c->name);
+	for_options(b, c, add_bash_name);
+	tw_buf_adds(b, "'\n\t\tcase $prev in\n");
+	for_options(b, c, add_bash_option);
 	tw_buf_addf(b, "\t\tesac\n\t\toperands=%s ;;\n",
 		    c->opts->operands != NULL ? "yes" : "");
 }
@@ -165,11 +182,13 @@ static void add_quoted(struct tw_buf *b, const char *text)
 	}
 }
 
-static void add_zsh_option(struct tw_buf *b, const struct tw_opt *x)
+static void add_zsh_option(struct tw_buf *b, const struct tw_command *c,
+			   const struct tw_opt *x)
 {
 	const enum value value = value_of(x);
 	const bool list = x->type == TW_OPT_LIST || x->type == TW_OPT_TEXTS;
 
+	(void)c;
 	tw_buf_addf(b, " \\\n\t\t'%s--%s%s[", list ? "*" : "", x->name,
 		    value == VALUE_NONE ? "" : "=");
 	add_quoted(b, x->help);
@@ -213,11 +232,7 @@ static void write_zsh(struct tw_buf *b)
 		       "\thelp) _describe command names ;;\n");
 	for (size_t i = 0; i < count; i++) {
 		tw_buf_addf(b, "\t%s) _arguments", all[i]->name);
-		for (size_t k = 0; k < all[i]->opts->count; k++)
-			add_zsh_option(b, &all[i]->opts->opt[k]);
-		tw_buf_adds(b,
-			    " \\\n\t\t'--help[print help]' '--version[print versions]' "
-			    "\\\n\t\t'--config=[configuration file]:FILE:_files'");
+		for_options(b, all[i], add_zsh_option);
 		if (strcmp(all[i]->name, "completion") == 0)
 			tw_buf_adds(b, " ':shell:(bash fish zsh)'");
 		else if (all[i]->opts->operands != NULL)
@@ -280,8 +295,7 @@ static void write_fish(struct tw_buf *b)
 			    all[i]->name);
 		add_fish_quoted(b, all[i]->summary);
 		tw_buf_adds(b, "\n");
-		for (size_t k = 0; k < all[i]->opts->count; k++)
-			add_fish_option(b, all[i], &all[i]->opts->opt[k]);
+		for_options(b, all[i], add_fish_option);
 	}
 	tw_buf_adds(b, "for program in " DAEMONS "\n"
 		       "\tcomplete -c $program -a \"(" HELP_OF("$program") ")\"\nend\n");

@@ -487,19 +487,20 @@ static void print_option(int width, const struct tw_opt *x)
 	putchar('\n');
 }
 
+const struct tw_opt tw_opts_common[TW_OPTS_COMMON] = {
+	{ .name = "config",
+	  .type = TW_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "configuration file: lines 'name = value' of the options above",
+	  .env = "TW_CONFIG" },
+	{ .name = "print-config", .help = "print the effective settings and exit" },
+	{ .name = "check-config", .help = "check the settings and exit" },
+	{ .name = "help", .help = "print this help and exit; also -h" },
+	{ .name = "version", .help = "print versions and exit; also -V" },
+};
+
 static void print_help(const struct tw_opts *o)
 {
-	static const struct tw_opt always[] = {
-		{ .name = "config",
-		  .arg = "FILE",
-		  .help = "configuration file: lines 'name = value' of the options above",
-		  .env = "TW_CONFIG" },
-		{ .name = "print-config",
-		  .help = "print the effective settings and exit" },
-		{ .name = "check-config", .help = "check the settings and exit" },
-		{ .name = "help", .help = "print this help and exit; also -h" },
-		{ .name = "version", .help = "print versions and exit; also -V" },
-	};
 	static const struct tw_opt metrics = {
 		.name = "list-metrics",
 		.help = "print name, type, unit and help of each metric and exit",
@@ -518,8 +519,8 @@ static void print_help(const struct tw_opts *o)
 		print_option(width, &o->opt[i]);
 	if (o->list_metrics != NULL)
 		print_option(width, &metrics);
-	for (size_t i = 0; i < TW_COUNT(always); i++)
-		print_option(width, &always[i]);
+	for (size_t i = 0; i < TW_OPTS_COMMON; i++)
+		print_option(width, &tw_opts_common[i]);
 	puts("\nPrecedence: flag, environment variable, configuration file, [default].");
 }
 

@@ -72,6 +72,10 @@ struct tw_opts {
 	int (*check)(void *config, struct tw_err *err);
 };
 
+/* Those that every program has and no table names, for --help and completion. */
+#define TW_OPTS_COMMON 5
+extern const struct tw_opt tw_opts_common[TW_OPTS_COMMON];
+
 /* Action for main() after tw_opts_parse(). */
 enum tw_opts_action {
 	TW_OPTS_RUN,
