@@ -46,15 +46,22 @@ static ssize_t read_text(const char *proc, const char *pid, const char *file, ch
 	return len;
 }
 
-/* Whether the process is the one whose command stands before two blanks. */
-static bool has_command(const char *proc, const char *pid, const char *name)
+/*
+ * Whether the process is the one whose command stands before two blanks. A thread of the
+ * kernel may show its work behind the command: kworker/0:1-events.
+ */
+static bool has_command(const char *proc, const char *pid, const char *name, bool kernel)
 {
-	char comm[64];
+	const char *end = strstr(name, "  ");
+	char comm[80];
 	size_t len;
 
 	if (read_text(proc, pid, "comm", comm, sizeof(comm)) < 0)
 		return false;
 	len = strcspn(comm, "\n");
+	if (kernel && end != NULL && end != name &&
+	    strncmp(name, comm, (size_t)(end - name)) == 0)
+		return true;
 	return strncmp(name, comm, len) == 0 && strncmp(name + len, "  ", 2) == 0;
 }
 
@@ -85,13 +92,17 @@ bool tw_top_process_read(const char *proc, const char *pid, const char *name,
 	ssize_t len;
 
 	snprintf(path, sizeof(path), "%s/%s", proc, pid);
-	if (stat(path, &st) < 0 || !has_command(proc, pid, name))
+	if (stat(path, &st) < 0)
 		return false;
 	len = read_text(proc, pid, "cmdline", out->line, sizeof(out->line));
-	if (len < 0)
+	if (len < 0 || !has_command(proc, pid, name, len == 0))
 		return false;
-	/* The program without its folder: a screen has few columns. */
-	program = out->line[0] == '/' ? strrchr(out->line, '/') : NULL;
+	/*
+	 * The program without its folder: a screen has few columns. Some programs write
+	 * all arguments into the first.
+	 */
+	program = out->line[0] == '/' ? memrchr(out->line, '/', strcspn(out->line, " "))
+				      : NULL;
 	if (program != NULL) {
 		len -= program + 1 - out->line;
 		memmove(out->line, program + 1, (size_t)len + 1);

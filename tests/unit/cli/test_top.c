@@ -496,6 +496,37 @@ static void rows_of_this_machine_have_user_and_command_line(void **state)
 	scratch_free(proc);
 }
 
+static void a_worker_of_the_kernel_shows_its_work_behind_its_name(void **state)
+{
+	char *proc = scratch_new();
+	struct tw_top_process p;
+
+	(void)state;
+	tree_write(proc, "5/comm", "kworker/0:1-events\n");
+	tree_write(proc, "5/cmdline", "");
+	assert_true(tw_top_process_read(proc, "5", "kworker/0:1  /", &p));
+	assert_string_equal(p.line, "");
+	assert_true(tw_top_process_read(proc, "5", "kworker/0:1-events  /", &p));
+	assert_false(tw_top_process_read(proc, "5", "kworker/0:2  /", &p));
+	assert_false(tw_top_process_read(proc, "5", "  /", &p));
+	tree_write(proc, "5/cmdline", "program");
+	assert_false(tw_top_process_read(proc, "5", "kworker/0:1  /", &p));
+	scratch_free(proc);
+}
+
+static void a_program_s_folder_ends_before_its_arguments(void **state)
+{
+	char *proc = scratch_new();
+	struct tw_top_process p;
+
+	(void)state;
+	tree_write(proc, "5/comm", "b\n");
+	tree_write(proc, "5/cmdline", "/opt/b --dir=/x/y --z");
+	assert_true(tw_top_process_read(proc, "5", "b  /", &p));
+	assert_string_equal(p.line, "b --dir=/x/y --z");
+	scratch_free(proc);
+}
+
 static void a_collector_elsewhere_has_no_processes_of_here(void **state)
 {
 	struct utsname u;
@@ -516,6 +547,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_container_has_its_name_and_its_pod),
 		cmocka_unit_test(rows_of_this_machine_have_user_and_command_line),
+		cmocka_unit_test(a_worker_of_the_kernel_shows_its_work_behind_its_name),
+		cmocka_unit_test(a_program_s_folder_ends_before_its_arguments),
 		cmocka_unit_test(a_collector_elsewhere_has_no_processes_of_here),
 		cmocka_unit_test(the_zones_of_the_answers_sum_are_added_up),
 		cmocka_unit_test(rows_are_sorted_as_asked),
