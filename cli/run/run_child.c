@@ -237,7 +237,8 @@ static pid_t find_ended(const struct tw_run_child *c, bool *of_run)
 	if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) < 0)
 		return 0;
 	snprintf(name, sizeof(name), "%d", (int)child.si_pid);
-	*of_run = child.si_pid == c->pid || (read_process(name, &p) && is_new(c, &p));
+	/* Where /proc hides others' processes (hidepid), its age is not known. */
+	*of_run = child.si_pid == c->pid || !read_process(name, &p) || is_new(c, &p);
 	return child.si_pid;
 }
 
