@@ -10,9 +10,6 @@
 /* The API level of libseccomp at which the kernel has SCMP_ACT_KILL_PROCESS. */
 #define API_KILL_PROCESS 3
 
-/* Room for the name of a system call. */
-#define NAME_SIZE 32
-
 uint32_t tw_seccomp_kill(void)
 {
 	return seccomp_api_get() >= API_KILL_PROCESS ? SCMP_ACT_KILL_PROCESS
@@ -74,16 +71,18 @@ static void add(struct tw_seccomp *s, uint32_t action, int call, unsigned count,
 void tw_seccomp_list(struct tw_seccomp *s, const char *calls, uint32_t action)
 {
 	for (size_t len; *calls != '\0'; calls += len + (calls[len] == ' ')) {
-		char name[NAME_SIZE];
+		char name[TW_SECCOMP_NAME];
 		int call;
 
 		len = strcspn(calls, " ");
 		snprintf(name, sizeof(name), "%.*s", (int)len, calls);
 		call = seccomp_syscall_resolve_name(name);
-		if (call == __NR_SCMP_ERROR)
-			note(s, -EINVAL);
-		else if (claim(s, call))
+		if (call == __NR_SCMP_ERROR && s->errnum == 0) {
+			s->errnum = EINVAL;
+			memcpy(s->unknown, name, sizeof(name));
+		} else if (claim(s, call)) {
 			add(s, action, call, 0, (struct scmp_arg_cmp){ 0 });
+		}
 	}
 }
 
@@ -143,6 +142,10 @@ int tw_seccomp_install(struct tw_seccomp *s, struct tw_err *err)
 		note(s, seccomp_load(s->context));
 	seccomp_release(s->context);
 	s->context = NULL;
+	if (s->unknown[0] != '\0')
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "cannot filter system calls: libseccomp knows no '%s'",
+			       s->unknown);
 	if (s->errnum != 0)
 		return tw_fail_errno(err, s->errnum, "cannot filter system calls");
 	return 0;

@@ -24,10 +24,14 @@ struct tw_err;
 /* Calls that one filter may name. */
 #define TW_SECCOMP_CALLS_MAX 512
 
+/* Room for the name of a system call. */
+#define TW_SECCOMP_NAME 32
+
 struct tw_seccomp {
 	scmp_filter_ctx context; /* NULL: not begun, or without memory */
 	uint32_t otherwise;
 	int errnum; /* of the first rule that libseccomp rejected, or 0 */
+	char unknown[TW_SECCOMP_NAME];   /* the name that no call has, or "" */
 	int named[TW_SECCOMP_CALLS_MAX]; /* calls that have a rule */
 	size_t count;
 };
