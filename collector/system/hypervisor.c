@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/system/hypervisor.h"
 
+#include "collector/system/privilege.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -238,8 +239,7 @@ int tw_hypervisor_users_share(const struct tw_hypervisor_users *u, const char *d
 	if (i == u->count || geteuid() != 0)
 		return 0;
 	p = getpwuid(u->at[i]);
-	/* Not by the path: a link there could lead anywhere. */
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = tw_open_no_link(dir);
 	if (fd < 0 ||
 	    fchown(fd, (uid_t)-1, p != NULL ? p->pw_gid : (gid_t)u->at[i]) < 0 ||
 	    fchmod(fd, S_ISGID | S_IRWXU | S_IRGRP | S_IXGRP) < 0)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <pwd.h>
@@ -251,6 +252,23 @@ void tw_close_copies(int file, int other)
 	close_between(high + 1, ~0u);
 }
 
+int tw_open_no_link(const char *dir)
+{
+	char path[PATH_MAX];
+	size_t len = strlen(dir);
+
+	if (len >= sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(path, dir, len + 1);
+	/* With them, O_NOFOLLOW would not concern the link, but what it leads to. */
+	while (len > 1 &&
+	       (path[len - 1] == '/' || (path[len - 1] == '.' && path[len - 2] == '/')))
+		path[--len] = '\0';
+	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 int tw_give_directory(const char *dir, const char *user, struct tw_err *err)
 {
 	const struct passwd *pw;
@@ -264,8 +282,7 @@ int tw_give_directory(const char *dir, const char *user, struct tw_err *err)
 		return 0;
 	if (find_user(user, &pw, err) < 0)
 		return -1;
-	/* Not by the path: a link there could lead anywhere. */
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = tw_open_no_link(dir);
 	if (fd < 0 || fchown(fd, pw->pw_uid, pw->pw_gid) < 0)
 		rc = tw_fail_errno(err, errno, "cannot give '%s' to '%s'", dir, user);
 	if (fd >= 0)

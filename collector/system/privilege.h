@@ -42,6 +42,12 @@ bool tw_has_capability(unsigned cap);
 int tw_user_check(const char *user, struct tw_err *err);
 
 /*
+ * Open a directory, whose owner and mode can be changed by the descriptor. A link, which
+ * could lead anywhere, is refused. -1: errno says why.
+ */
+int tw_open_no_link(const char *dir);
+
+/*
  * Make a directory that will be written after root is dropped, and give it to user if
  * this process is root. dir may be NULL.
  */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kvm.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -81,11 +82,15 @@ static void trees_are_for_the_group_of_the_hypervisor(void **state)
 	const struct tw_hypervisor_users root = { .at = { 0 }, .count = 1 },
 					 two = { .at = { 0, 54321 }, .count = 2 };
 	struct tw_err err = { 0 };
-	char *dir = scratch_new();
+	char *dir = scratch_new(), *link = scratch_path(dir, "link"),
+	     *slash = scratch_path(link, "");
 	struct stat st;
 
 	(void)state;
-	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(chmod(dir, 0755) + symlink(dir, link), 0);
+	assert_int_equal(tw_hypervisor_users_share(&two, slash, &err),
+			 geteuid() == 0 ? -1 : 0);
+	tw_err_clear(&err);
 	assert_int_equal(tw_hypervisor_users_share(&root, dir, &err), 0);
 	assert_int_equal(stat(dir, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0755);
@@ -93,6 +98,8 @@ static void trees_are_for_the_group_of_the_hypervisor(void **state)
 	assert_int_equal(stat(dir, &st), 0);
 	assert_int_equal(st.st_mode & 07777, geteuid() == 0 ? 02750 : 0755);
 	assert_int_equal(st.st_gid, geteuid() == 0 ? 54321 : getegid());
+	free(link);
+	free(slash);
 	scratch_free(dir);
 	if (geteuid() == 0)
 		assert_int_equal(tw_hypervisor_users_share(&two, "/no/such", &err), -1);

@@ -257,9 +257,11 @@ static void a_collector_reads_and_writes_its_own_paths_only(void **state)
 /* Whoever may write beside it could put a link there. */
 static void a_directory_is_given_and_no_place_that_a_link_leads_to(void **state)
 {
+	static const char *const ends[] = { "", "/", ".", ".//./" };
 	const bool root = geteuid() == 0;
 	char *dir = scratch_path(*state, "own"), *link = scratch_path(*state, "link"),
-	     *elsewhere = scratch_path(*state, "elsewhere");
+	     *elsewhere = scratch_path(*state, "elsewhere"),
+	     *slash = scratch_path(dir, "");
 	const struct passwd *nobody = getpwnam("nobody");
 	struct tw_err err = { 0 };
 	struct stat st;
@@ -272,16 +274,24 @@ static void a_directory_is_given_and_no_place_that_a_link_leads_to(void **state)
 	assert_int_equal(mkdir(elsewhere, 0700) + symlink(elsewhere, link), 0);
 	tw_err_clear(&err);
 	assert_int_equal(tw_give_directory(link, "nobody", &err), root ? -1 : 0);
+	for (size_t i = 0; i < TW_COUNT(ends); i++) {
+		char *to = scratch_path(link, ends[i]);
+
+		tw_err_clear(&err);
+		assert_int_equal(tw_give_directory(to, "nobody", &err), root ? -1 : 0);
+		free(to);
+	}
 	assert_int_equal(stat(elsewhere, &st), 0);
 	assert_int_equal(st.st_uid, geteuid());
 	tw_err_clear(&err);
-	assert_int_equal(tw_give_directory(dir, "nobody", &err), 0);
+	assert_int_equal(tw_give_directory(slash, "nobody", &err), 0);
 	assert_int_equal(stat(dir, &st), 0);
 	assert_int_equal(st.st_uid, root ? nobody->pw_uid : geteuid());
 	assert_int_equal(st.st_gid, root ? nobody->pw_gid : getegid());
 	free(dir);
 	free(link);
 	free(elsewhere);
+	free(slash);
 }
 
 int main(void)
