@@ -30,7 +30,7 @@ test-wrap-test_attribute := tw_workloads_slices
 test-wrap-test_publish := renameat2
 test-wrap-test_publish_faults := flock fsync readdir rename renameat2
 # Registers that are not in files.
-test-wrap-test_push := tw_http_call tw_ask_open
+test-wrap-test_push_job := tw_http_call tw_ask_open
 test-wrap-test_meter_msr := pread
 test-wrap-test_meter_msr_faults := pread
 test-wrap-test_meter_hwmon := pread

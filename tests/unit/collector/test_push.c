@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
-#include "collector/ask/ask_job.h"
-#include "collector/expose/push.h"
 #include "collector/push/format.h"
 #include "collector/push/protobuf.h"
 #include "collector/push/snappy.h"
-#include "collector/settings.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
-#include "lib/http/client/http.h"
-#include "tests/unit/collector/scripted_ask.h"
 #include "tests/unit/fail_alloc.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <zlib.h>
 
 static const char text[] =
@@ -415,186 +407,6 @@ static void the_beginning_of_a_partial_success_is_enough(void **state)
 	tw_buf_clear(&b);
 }
 
-/* ---- the job ---- */
-
-#define SAMPLES 12000
-
-/* The receiver: how it answers the nth request, from 0 on. */
-static struct {
-	unsigned status[4];
-	struct tw_buf answer[4];
-	size_t calls;
-} receiver;
-
-int __wrap_tw_http_call(const struct tw_http_call *c, struct tw_http_answer *out,
-			struct tw_err *err);
-int __wrap_tw_http_call(const struct tw_http_call *c, struct tw_http_answer *out,
-			struct tw_err *err)
-{
-	const size_t i = receiver.calls++;
-	const struct tw_buf *b = &receiver.answer[i];
-
-	assert_true(i < TW_COUNT(receiver.status));
-	out->status = receiver.status[i];
-	out->body = strdup("");
-	assert_non_null(out->body);
-	return b->len > 0 ? c->sink(c->sink_arg, b->data, b->len, err) : 0;
-}
-
-/* Let the job push a text of so many samples; what it tells the collector. */
-static struct tw_ask_message push_samples(void)
-{
-	struct tw_ask_message m;
-	struct tw_push_head h = { .seq = 1 };
-	struct tw_err err = { 0 };
-	struct tw_buf all = { 0 };
-	void *job;
-	int ends[2];
-	json_t *settings =
-		json_pack("{s:s,s:i,s:i,s:i,s:[]}", "url", "http://x", "interval_ms",
-			  30000, "timeout_ms", 1, "to", TW_PUSH_OTLP, "resource");
-
-	receiver.calls = 0;
-	tw_buf_adds(&all, "# HELP t T.\n# TYPE t gauge\n");
-	for (int i = 0; i < SAMPLES; i++)
-		tw_buf_adds(&all, "t 1\n");
-	h.len = all.len;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
-	assert_int_equal(tw_ask_job_open(&tw_ask_push, settings, &job, &err), 0);
-	((struct tw_ask_state *)job)->fd = ends[1];
-	assert_int_equal(send(ends[0], &h, sizeof(h), 0), sizeof(h));
-	assert_int_equal(send(ends[0], all.data, all.len, 0), all.len);
-	/* At the usual time, not later. */
-	assert_in_range(tw_ask_push.poll(job), 1, 30000);
-	assert_int_equal(((struct tw_ask_state *)job)->failures, 0);
-	assert_int_equal(recv(ends[0], &m, sizeof(m), 0), sizeof(m));
-	assert_int_equal(m.kind, TW_ASK_WANT);
-	assert_int_equal(recv(ends[0], &m, sizeof(m), 0), sizeof(m));
-	assert_int_equal(recv(ends[0], &err, 1, MSG_DONTWAIT), -1);
-	tw_ask_job_close(&tw_ask_push, job);
-	json_decref(settings);
-	close(ends[0]);
-	close(ends[1]);
-	tw_buf_clear(&all);
-	return m;
-}
-
-static void samples_after_those_that_are_refused_are_sent(void **state)
-{
-	struct tw_buf *b = &receiver.answer[1];
-	struct tw_ask_message m;
-	size_t began;
-
-	(void)state;
-	for (size_t i = 0; i < TW_COUNT(receiver.status); i++)
-		receiver.status[i] = 200;
-	m = push_samples();
-	assert_int_equal(receiver.calls, 3);
-	assert_int_equal(m.kind, TW_ASK_PUSHED);
-	assert_int_equal(m.of.pushed.samples, SAMPLES);
-	assert_string_equal(m.why, "");
-
-	receiver.status[0] = 400;
-	began = tw_pb_begin(b, 1);
-	tw_pb_add_uint(b, 1, 7);
-	tw_pb_end(b, began);
-	m = push_samples();
-	assert_int_equal(receiver.calls, 3);
-	assert_int_equal(m.kind, TW_ASK_PUSHED);
-	assert_int_equal(m.of.pushed.samples, SAMPLES - 5000 - 7);
-	assert_true(m.of.pushed.bytes > 0);
-	assert_string_equal(m.why, "it answers 400");
-	tw_buf_clear(b);
-}
-
-/* ---- the collector's end ---- */
-
-static json_t *settings_told;
-
-int __real_tw_ask_open(const struct tw_ask_config *c, const char *job, json_t *settings,
-		       struct tw_ask **out, struct tw_err *err);
-int __wrap_tw_ask_open(const struct tw_ask_config *c, const char *job, json_t *settings,
-		       struct tw_ask **out, struct tw_err *err);
-int __wrap_tw_ask_open(const struct tw_ask_config *c, const char *job, json_t *settings,
-		       struct tw_ask **out, struct tw_err *err)
-{
-	struct tw_ask_config mine = *c;
-
-	json_decref(settings_told);
-	settings_told = json_incref(settings);
-	mine.program = scripted_ask();
-	return __real_tw_ask_open(&mine, job, settings, out, err);
-}
-
-/* The resource of a receiver: "name=value;..". */
-static void describe_resource(int to, char *labels[], size_t count, struct tw_buf *out)
-{
-	char url[] = "http://127.0.0.1:1/x";
-	struct tw_collector_settings s = { .push.labels = { .at = labels,
-							    .count = count } };
-	struct tw_err err = { 0 };
-	struct tw_push *p = NULL;
-	const json_t *list;
-
-	s.push.url[to] = url;
-	s.push.interval_ms = s.push.timeout_ms = 1000;
-	assert_int_equal(tw_push_options_check(&s.push, &err), 0);
-	assert_int_equal(tw_push_open(&s, "n", &p, &err), 0);
-	list = json_object_get(settings_told, "resource");
-	for (size_t i = 0; i + 1 < json_array_size(list); i += 2)
-		tw_buf_addf(out, "%s=%s;", json_string_value(json_array_get(list, i)),
-			    json_string_value(json_array_get(list, i + 1)));
-	tw_push_close(p);
-	json_decref(settings_told);
-	settings_told = NULL;
-}
-
-static void a_label_is_there_once(void **state)
-{
-	char instance[] = "instance=x", dotted[] = "a.b=1", host[] = "host.name=h";
-	char *labels[] = { instance, dotted, host };
-	struct tw_buf b = { 0 };
-
-	(void)state;
-	describe_resource(TW_PUSH_REMOTE_WRITE, labels, 3, &b);
-	assert_string_equal(b.data, "job=tw-collector;instance=x;a_b=1;host_name=h;");
-	tw_buf_clear(&b);
-	describe_resource(TW_PUSH_OTLP, labels, 3, &b);
-	assert_non_null(strstr(b.data, ";host.name=h;"));
-	assert_null(strstr(b.data, "host.name=n"));
-	assert_non_null(strstr(b.data, ";instance=x;a.b=1;"));
-	tw_buf_clear(&b);
-}
-
-static void a_helper_that_is_gone_fails_once(void **state)
-{
-	char url[] = "http://127.0.0.1:1/x";
-	struct tw_collector_settings s = { .push.url[TW_PUSH_OTLP] = url };
-	struct tw_buf b = { 0 };
-	struct tw_expo e = { .out = &b, .format = TW_EXPO_TEXT };
-	struct tw_err err = { 0 };
-	struct tw_push *p = NULL;
-
-	(void)state;
-	assert_int_equal(tw_push_open(&s, "n", &p, &err), 0);
-	scripted_ask_wait(tw_push_fd(p, TW_PUSH_OTLP));
-	for (int i = 0; i < 3; i++)
-		tw_push_hear(p, TW_PUSH_OTLP);
-	assert_int_equal(tw_push_fd(p, TW_PUSH_OTLP), -1);
-	tw_push_expose(p, &e);
-	assert_non_null(strstr(b.data, "tallywatt_push_failures_total{to=\"otlp\"} 1\n"));
-	tw_push_close(p);
-	json_decref(settings_told);
-	settings_told = NULL;
-	tw_buf_clear(&b);
-}
-
-static void end_at_once(int fd, const char *settings)
-{
-	(void)fd;
-	(void)settings;
-}
-
 static void a_failed_allocation_is_an_error(void **state)
 {
 	static const struct tw_strs none = { 0 };
@@ -623,7 +435,7 @@ static void a_failed_allocation_is_an_error(void **state)
 	assert_true(n > 3);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_are_read_back),
@@ -634,15 +446,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_text_is_given_in_parts),
 		cmocka_unit_test(a_partial_success_is_a_refusal),
 		cmocka_unit_test(the_beginning_of_a_partial_success_is_enough),
-		cmocka_unit_test(samples_after_those_that_are_refused_are_sent),
-		cmocka_unit_test(a_label_is_there_once),
-		cmocka_unit_test(a_helper_that_is_gone_fails_once),
 		cmocka_unit_test(a_failed_allocation_is_an_error),
 	};
-
-	(void)argc;
-	if (scripted_ask_is_it(argv[0]))
-		return scripted_ask_run(end_at_once);
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
