@@ -373,25 +373,20 @@ static int drop_unsteady(struct job *j, struct tw_err *err)
 	return read_again(j, j->clean.unsteady > 0, err);
 }
 
-static bool is_in_spans(const struct tw_extract_args *a, int64_t ms)
-{
-	size_t i = 0;
-
-	while (i < a->spans && !(ms > a->span[i].from_ms && ms <= a->span[i].to_ms))
-		i++;
-	return i < a->spans;
-}
-
+/* Keep the rows in the spans: both are in order of time. */
 static int keep_spans(struct job *j, struct tw_err *err)
 {
+	const struct tw_extract_args *a = j->args;
 	struct tw_power_series *p = &j->power;
 	const size_t times = p->times;
-	size_t n = 0;
+	size_t n = 0, i = 0;
 
-	if (j->args->span == NULL || j->args->compat != TW_COMPAT_NONE)
+	if (a->span == NULL || a->compat != TW_COMPAT_NONE)
 		return 0;
 	for (size_t k = 0; k < times; k++) {
-		if (is_in_spans(j->args, p->time_ms[k]))
+		while (i < a->spans && p->time_ms[k] > a->span[i].to_ms)
+			i++;
+		if (i < a->spans && p->time_ms[k] > a->span[i].from_ms)
 			tw_power_series_move(p, n++, k);
 		else
 			tw_power_series_forget(p, k);
@@ -426,6 +421,8 @@ static int make_dataset(struct job *j, struct tw_err *err)
 	if (fill_rows(j, err) < 0 ||
 	    tw_thirdparty_metrics_settle(j->in.feature, j->in.features, &j->out, err) < 0)
 		return -1;
+	if (j->out.rows == 0 && j->args->span != NULL)
+		return tw_fail(err, TW_NOTFOUND, "no row is left in the spans of time");
 	if (j->out.rows == 0)
 		return fail_empty(&j->power, &j->workloads, err);
 	if (add_power_columns(j, err) < 0)
