@@ -335,6 +335,8 @@ static struct tw_measured_rows quality_rows(const struct job *j, const char **na
 		.cpu_ms = j->node.cpu_ms,
 		.node_ms = node_ms,
 		.watts = j->power.column[0].watts,
+		.span = j->args->span,
+		.spans = j->args->spans,
 	};
 }
 
@@ -391,6 +393,8 @@ static int keep_spans(struct job *j, struct tw_err *err)
 		else
 			tw_power_series_forget(p, k);
 	}
+	/* Each row's share of what the whole recording repeats. */
+	p->repeats = times > 0 ? p->repeats * n / times : 0;
 	p->times = n;
 	return read_again(j, n < times, err);
 }

@@ -51,6 +51,8 @@ struct tw_measured_rows {
 	const double *cpu_ms;  /* or NULL */
 	const double *node_ms; /* by the node's own total, where not NaN; or NULL */
 	const double *watts;
+	const struct tw_time_span *span; /* that all rows are in, or NULL: any times */
+	size_t spans;
 };
 
 /* ---- late scrapes ---- */

@@ -6,6 +6,7 @@
 #include "lib/core/num.h"
 #include "lib/json/json.h"
 #include "trainer/extract/lag.h"
+#include "trainer/extract/metric_series.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -43,11 +44,35 @@ static bool is_uneven(const double *step, size_t count, const struct tw_quality 
 	       (double)other > UNEVEN_SHARE * (double)count;
 }
 
+static void find_gaps(struct tw_quality *q, const struct tw_measured_rows *r)
+{
+	int64_t last_ms = 0;
+
+	for (size_t k = 0, span = 0; k < r->rows; k++) {
+		double gap_s;
+
+		if (!r->filled[k])
+			continue;
+		if (last_ms == 0)
+			q->first_ms = last_ms = r->from_ms[k];
+		/* Rows between two spans are not lost: they were not asked for. */
+		for (; span < r->spans && r->time_ms[k] > r->span[span].to_ms; span++)
+			if (span + 1 < r->spans &&
+			    r->span[span + 1].from_ms > r->span[span].to_ms)
+				last_ms = r->from_ms[k];
+		gap_s = fmax(length_s(r, k), (double)(r->from_ms[k] - last_ms) / 1e3);
+		if (gap_s > GAP_STEPS * q->step_s || r->from_ms[k] > last_ms) {
+			q->gaps++;
+			q->longest_gap_s = fmax(q->longest_gap_s, gap_s);
+		}
+		q->last_ms = last_ms = r->time_ms[k];
+	}
+}
+
 static int find_steps(struct tw_quality *q, const struct tw_measured_rows *r,
 		      struct tw_err *err)
 {
 	double *step = calloc(r->rows + 1, sizeof(*step));
-	int64_t last_ms = 0;
 	size_t n = 0;
 
 	if (step == NULL)
@@ -62,20 +87,7 @@ static int find_steps(struct tw_quality *q, const struct tw_measured_rows *r,
 	}
 	q->uneven = is_uneven(step, n, q);
 	free(step);
-	for (size_t k = 0; k < r->rows; k++) {
-		double gap_s;
-
-		if (!r->filled[k])
-			continue;
-		if (last_ms == 0)
-			q->first_ms = last_ms = r->from_ms[k];
-		gap_s = fmax(length_s(r, k), (double)(r->from_ms[k] - last_ms) / 1e3);
-		if (gap_s > GAP_STEPS * q->step_s || r->from_ms[k] > last_ms) {
-			q->gaps++;
-			q->longest_gap_s = fmax(q->longest_gap_s, gap_s);
-		}
-		q->last_ms = last_ms = r->time_ms[k];
-	}
+	find_gaps(q, r);
 	return 0;
 }
 

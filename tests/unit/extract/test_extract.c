@@ -7,6 +7,7 @@
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sampled.h"
 #include "trainer/extract/extract.h"
+#include "trainer/extract/quality.h"
 #include "trainer/response/prom.h"
 
 #include <math.h>
@@ -134,6 +135,40 @@ static void a_response_has_a_group_if_it_has_all_its_features(void **state)
 	assert_true(tw_extract_has_group(p, tw_feature_group_find("BPFOnly")));
 	assert_false(tw_extract_has_group(p, tw_feature_group_find("BPFIRQ")));
 	assert_false(tw_extract_has_group(p, tw_feature_group_find("AcceleratorOnly")));
+	tw_prom_free(p);
+}
+
+/* The query was faster than the scrapes: two of seven samples repeat the one before. */
+static void repeats_are_those_of_the_rows_in_the_spans(void **state)
+{
+#define SAMPLES(unit)                                                              \
+	"100,0 103,3" unit " 104,3" unit " 106,6" unit " 109,9" unit " 110,9" unit \
+	" 112,12" unit
+	static const struct sampled series[] = {
+		{ CPU_MS, ID("a"), SAMPLES("000") },
+		{ HITS, ID("a"), SAMPLES("") },
+		{ PLATFORM, ACPI, SAMPLES("0") },
+	};
+	static const struct tw_time_span span = { 106000, 120000 };
+	struct tw_prom *p = sampled_response(series, TW_COUNT(series));
+	struct tw_extract_args args = make_args("acpi");
+
+	(void)state;
+	for (size_t spans = 0; spans < 2; spans++) {
+		struct tw_quality q = { 0 };
+		struct tw_dataset d = { 0 };
+		struct tw_err err = { 0 };
+
+		args.quality = &q;
+		args.span = spans > 0 ? &span : NULL;
+		args.spans = spans;
+		if (tw_extract(p, &args, &d, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(d.rows, spans > 0 ? 2 : 4);
+		assert_int_equal(q.repeats, spans > 0 ? 1 : 2);
+		tw_quality_release(&q);
+		tw_dataset_release(&d);
+	}
 	tw_prom_free(p);
 }
 
@@ -359,6 +394,7 @@ int main(void)
 		cmocka_unit_test(the_old_metric_of_cpu_time_is_in_milliseconds),
 		cmocka_unit_test(every_generation_of_rapl_is_rapl_sysfs),
 		cmocka_unit_test(a_response_has_a_group_if_it_has_all_its_features),
+		cmocka_unit_test(repeats_are_those_of_the_rows_in_the_spans),
 		cmocka_unit_test(resets_are_carried_where_asked_for),
 		cmocka_unit_test(each_power_difference_has_its_own_step),
 		cmocka_unit_test(compatible_power_uses_the_mean_step_and_incomplete_sums),

@@ -5,6 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
+#include "trainer/extract/metric_series.h"
 #include "trainer/extract/quality.h"
 
 #include <math.h>
@@ -180,6 +181,34 @@ static void a_gap_is_counted(void **state)
 	tw_quality_release(&q);
 }
 
+/* Rows 30 to 49 were not asked for; those of 70 to 73 are lost. */
+static void between_spans_is_no_gap(void **state)
+{
+	const int64_t start_ms = 1700000000000;
+	const struct tw_time_span span[] = {
+		{ start_ms, start_ms + 30 * STEP_MS },
+		{ start_ms + 50 * STEP_MS, start_ms + 80 * STEP_MS },
+		{ start_ms + 80 * STEP_MS, start_ms + ROWS * STEP_MS },
+	};
+	struct tw_quality q = { 0 };
+	struct recording r;
+
+	(void)state;
+	set_up(&r);
+	set_power(&r, 0);
+	for (size_t k = 0; k < ROWS; k++)
+		r.filled[k] = k < 30 || (k >= 50 && (k < 70 || k > 73));
+	measure(&r, &q);
+	assert_int_equal(q.gaps, 2);
+	tw_quality_release(&q);
+	r.rows.span = span;
+	r.rows.spans = 3;
+	measure(&r, &q);
+	assert_int_equal(q.gaps, 1);
+	assert_float_equal(q.longest_gap_s, 12, 0);
+	tw_quality_release(&q);
+}
+
 static void what_does_not_add_up_is_named_with_its_reason(void **state)
 {
 	struct tw_quality q = { 0 };
@@ -258,6 +287,7 @@ int main(void)
 		cmocka_unit_test(time_at_rest_bounds_idle_power),
 		cmocka_unit_test(a_lag_of_power_is_found),
 		cmocka_unit_test(a_gap_is_counted),
+		cmocka_unit_test(between_spans_is_no_gap),
 		cmocka_unit_test(what_does_not_add_up_is_named_with_its_reason),
 		cmocka_unit_test(the_json_has_the_figures_and_the_warnings),
 		cmocka_unit_test(every_failed_allocation_is_reported),
