@@ -224,12 +224,13 @@ double tw_index_figure(const struct tw_index_entry *e, const char *name)
 	if (strcmp(name, TW_INDEX_ERROR) == 0)
 		return find_error(e);
 	if (strcmp(name, "mae") == 0)
-		return e->mae_w;
-	if (strcmp(name, "mape") == 0)
-		return e->mape_percent;
-	d = find_figure(e, name);
+		d = e->mae_w;
+	else if (strcmp(name, "mape") == 0)
+		d = e->mape_percent;
+	else
+		d = find_figure(e, name);
 	if (isnan(d))
-		return find_worst(e, name);
+		d = find_worst(e, name);
 	/* kepler-model-server writes -1 for an error that it could not compute. */
 	if (d < 0 && (ends_with(name, "mae") || ends_with(name, "mape")))
 		return NAN;

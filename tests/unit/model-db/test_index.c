@@ -11,6 +11,7 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/shared.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,37 @@ static void models_are_found_in_order(void **state)
 			 tw_output_name(e->output), e->group->name, e->name);
 		assert_string_equal(got, want[i]);
 		assert_int_equal(access(e->zip_path, R_OK), 0);
+	}
+	tw_index_unref(x);
+	scratch_free(db);
+}
+
+/* As a client of series ranks them; an error of -1 could not be computed. */
+static void a_model_without_an_error_of_its_own_has_its_worst_components(void **state)
+{
+	static const struct sample parts[] = {
+		{ .metadata = "{\"package_mae\":4,\"dram_mae\":6,\"core_mae\":-1}",
+		  .mae_w = NAN },
+		{ .metadata = "{\"package_mae\":-1}", .mae_w = NAN, .node_type = 2 },
+		{ .metadata = "{\"package_mae\":4}", .mae_w = 3, .node_type = 3 },
+	};
+	static const double want[] = { 6, NAN, 3 };
+	char *db = scratch_new();
+	struct refused r;
+	struct tw_index *x;
+
+	(void)state;
+	sample_publish(db, "a", parts, 3);
+	x = load_index(db, &r);
+	assert_int_equal(tw_index_count(x), 3);
+	for (size_t i = 0; i < 3; i++) {
+		const double error = tw_index_at(x, i)->series_error;
+
+		/* In steps of 2 %. */
+		if (isnan(want[i]))
+			assert_true(isnan(error));
+		else
+			assert_float_equal(error, want[i], 0.02 * want[i]);
 	}
 	tw_index_unref(x);
 	scratch_free(db);
@@ -392,6 +424,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(models_are_found_in_order),
+		cmocka_unit_test(
+			a_model_without_an_error_of_its_own_has_its_worst_components),
 		cmocka_unit_test(an_absent_or_empty_database_is_an_empty_index),
 		cmocka_unit_test(broken_models_are_refused_and_the_others_served),
 		cmocka_unit_test(metadata_and_node_types_of_a_pipeline_are_read),
