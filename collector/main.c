@@ -307,12 +307,11 @@ static int open_loop(struct loop *l, bool powercap, struct tw_err *err)
 		return tw_fail_errno(err, errno, "epoll");
 	/*
 	 * Between two ticks that are far apart counters may wrap around more than once,
-	 * and drivers forget who used a GPU.
+	 * and drivers forget who used a GPU, which may appear later.
 	 */
 	if (start_timer(l, err) < 0 ||
 	    (l->collector->power != NULL &&
-	     start_between(l, tw_power_watch_ns(l->collector->power), &l->watch_timer,
-			   err) < 0) ||
+	     start_between(l, TW_METER_WATCH_NS, &l->watch_timer, err) < 0) ||
 	    (powercap && start_between(l, TW_POWERCAP_STEP_NS, &l->step_timer, err) < 0))
 		return -1;
 	return watch_all(l, err);

@@ -70,11 +70,10 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 
 /*
  * Between two ticks, at now_ns: look who uses zones, and every TW_POWER_WATCH_NS read
- * counters that wrap around within minutes. Call it every tw_power_watch_ns() where ticks
+ * counters that wrap around within minutes. Call it every TW_METER_WATCH_NS where ticks
  * are further apart.
  */
 void tw_power_watch(struct tw_power *p, uint64_t now_ns);
-uint64_t tw_power_watch_ns(const struct tw_power *p);
 
 /* Judge the zones by guard.h at once, by all ticks since the last judgement. */
 void tw_power_judge(struct tw_power *p);

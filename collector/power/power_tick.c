@@ -236,14 +236,6 @@ void tw_power_watch(struct tw_power *p, uint64_t now_ns)
 	}
 }
 
-uint64_t tw_power_watch_ns(const struct tw_power *p)
-{
-	for (size_t m = 0; m < p->meters; m++)
-		if (p->meter[m].meter->watch != NULL)
-			return TW_METER_WATCH_NS;
-	return TW_POWER_WATCH_NS;
-}
-
 const struct tw_zone *tw_power_left_out(const struct tw_power *p, size_t n,
 					const struct tw_meter **of, size_t *count)
 {

@@ -101,6 +101,15 @@ class Meters(Metered):
         self.gpus(gpu(step + 7))
         wait_until(lambda: self.node_joules(daemon, "gpu") > 0, "it is back")
 
+    def test_users_are_looked_for_each_second_of_meters_that_appear_later_too(self):
+        daemon = self.collect(*self.machine(), "--interval", "3s")
+        timers = f"/proc/{daemon.proc.pid}/fdinfo"
+        found = []
+        for fd in os.listdir(timers):
+            with open(f"{timers}/{fd}", encoding="ascii") as info:
+                found += [line for line in info if line.startswith("it_interval")]
+        self.assertIn("it_interval: (1, 0)\n", found)
+
     def test_a_gpu_that_is_lost_takes_no_other_one_with_it(self):
         def gpus(step, of_b):
             return (f"gpu GPU-a H100\nenergy {1000 * step}\nbusy 80\nuse 11 {step} 60 0 0\n"
