@@ -361,7 +361,7 @@ void tw_shown_add_level(struct tw_shown *s, const struct tw_exposure *x,
 }
 
 bool tw_figure_cpu_ns(const struct tw_figure *f, const struct tw_exposure *x,
-		      const struct tw_shown_one *one, uint64_t *out)
+		      const struct tw_shown_one *one, tw_u128 *out)
 {
 	(void)f;
 	(void)x;
@@ -370,7 +370,7 @@ bool tw_figure_cpu_ns(const struct tw_figure *f, const struct tw_exposure *x,
 }
 
 bool tw_figure_count(const struct tw_figure *f, const struct tw_exposure *x,
-		     const struct tw_shown_one *one, uint64_t *out)
+		     const struct tw_shown_one *one, tw_u128 *out)
 {
 	(void)x;
 	*out = tw_own_count(one->w, f->counter);
@@ -378,7 +378,7 @@ bool tw_figure_count(const struct tw_figure *f, const struct tw_exposure *x,
 }
 
 bool tw_figure_uj(const struct tw_figure *f, const struct tw_exposure *x,
-		  const struct tw_shown_one *one, uint64_t *out)
+		  const struct tw_shown_one *one, tw_u128 *out)
 {
 	(void)x;
 	*out = tw_own_uj(one->w, f->kind, f->idle);
@@ -405,7 +405,7 @@ void tw_shown_samples(const struct tw_exposure *x, const struct tw_shown *s,
 			{ s->labels.data + one->at, one->len },
 			{ last->data, last->len },
 		};
-		uint64_t value;
+		tw_u128 value;
 
 		if (f->of(f, x, one, &value))
 			tw_expo_fixed(x->e, text, 2, value, f->decimals);

@@ -127,7 +127,7 @@ void tw_shown_add_level(struct tw_shown *s, const struct tw_exposure *x,
 struct tw_figure {
 	/* False: the workload has no sample. */
 	bool (*of)(const struct tw_figure *f, const struct tw_exposure *x,
-		   const struct tw_shown_one *one, uint64_t *out);
+		   const struct tw_shown_one *one, tw_u128 *out);
 	unsigned decimals;
 	enum tw_zone_kind kind;
 	bool idle;
@@ -137,12 +137,12 @@ struct tw_figure {
 };
 
 bool tw_figure_cpu_ns(const struct tw_figure *f, const struct tw_exposure *x,
-		      const struct tw_shown_one *one, uint64_t *out);
+		      const struct tw_shown_one *one, tw_u128 *out);
 bool tw_figure_count(const struct tw_figure *f, const struct tw_exposure *x,
-		     const struct tw_shown_one *one, uint64_t *out);
+		     const struct tw_shown_one *one, tw_u128 *out);
 /* Energy of f->kind, f->idle or dynamic, in uJ. */
 bool tw_figure_uj(const struct tw_figure *f, const struct tw_exposure *x,
-		  const struct tw_shown_one *one, uint64_t *out);
+		  const struct tw_shown_one *one, tw_u128 *out);
 
 /*
  * Write a sample for each of s, with the labels appended: `more`, or `ended` for

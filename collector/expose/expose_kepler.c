@@ -290,7 +290,7 @@ static void label_vm(struct tw_labels *l, const struct tw_workload *w)
 }
 
 static bool uw_of(const struct tw_figure *f, const struct tw_exposure *x,
-		  const struct tw_shown_one *one, uint64_t *out)
+		  const struct tw_shown_one *one, tw_u128 *out)
 {
 	const struct tw_charge *c = tw_workloads_ticked(x->c->workloads, one->w);
 

@@ -125,7 +125,7 @@ struct cgroups {
 };
 
 static bool use_of(const struct tw_figure *f, const struct tw_exposure *x,
-		   const struct tw_shown_one *one, uint64_t *out)
+		   const struct tw_shown_one *one, tw_u128 *out)
 {
 	const struct cgroups *c = f->arg;
 	const struct tw_cgroup_use *use = &c->use[one - c->s->of];
@@ -208,7 +208,7 @@ static void label_vm(struct tw_labels *l, const struct tw_workload *w)
 /* ---- workloads ---- */
 
 static bool total_of(const struct tw_figure *f, const struct tw_exposure *x,
-		     const struct tw_shown_one *one, uint64_t *out)
+		     const struct tw_shown_one *one, tw_u128 *out)
 {
 	*out = 0;
 	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)

@@ -59,7 +59,7 @@ const struct tw_expo_table tw_workload_families[] = {
  * the total.
  */
 static bool energy_of(const struct tw_figure *f, const struct tw_exposure *x,
-		      const struct tw_shown_one *one, uint64_t *out)
+		      const struct tw_shown_one *one, tw_u128 *out)
 {
 	const struct tw_charge *c = &one->w->charged;
 
@@ -87,7 +87,7 @@ static void expose_energy(const struct tw_exposure *x, const struct tw_shown *s)
 }
 
 static bool tariff_of(const struct tw_figure *f, const struct tw_exposure *x,
-		      const struct tw_shown_one *one, uint64_t *out)
+		      const struct tw_shown_one *one, tw_u128 *out)
 {
 	(void)x;
 	*out = tw_own_tariff_pico(one->w, f->tariff);

@@ -40,5 +40,5 @@ void tw_charge_add_tariff(struct tw_charge *c, unsigned kinds,
 	const double uj = (double)tw_charge_sum(c, kinds);
 
 	for (int i = 0; i < TW_TARIFF_COUNT; i++)
-		c->tariff_pico[i] += (uint64_t)(uj * pico_per_uj[i] + 0.5);
+		c->tariff_pico[i] += (tw_u128)(uj * pico_per_uj[i] + 0.5);
 }

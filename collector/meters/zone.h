@@ -8,6 +8,8 @@
  * package, and psys or platform contain everything, so kinds are never summed.
  */
 
+#include "lib/core/num.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,12 +35,12 @@ enum tw_tariff { TW_TARIFF_CO2E, TW_TARIFF_PRICE, TW_TARIFF_COUNT };
 /*
  * Energy charged to a workload or to the node, by kind of zone, in whole microjoules, and
  * what that energy emitted, in picograms of CO2e, and cost, in 10^-12 of the currency. It
- * only grows.
+ * only grows: 64 bits would wrap around at 18.4 million grams.
  */
 struct tw_charge {
 	uint64_t dynamic_uj[TW_ZONE_KIND_COUNT];
 	uint64_t idle_uj[TW_ZONE_KIND_COUNT];
-	uint64_t tariff_pico[TW_TARIFF_COUNT];
+	tw_u128 tariff_pico[TW_TARIFF_COUNT];
 };
 
 /* Energy of a package in a tick, without its idle part. */

@@ -2,10 +2,9 @@
 #include "collector/power/share.h"
 
 #include "lib/core/array.h"
+#include "lib/core/num.h"
 
 #include <stdlib.h>
-
-__extension__ typedef unsigned __int128 u128;
 
 static bool goes_before(const struct tw_remainder *a, const struct tw_remainder *b)
 {
@@ -45,7 +44,7 @@ static void select_first(struct tw_remainder *p, ptrdiff_t count, ptrdiff_t k)
 bool tw_share_out(uint64_t total_uj, const uint64_t *weight, size_t count,
 		  uint64_t *out_uj, struct tw_remainder *room)
 {
-	u128 sum = 0;
+	tw_u128 sum = 0;
 	uint64_t left = total_uj;
 
 	for (size_t i = 0; i < count; i++)
@@ -53,7 +52,7 @@ bool tw_share_out(uint64_t total_uj, const uint64_t *weight, size_t count,
 	if (sum == 0 || sum > UINT64_MAX)
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		const u128 whole = (u128)total_uj * weight[i];
+		const tw_u128 whole = (tw_u128)total_uj * weight[i];
 
 		out_uj[i] = (uint64_t)(whole / sum);
 		room[i] =

@@ -60,7 +60,7 @@ int tw_tariff_options_check(const struct tw_tariff_options *o, struct tw_err *er
 struct tw_tariff_state {
 	double per_kwh;      /* now; NaN: not known */
 	char why[96];        /* why not; "": it is known */
-	uint64_t pico;       /* of the machine: as tariff_pico of struct tw_charge */
+	tw_u128 pico;        /* of the machine: as tariff_pico of struct tw_charge */
 	uint64_t unknown_uj; /* energy of times at which it was not known */
 };
 

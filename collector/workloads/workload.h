@@ -258,7 +258,7 @@ const struct tw_workload *tw_workloads_other(const struct tw_workloads *t,
 uint64_t tw_own_cpu_ns(const struct tw_workload *w);
 uint64_t tw_own_count(const struct tw_workload *w, enum tw_counter counter);
 uint64_t tw_own_uj(const struct tw_workload *w, enum tw_zone_kind kind, bool idle);
-uint64_t tw_own_tariff_pico(const struct tw_workload *w, enum tw_tariff tariff);
+tw_u128 tw_own_tariff_pico(const struct tw_workload *w, enum tw_tariff tariff);
 
 struct tw_workloads_stats {
 	struct tw_task_stats tasks;

@@ -165,7 +165,7 @@ uint64_t tw_own_uj(const struct tw_workload *w, enum tw_zone_kind kind, bool idl
 		    : all->dynamic_uj[kind] - rest->dynamic_uj[kind];
 }
 
-uint64_t tw_own_tariff_pico(const struct tw_workload *w, enum tw_tariff tariff)
+tw_u128 tw_own_tariff_pico(const struct tw_workload *w, enum tw_tariff tariff)
 {
 	return w->charged.tariff_pico[tariff] - w->other_charged.tariff_pico[tariff];
 }

@@ -281,8 +281,6 @@ int tw_parse_size_bytes(const char *s, uint64_t *out, struct tw_err *err)
 
 #ifdef __SIZEOF_INT128__
 
-__extension__ typedef unsigned __int128 u128;
-
 #define DIGITS_MIN 15
 #define DIGITS_MAX 17
 #define LEAST 1e-3 /* keeps powers of ten within 64 bits */
@@ -335,12 +333,12 @@ static struct parts take_apart(double v)
 /* The first digits of v, ties to even. *same: whether they parse back to v. */
 static uint64_t round_to(const struct parts *p, int digits, bool *same)
 {
-	const u128 power = powers[digits - p->point], whole = p->f * power;
-	const u128 one = (u128)1 << p->shift, half = one >> 1;
-	const u128 rest = whole & (one - 1);
+	const tw_u128 power = powers[digits - p->point], whole = p->f * power;
+	const tw_u128 one = (tw_u128)1 << p->shift, half = one >> 1;
+	const tw_u128 rest = whole & (one - 1);
 	uint64_t d = (uint64_t)(whole >> p->shift);
 	bool up = rest > half || (rest == half && (d & 1) != 0);
-	const u128 off = up ? one - rest : rest;
+	const tw_u128 off = up ? one - rest : rest;
 
 	/* A parser resolves a tie to the even mantissa. */
 	*same = 2 * off < power || (2 * off == power && (p->f & 1) == 0);

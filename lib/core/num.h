@@ -21,6 +21,8 @@
 struct tw_buf;
 struct tw_err;
 
+__extension__ typedef unsigned __int128 tw_u128;
+
 /* Parse decimal digits; the value must be from min to max. */
 int tw_parse_u32(const char *s, uint32_t min, uint32_t max, uint32_t *out,
 		 struct tw_err *err);

@@ -20,6 +20,7 @@
  */
 
 #include "lib/core/array.h"
+#include "lib/core/num.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -190,7 +191,7 @@ void tw_expo_add_labels(struct tw_buf *out, const struct tw_expo_label *labels,
  * the concatenation of texts; empty ones are skipped.
  */
 void tw_expo_fixed(struct tw_expo *e, const struct tw_expo_text *texts, size_t count,
-		   uint64_t value, unsigned decimals);
+		   tw_u128 value, unsigned decimals);
 
 /*
  * Write a histogram. count_of[i] observations are at most bound[i] and above bound[i -

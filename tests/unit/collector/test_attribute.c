@@ -7,6 +7,8 @@
 #include "collector/system/roots.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
+#include "lib/field/rate.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/scratch.h"
@@ -80,8 +82,6 @@ static void without_weights_nothing_is_shared(void **state)
 	assert_int_equal(out[0], 7);
 }
 
-__extension__ typedef unsigned __int128 u128;
-
 /* Parts are rounded up for the largest remainders; of equal ones, for those that come
  * first. */
 static void check_rounding(uint64_t total, const uint64_t *weight, size_t count,
@@ -89,12 +89,12 @@ static void check_rounding(uint64_t total, const uint64_t *weight, size_t count,
 {
 	uint64_t least_up = UINT64_MAX, most_down = 0;
 	size_t last_up = 0, first_down = count;
-	u128 sum = 0;
+	tw_u128 sum = 0;
 
 	for (size_t i = 0; i < count; i++)
 		sum += weight[i];
 	for (size_t i = 0; i < count; i++) {
-		const u128 owed = (u128)total * weight[i];
+		const tw_u128 owed = (tw_u128)total * weight[i];
 		const uint64_t rest = (uint64_t)(owed % sum);
 		const bool up = out[i] == (uint64_t)(owed / sum) + 1;
 
@@ -308,6 +308,36 @@ static void energy_has_the_tariff_of_its_tick(void **state)
 	assert_int_equal(process(f, 7)->charged.tariff_pico[TW_TARIFF_CO2E], 91200);
 	assert_int_equal(charged(f, TW_LEVEL_CGROUP).tariff_pico[TW_TARIFF_CO2E], 121200);
 	assert_int_equal(charged(f, TW_LEVEL_PROCESS).tariff_pico[TW_TARIFF_PRICE], 1);
+}
+
+/* At the highest rates that are accepted: a price of 10^6, and what 10 kW emits of coal.
+ */
+static void counts_of_decades_never_fall(void **state)
+{
+	const double per_uj[TW_TARIFF_COUNT] = { 1000 * 1e12 / (TW_J_PER_KWH * 1e6),
+						 TW_RATE_MAX * 1e12 /
+							 (TW_J_PER_KWH * 1e6) };
+	const struct tw_charge day = { .dynamic_uj[TW_ZONE_PACKAGE] =
+					       UINT64_C(10000) * 86400 * 1000000 };
+	struct tw_charge total = { 0 };
+
+	(void)state;
+	for (int n = 1; n <= 40 * 365; n++) {
+		const struct tw_charge before = total;
+		struct tw_charge more = day;
+
+		tw_charge_add_tariff(&more, 1U << TW_ZONE_PACKAGE, per_uj);
+		tw_charge_add(&total, &more);
+		assert_true(total.tariff_pico[TW_TARIFF_CO2E] >
+			    before.tariff_pico[TW_TARIFF_CO2E]);
+		assert_true(total.tariff_pico[TW_TARIFF_PRICE] >
+			    before.tariff_pico[TW_TARIFF_PRICE]);
+	}
+	/* 240 kWh a day. */
+	assert_float_equal((double)total.tariff_pico[TW_TARIFF_CO2E] / 1e12,
+			   240e3 * 40 * 365, 1);
+	assert_float_equal((double)total.tariff_pico[TW_TARIFF_PRICE] / 1e12,
+			   240e6 * 40 * 365, 1000);
 }
 
 /* Two cgroups, 3 to 1 by shares, whatever they use; within one by use. */
@@ -773,6 +803,7 @@ int main(void)
 		TEST(dynamic_goes_by_cpu_time),
 		TEST(energy_of_a_tick_in_which_nothing_ran_waits),
 		TEST(energy_has_the_tariff_of_its_tick),
+		TEST(counts_of_decades_never_fall),
 		TEST(idle_goes_by_requested_share_where_that_is_wanted),
 		TEST(many_cgroups_have_their_own_shares),
 		TEST(a_cgroup_without_cpu_time_has_no_share),

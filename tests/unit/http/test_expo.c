@@ -328,7 +328,7 @@ static void a_failed_allocation_marks_the_buffer(void **state)
 static void fixed_numbers_are_exact(void **state)
 {
 	static const struct {
-		uint64_t value;
+		tw_u128 value;
 		unsigned decimals;
 		const char *text;
 	} cases[] = {
@@ -344,6 +344,9 @@ static void fixed_numbers_are_exact(void **state)
 		{ UINT64_MAX, 0, "18446744073709551615" },
 		{ UINT64_MAX, 9, "18446744073.709551615" },
 		{ UINT64_MAX, 18, "18.446744073709551615" },
+		{ (tw_u128)UINT64_MAX + 1, 12, "18446744.073709551616" },
+		{ (tw_u128)UINT64_MAX * 10, 12, "184467440.73709551615" },
+		{ ~(tw_u128)0, 18, "340282366920938463463.374607431768211455" },
 	};
 
 	(void)state;
