@@ -40,7 +40,7 @@ static double look(struct tw_run_meter *m)
 	tw_power_tick(m->power, now_ns, tick_ns, -1);
 	m->last_ns = now_ns;
 	e = tw_power_ticked(m->power);
-	kinds = tw_power_sum_kinds(m->power);
+	kinds = tw_power_ticked_kinds(m->power);
 	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
 		if ((kinds >> kind & 1U) != 0)
 			uj += (double)(e->dynamic_uj[kind] + e->idle_uj[kind]);

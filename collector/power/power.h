@@ -95,6 +95,13 @@ const struct tw_zone *tw_power_left_out(const struct tw_power *p, size_t n,
 const struct tw_charge *tw_power_ticked(const struct tw_power *p);
 
 /*
+ * The kinds of that energy whose sum is the energy of the machine: as
+ * tw_power_sum_kinds(), which is ahead while a new meter has no reading, and once one has
+ * taken over for the next tick.
+ */
+unsigned tw_power_ticked_kinds(const struct tw_power *p);
+
+/*
  * The part of it that zones of one package had, without idle energy. only: the machine
  * has no other package, so that a zone of an unknown one is of this.
  */

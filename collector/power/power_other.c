@@ -17,6 +17,15 @@ bool tw_power_has_zone(const struct tw_power *p, enum tw_zone_kind kind)
 	return false;
 }
 
+bool tw_power_has_read(const struct tw_power *p, enum tw_zone_kind kind)
+{
+	for (size_t i = 0; i < p->zones; i++)
+		if (p->zone[i].zone->kind == kind && p->zone[i].counts &&
+		    !p->zone[i].silent && p->zone[i].seen)
+			return true;
+	return false;
+}
+
 const struct tw_zone tw_power_other_zone = {
 	.kind = TW_ZONE_OTHER,
 	.package = -1,
@@ -134,10 +143,12 @@ void tw_power_tick_other(struct tw_power *p, uint64_t tick_ns)
 	p->complete[TW_ZONE_OTHER] = complete;
 	snprintf(z->why, sizeof(z->why), "%s",
 		 complete ? "" : "platform or one of its parts was not read");
-	if (p->lost)
+	/* Without a package the platform counts as a whole: nothing of it waits. */
+	if (p->lost || !tw_power_has_read(p, TW_ZONE_PACKAGE)) {
 		forget_kept(p);
-	if (p->lost && !complete)
-		return;
+		if (!complete)
+			return;
+	}
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
 		all_uj[i] = p->ticked.dynamic_uj[i] + p->ticked.idle_uj[i];
 	rest_uj = rest_of(all_uj, complete, &p->kept_uj);

@@ -36,6 +36,7 @@ struct tw_power {
 	const struct tw_meter *meter_of[TW_ZONE_KIND_COUNT];
 	bool complete[TW_ZONE_KIND_COUNT], some_read[TW_ZONE_KIND_COUNT];
 	struct tw_charge ticked;
+	unsigned ticked_kinds;
 	struct tw_uses uses;
 	bool has_other;
 	size_t other; /* index of that zone */
@@ -76,6 +77,9 @@ extern const struct tw_zone tw_power_other_zone;
 
 /* True if a zone of the kind counts and is not silent. */
 bool tw_power_has_zone(const struct tw_power *p, enum tw_zone_kind kind);
+
+/* True if such a zone was read in this tick or before. */
+bool tw_power_has_read(const struct tw_power *p, enum tw_zone_kind kind);
 
 /* The energy source of a meter that has zones: all of them have the same. */
 const char *tw_power_source_of(const struct tw_power *p, const struct tw_meter *meter);

@@ -137,6 +137,18 @@ static void tick_zone(struct tw_power *p, const struct tw_open_meter *o, size_t 
 		p->complete[z->zone->kind] = false;
 }
 
+/* Before a tick's end: a kind that was not read yet takes no other's place. */
+static unsigned kinds_of_tick(const struct tw_power *p)
+{
+	unsigned kinds = 0;
+
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
+		if (tw_power_has_read(p, (enum tw_zone_kind)i))
+			kinds |= 1u << i;
+	kinds = tw_tree_sum(kinds, p->guard.doubted);
+	return kinds != 0 ? kinds : tw_power_sum_kinds(p);
+}
+
 /* After a tick: from the next one on, other zones may count. */
 static void take_over(struct tw_power *p)
 {
@@ -205,6 +217,7 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 	tw_power_tick_other(p, tick_ns);
 	if (tw_guard_tick(&p->guard, p->zone, p->zones, tick_ns, p->tdp_w))
 		heed_guard(p);
+	p->ticked_kinds = kinds_of_tick(p);
 	tw_power_retire_some(p);
 	take_over(p);
 }
@@ -286,6 +299,11 @@ void tw_power_package(const struct tw_power *p, int package, bool only,
 const struct tw_charge *tw_power_ticked(const struct tw_power *p)
 {
 	return &p->ticked;
+}
+
+unsigned tw_power_ticked_kinds(const struct tw_power *p)
+{
+	return p->ticked_kinds;
 }
 
 bool tw_power_complete(const struct tw_power *p, enum tw_zone_kind kind)

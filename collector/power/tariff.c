@@ -187,7 +187,7 @@ static double hear_exporter(struct tariff *t, uint64_t now_ns, uint64_t interval
 void tw_tariffs_tick(struct tw_tariffs *t, int64_t wall_ms, uint64_t now_ns,
 		     const struct tw_power *p, struct tw_attribution *a)
 {
-	const unsigned kinds = tw_power_sum_kinds(p);
+	const unsigned kinds = tw_power_ticked_kinds(p);
 	struct tw_charge sum = *tw_power_ticked(p);
 	double pico_per_uj[TW_TARIFF_COUNT] = { 0 };
 

@@ -4,6 +4,8 @@
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
 
+#include "collector/power/attribute.h"
+#include "collector/power/tariff.h"
 #include "lib/core/err.h"
 
 #include <string.h>
@@ -155,10 +157,118 @@ static void other_of_another_source_begins_at_0(void **state)
 	assert_true(before_uj > 0 && after_uj > 0);
 }
 
+/* ---- what it costs ---- */
+
+struct costs {
+	struct tw_tariffs *tariffs;
+	struct tw_attribution *attribution;
+};
+
+static void open_costs(struct costs *c)
+{
+	char per_kwh[] = "3.6"; /* so a microjoule costs 10^-12 */
+	const struct tw_tariff_options o = { .of[TW_TARIFF_PRICE] = per_kwh,
+					     .interval_ms = 1000 };
+	struct tw_err err = { 0 };
+
+	if (tw_attribution_open(TW_IDLE_BY_USE, &c->attribution, &err) < 0 ||
+	    tw_tariffs_open(&o, NULL, &c->tariffs, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* The energy of one more tick that costs something. */
+static uint64_t paid_uj(struct meter_fixture *f, struct costs *c)
+{
+	const struct tw_tariff_state *s = tw_tariff_of(c->tariffs, TW_TARIFF_PRICE);
+	const tw_u128 before = s->pico;
+
+	meters_tick(f);
+	tw_tariffs_tick(c->tariffs, 0, f->now_ns, f->power, c->attribution);
+	return (uint64_t)(s->pico - before);
+}
+
+static void close_costs(struct costs *c)
+{
+	tw_tariffs_close(c->tariffs);
+	tw_attribution_close(c->attribution);
+}
+
+static void write_inlet(const struct meter_fixture *f, const char *uw)
+{
+	tree_write(f->dir, "class/hwmon/hwmon1/name", "power_meter\n");
+	tree_write(f->dir, "class/hwmon/hwmon1/power1_average", uw);
+}
+
+/* The inlet has no reading until 5 ticks after it is found. */
+static void psys_is_paid_until_the_platform_is_read(void **state)
+{
+	struct meter_fixture *f = *state;
+	unsigned long long psys_uj = WATTS(1000);
+	struct costs c = { 0 };
+
+	tree_rapl(f->dir, CAP "intel-rapl:1", "psys", psys_uj, RANGE);
+	meters_open(f);
+	open_costs(&c);
+	meters_tick(f);
+	write_inlet(f, "0");
+	for (int i = 1; i <= SEARCH_S + 10; i++) {
+		const bool read = i >= SEARCH_S + 5;
+
+		psys_uj += WATTS(70);
+		tree_rapl(f->dir, CAP "intel-rapl:1", "psys", psys_uj, RANGE);
+		if (read)
+			write_inlet(f, "80000000");
+		assert_int_equal(paid_uj(f, &c), read ? WATTS(80) : WATTS(70));
+	}
+	close_costs(&c);
+}
+
+/* A counter that is found late is read twice before it has energy. */
+static void the_platform_is_paid_whole_until_a_package_is_read(void **state)
+{
+	struct meter_fixture *f = *state;
+	unsigned long long package_uj = WATTS(1000);
+	struct costs c = { 0 };
+
+	write_inlet(f, "80000000");
+	meters_open(f);
+	open_costs(&c);
+	for (int i = 0; i < SEARCH_S + 10; i++) {
+		package_uj += WATTS(30);
+		if (i >= 5)
+			write_socket(f, 0, package_uj);
+		assert_int_equal(paid_uj(f, &c), WATTS(80));
+	}
+	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), WATTS(30));
+	close_costs(&c);
+}
+
+/* The package's counter stands still; a late meter takes over between two ticks. */
+static void the_platform_is_paid_once_where_a_package_takes_over(void **state)
+{
+	struct meter_fixture *f = *state;
+	struct costs c = { 0 };
+
+	write_inlet(f, "80000000");
+	tree_rapl(f->dir, CAP "intel-rapl:0", "package-0", 0, RANGE);
+	meters_open(f);
+	open_costs(&c);
+	for (int i = 0; i < SEARCH_S + 10; i++) {
+		if (i == 5)
+			write_hwmon(f);
+		assert_int_equal(paid_uj(f, &c), WATTS(80));
+	}
+	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), WATTS(50));
+	close_costs(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		METER_TEST(other_of_another_source_begins_at_0),
+		METER_TEST(psys_is_paid_until_the_platform_is_read),
+		METER_TEST(the_platform_is_paid_whole_until_a_package_is_read),
+		METER_TEST(the_platform_is_paid_once_where_a_package_takes_over),
 		METER_TEST(a_more_trusted_meter_takes_over_between_two_ticks),
 		METER_TEST(a_kind_without_a_meter_gets_the_first_that_appears),
 		METER_TEST(a_meter_that_cannot_be_read_takes_nothing_over),
