@@ -84,9 +84,14 @@ class Completion(Case):
         self.assertEqual([line for line in lines if not re.fullmatch("--[a-z0-9-]+", line)], [])
         need("fish", shutil.which("fish"))
         path = self.write("c.fish", script)
-        done = subprocess.run(["fish", "--no-config", "-c", f"source {path}; complete -C 'tallywatt top --level c'"],
-                              check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT_S)
-        self.assertEqual((sorted(done.stdout.decode().split()), done.stderr), (["cgroup", "container"], b""))
+        for line, wanted in (("tallywatt top --level c", ["cgroup", "container"]),
+                             ("tallywatt top --conf", ["--config"]), ("tw-server --liste", ["--listen"])):
+            done = subprocess.run(["fish", "--no-config", "-c", f"source {path}; complete -C '{line}'"], check=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT_S,
+                                  env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"})
+            # A description follows a tab.
+            found = sorted(has.split("\t")[0] for has in done.stdout.decode().splitlines())
+            self.assertEqual((found, done.stderr), (wanted, b""), line)
 
     def test_the_script_for_zsh_has_all_options(self):
         script = self.tallywatt("completion", "zsh")
