@@ -77,21 +77,26 @@ static void forget_cgroup(struct tw_run_child *c)
 	c->name[0] = '\0';
 }
 
-/* Put the process into a new cgroup below our own, where the user has the right to. */
-static void make_cgroup(struct tw_run_child *c, const struct tw_cgroup_tree *tree,
-			unsigned number)
+/* In cgroup.procs: the process that writes. */
+#define SELF "0"
+
+/*
+ * Move this process into a new cgroup below its own, where the user has the right to. The
+ * command begins there: a tick that saw it elsewhere would not look again for a while.
+ */
+static void enter_cgroup(struct tw_run_child *c, const struct tw_cgroup_tree *tree,
+			 unsigned number)
 {
 	const char *top = tw_cgroup_tree_top(tree);
-	char path[TW_CGROUP_PATH], pid[16];
+	char path[TW_CGROUP_PATH];
 
 	if (top == NULL || !tw_cgroup_tree_own(tree, path))
 		return;
 	snprintf(c->name, sizeof(c->name), "tallywatt-run-%d-%u", (int)getpid(), number);
 	c->home = tw_must_printf("%s%s", top, strcmp(path, "/") != 0 ? path : "");
 	c->cgroup = tw_must_printf("%s/%s", c->home, c->name);
-	snprintf(pid, sizeof(pid), "%d", (int)c->pid);
 	if (strlen(c->cgroup) < PATH_BYTES && mkdir(c->cgroup, 0755) == 0) {
-		if (write_pid(c->cgroup, pid))
+		if (write_pid(c->cgroup, SELF))
 			return;
 		rmdir(c->cgroup);
 	}
@@ -185,20 +190,22 @@ int tw_run_child_make(char *const *argv, const struct tw_cgroup_tree *tree,
 		close(go[1]);
 		return tw_fail_errno(err, errno, "pipe");
 	}
+	if (tree != NULL)
+		enter_cgroup(out, tree, number);
 	out->pid = fork();
 	if (out->pid == 0) {
 		/* The end of this process ends the wait, too. */
 		close(go[1]);
 		execute(argv, go[0], failed[1]);
 	}
+	if (out->cgroup != NULL)
+		write_pid(out->home, SELF);
 	close(go[0]);
 	close(failed[1]);
 	out->go = go[1];
 	out->failed = failed[0];
 	if (out->pid < 0)
 		return tw_fail_errno(err, errno, "cannot start a process");
-	if (tree != NULL)
-		make_cgroup(out, tree, number);
 	remember(out, (uint32_t)out->pid);
 	return 0;
 }

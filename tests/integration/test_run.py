@@ -87,7 +87,7 @@ class Run(Metered):
     def check_law(self, run):
         """The law's clock is a thread of this process, which is late on a busy machine."""
         watts = run["joules"] / run["cpu_seconds"]
-        self.assertTrue(CPU_W / 2 < watts < CPU_W * 2, run)
+        self.assertTrue(CPU_W / 3 < watts < CPU_W * 3, run)
 
     def test_a_command_by_the_collector(self):
         daemon = self.collect("--meters", "rapl-sysfs", "--powercap", self.law())
