@@ -84,7 +84,7 @@ static uint64_t *make_buffer(enum tw_spin spin)
 	uint64_t *v;
 
 	if (spin != TW_SPIN_CACHE)
-		return spin == TW_SPIN_MEMORY ? get(MEMORY_BYTES) : NULL;
+		return get(spin == TW_SPIN_MEMORY ? MEMORY_BYTES : sizeof(*v));
 	/* The stride is odd, so each line is read once in a round. */
 	v = get(CACHE_BYTES);
 	for (size_t i = 0; i < lines; i++)

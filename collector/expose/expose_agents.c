@@ -5,6 +5,8 @@
 #include "collector/expose/expose.h"
 #include "lib/core/array.h"
 
+#include <math.h>
+
 static const struct tw_expo_level levels[TW_SUM_LEVELS] = {
 	[TW_SUM_ALL] = { "", "all nodes, each once" },
 	[TW_SUM_NODE] = { "node_", "a node" },
@@ -180,7 +182,7 @@ static void expose_power(struct tw_expo *e, struct text *t, const struct tw_sum_
 	if (!p->powered)
 		return;
 	format_part(t, labels, TW_COUNT(labels));
-	tw_expo_fixed(e, t->of, 2, (uint64_t)(p->watts * 1e6 + 0.5), 6);
+	tw_expo_fixed(e, t->of, 2, (uint64_t)llround(p->watts * 1e6), 6);
 }
 
 static void expose_level(struct tw_expo *e, const struct tw_sums *s,

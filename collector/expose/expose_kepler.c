@@ -11,6 +11,7 @@
 #include "lib/core/array.h"
 #include "lib/http/client/url.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -294,9 +295,8 @@ static bool uw_of(const struct tw_figure *f, const struct tw_exposure *x,
 {
 	const struct tw_charge *c = tw_workloads_ticked(x->c->workloads, one->w);
 
-	*out = (uint64_t)((double)c->dynamic_uj[f->kind] * 1e9 /
-				  (double)x->c->elapsed_ns +
-			  0.5);
+	*out = (uint64_t)llround((double)c->dynamic_uj[f->kind] * 1e9 /
+				 (double)x->c->elapsed_ns);
 	return true;
 }
 

@@ -483,9 +483,9 @@ int tw_jobs_list(struct tw_jobs *t, tw_jobs_may_fn *may, void *arg, struct tw_bu
 	pthread_mutex_lock(&t->lock);
 	stale = trim(t);
 	r = calloc(t->count + 1, sizeof(*r));
-	for (const struct tw_job *job = t->newest; r != NULL && job != NULL;
-	     job = job->older)
-		r[count++] = shown(job);
+	if (r != NULL)
+		for (const struct tw_job *job = t->newest; job != NULL; job = job->older)
+			r[count++] = shown(job);
 	pthread_mutex_unlock(&t->lock);
 	discard(t, stale);
 	if (r == NULL)
