@@ -164,6 +164,8 @@ class Agents(Summed):
         self.wait_agents(daemon, lambda a: a["host"]["answers"], "the host answers first")
         server.of.update(relays)
         self.wait_agents(daemon, lambda a: all(a[n]["answers"] >= 2 for n in real), "answers")
+        # The sum over all begins when all were asked: those that hang, until they time out.
+        self.wait_agents(daemon, lambda a: all(a[n]["failures"] for n in REASONS), "all were asked")
         for _ in range(3):
             host.use([300, 200, 100])
             guest.use([500])
