@@ -64,7 +64,8 @@ static int compare_name(const void *name, const void *product)
 	return strcmp(name, ((const struct tw_cpu_product *)product)->processor);
 }
 
-const struct tw_cpu_product *tw_cpu_product_find(const char *processor)
+/* NULL if the table has no such product. */
+static const struct tw_cpu_product *find_product(const char *processor)
 {
 	return bsearch(processor, products, TW_COUNT(products), sizeof(products[0]),
 		       compare_name);
@@ -99,7 +100,8 @@ static bool matches(const char *pattern, const char *text)
 	return pattern[strspn(pattern, "*")] == '\0';
 }
 
-const struct tw_cpu_generation *tw_cpu_generation_of_name(const char *processor)
+/* The generation of a canonical name, NULL if no pattern matches. */
+static const struct tw_cpu_generation *generation_of_name(const char *processor)
 {
 	for (size_t i = 0; i < TW_COUNT(by_name); i++)
 		if (matches(by_name[i].pattern, processor))
@@ -107,18 +109,24 @@ const struct tw_cpu_generation *tw_cpu_generation_of_name(const char *processor)
 	return NULL;
 }
 
-bool tw_cpu_brand_find(const char *brand, struct tw_cpu_brand *out)
+/* A brand text that a hypervisor made up, or that only old processors print. */
+struct brand {
+	const struct tw_cpu_generation *generation; /* NULL: unknown */
+	bool is_virtual;
+};
+
+/* Find a squashed text. *out is unchanged if no pattern matches. */
+static void find_brand(const char *text, struct brand *out)
 {
 	for (size_t i = 0; i < TW_COUNT(brands); i++) {
-		if (!matches(brands[i].pattern, brand))
+		if (!matches(brands[i].pattern, text))
 			continue;
 		out->is_virtual = strcmp(brands[i].kind, "virtual") == 0;
 		out->generation = brands[i].generation != NULL
 					  ? tw_cpu_generation_find(brands[i].generation)
 					  : NULL;
-		return true;
+		return;
 	}
-	return false;
 }
 
 static const struct tw_cpu_generation *find_arm(const struct tw_cpu_signature *sig)
@@ -129,8 +137,12 @@ static const struct tw_cpu_generation *find_arm(const struct tw_cpu_signature *s
 						  : NULL;
 }
 
-const struct tw_cpu_generation *
-tw_cpu_generation_of_signature(const struct tw_cpu_signature *sig, bool *likely)
+/*
+ * The generation of a CPUID signature or MIDR_EL1; NULL if unknown. *likely: other
+ * generations of the same architecture have that signature, too.
+ */
+static const struct tw_cpu_generation *
+generation_of_signature(const struct tw_cpu_signature *sig, bool *likely)
 {
 	*likely = false;
 	if (sig->implementer != 0)
@@ -331,7 +343,7 @@ static void find_xeon(char name[TW_SPEC_TEXT])
 	const char *model = name + sizeof(xeon) - 1;
 	char text[TW_SPEC_TEXT];
 
-	if (!starts(name, xeon) || tw_cpu_product_find(name) != NULL)
+	if (!starts(name, xeon) || find_product(name) != NULL)
 		return;
 	for (size_t i = 1; i < TW_COUNT(grades); i++)
 		if (starts(model, grades[i]))
@@ -341,7 +353,7 @@ static void find_xeon(char name[TW_SPEC_TEXT])
 				       grades[i % TW_COUNT(grades)], model,
 				       i < TW_COUNT(grades) ? "" : "+");
 
-		if (n < (int)sizeof(text) && tw_cpu_product_find(text) != NULL) {
+		if (n < (int)sizeof(text) && find_product(text) != NULL) {
 			memcpy(name, text, (size_t)n + 1);
 			return;
 		}
@@ -519,10 +531,9 @@ static void find_generation(struct tw_cpu_identity *id,
 			    const struct tw_cpu_product *product,
 			    const struct tw_cpu_generation *old)
 {
-	const struct tw_cpu_generation *named = tw_cpu_generation_of_name(id->processor);
+	const struct tw_cpu_generation *named = generation_of_name(id->processor);
 	bool likely;
-	const struct tw_cpu_generation *signed_as =
-		tw_cpu_generation_of_signature(sig, &likely);
+	const struct tw_cpu_generation *signed_as = generation_of_signature(sig, &likely);
 
 	if (named != NULL && signed_as != NULL && product == NULL &&
 	    strcmp(named->architecture, signed_as->architecture) != 0)
@@ -544,7 +555,7 @@ void tw_cpu_identify(const char *brand, size_t len, const struct tw_cpu_signatur
 				      .generation = "",
 				      .memory = "",
 				      .low_power = "" };
-	struct tw_cpu_brand special = { 0 };
+	struct brand special = { 0 };
 	const struct tw_cpu_product *product;
 	char text[TEXT_MAX], squashed[TEXT_MAX];
 
@@ -560,9 +571,9 @@ void tw_cpu_identify(const char *brand, size_t len, const struct tw_cpu_signatur
 	make_lower(brand, len, text);
 	take_frequencies(text, &id);
 	squash(text, squashed);
-	(void)tw_cpu_brand_find(squashed, &special);
+	find_brand(squashed, &special);
 
-	product = tw_cpu_product_find(id.processor);
+	product = find_product(id.processor);
 	if (product != NULL)
 		take_product(&id, product);
 	if (!special.is_virtual)

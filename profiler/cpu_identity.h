@@ -10,7 +10,6 @@
 
 #include "profiler/name.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,30 +56,7 @@ struct tw_arm_part {
 
 /* Each NULL if the table has no such entry. */
 const struct tw_cpu_generation *tw_cpu_generation_find(const char *key);
-const struct tw_cpu_product *tw_cpu_product_find(const char *processor);
 const struct tw_arm_part *tw_arm_part_find(uint32_t implementer, uint32_t part);
-
-/* The generation of a canonical name, NULL if no pattern matches. */
-const struct tw_cpu_generation *tw_cpu_generation_of_name(const char *processor);
-
-/*
- * The generation of a CPUID signature or MIDR_EL1; NULL if unknown. *likely: other
- * generations of the same architecture have that signature, too.
- */
-const struct tw_cpu_generation *
-tw_cpu_generation_of_signature(const struct tw_cpu_signature *sig, bool *likely);
-
-/* A brand text that a hypervisor made up, or that only old processors print. */
-struct tw_cpu_brand {
-	const struct tw_cpu_generation *generation; /* NULL: unknown */
-	bool is_virtual;
-};
-
-/*
- * Find a brand text: lower case, with '_' for each run of other characters than letters,
- * digits and '@'. False if no pattern matches.
- */
-bool tw_cpu_brand_find(const char *brand, struct tw_cpu_brand *out);
 
 /* For tests of the tables: entry i, NULL behind the last. */
 const struct tw_cpu_generation *tw_cpu_generation_at(size_t i);

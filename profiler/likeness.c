@@ -22,7 +22,7 @@ static const struct {
 	{ offsetof(struct tw_machine_spec, frequency_mhz), 1.0 / 16 },
 };
 
-void tw_letters_of(const char *text, struct tw_letters *out)
+static void letters_of(const char *text, struct tw_letters *out)
 {
 	*out = (struct tw_letters){ 0 };
 	for (const char *p = text; *p != '\0'; p++) {
@@ -38,7 +38,8 @@ static int count_bits(uint64_t v)
 	return __builtin_popcountll(v);
 }
 
-double tw_letters_share(const struct tw_letters *a, const struct tw_letters *b)
+/* |A and B| / (2 |A or B|), 0 to 0.5; not for two empty sets. */
+static double letters_share(const struct tw_letters *a, const struct tw_letters *b)
 {
 	int both = 0, any = 0;
 
@@ -55,9 +56,9 @@ double tw_similarity_text(const char *a, const char *b)
 
 	if (strcasecmp(a, b) == 0)
 		return 1;
-	tw_letters_of(a, &in_a);
-	tw_letters_of(b, &in_b);
-	return tw_letters_share(&in_a, &in_b);
+	letters_of(a, &in_a);
+	letters_of(b, &in_b);
+	return letters_share(&in_a, &in_b);
 }
 
 static double similarity_of_processors(const struct tw_machine_spec *a,
@@ -69,7 +70,7 @@ static double similarity_of_processors(const struct tw_machine_spec *a,
 		return 0;
 	if (strcasecmp(a->processor, b->processor) == 0)
 		return processor_weight;
-	return processor_weight * tw_letters_share(in_a, in_b);
+	return processor_weight * letters_share(in_a, in_b);
 }
 
 double tw_similarity_figure(uint32_t a, uint32_t b)
@@ -106,8 +107,8 @@ double tw_similarity(const struct tw_machine_spec *a, const struct tw_machine_sp
 {
 	struct tw_letters in_a, in_b;
 
-	tw_letters_of(a->processor, &in_a);
-	tw_letters_of(b->processor, &in_b);
+	letters_of(a->processor, &in_a);
+	letters_of(b->processor, &in_b);
 	return similarity_of_processors(a, &in_a, b, &in_b) + similarity_of_figures(a, b);
 }
 
@@ -182,7 +183,7 @@ void tw_likeness_of(const struct tw_machine_spec *spec, struct tw_likeness *out)
 		.is_share = cores > 0 && cores < id.cores,
 	};
 	memcpy(out->processor, id.processor, sizeof(out->processor));
-	tw_letters_of(id.processor, &out->letters);
+	letters_of(id.processor, &out->letters);
 }
 
 /* An attribute that the machine that asks lacks is the same for all models. */
@@ -241,7 +242,7 @@ static double processor_distance(const struct tw_likeness *a, const struct tw_li
 		return identity_distance(a, b);
 	/* The share is at most a half. */
 	return UNKNOWN_PROCESSOR - 2 * (UNKNOWN_PROCESSOR - UNKNOWN_ALL_LETTERS) *
-					   tw_letters_share(&a->letters, &b->letters);
+					   letters_share(&a->letters, &b->letters);
 }
 
 double tw_likeness(const struct tw_likeness *wanted, const struct tw_likeness *model)

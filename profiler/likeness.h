@@ -37,11 +37,6 @@ struct tw_letters {
 	uint64_t bits[4];
 };
 
-void tw_letters_of(const char *text, struct tw_letters *out);
-
-/* |A and B| / (2 |A or B|), 0 to 0.5; not for two empty sets. */
-double tw_letters_share(const struct tw_letters *a, const struct tw_letters *b);
-
 /* All that a comparison needs of one machine. The borrowed texts are constants. */
 struct tw_likeness {
 	char processor[TW_SPEC_TEXT]; /* the canonical name: tw_cpu_identify() */
