@@ -528,7 +528,7 @@ static int judge(struct engage *e, struct tw_err *err)
 		.stop = &stop,
 		.say = say,
 	};
-	char source[128], line[128];
+	char line[128];
 	int rc;
 
 	snprintf(line, sizeof(line), "%u runs of %.3g s; nothing else should run",
@@ -537,9 +537,9 @@ static int judge(struct engage *e, struct tw_err *err)
 	if (tw_http_init(err) < 0 || find_collector(e, err) < 0 ||
 	    tw_stop_open(&stop, err) < 0)
 		return -1;
-	rc = tw_engage_shares_run(&s, source, &shares, err);
+	rc = tw_engage_shares_run(&s, &shares, err);
 	tw_stop_close(&stop);
-	/* By now it has learned what it can. */
+	/* The rule is read after the runs: the collector learns during them. */
 	if (rc < 0 || read_collector(e, err) < 0)
 		return -1;
 	shares.rule = e->meters.rule;

@@ -48,8 +48,7 @@ struct state {
 	size_t done;
 };
 
-/* The work of a phase, by the speed of this machine now, so that each run has the same.
- */
+/* The work of a phase by the speed of this machine now: the same for each run. */
 static void plan_works(struct state *s)
 {
 	const unsigned times = s->c->cpus / CPUS_OF_A_PROCESS + 1;
@@ -180,7 +179,7 @@ static int do_set(struct state *s, unsigned set, struct tw_shares_run *run,
 	return 0;
 }
 
-/* Small sets first: by the large ones the collector has learned. */
+/* Small sets first: the collector learns from them for the large ones. */
 static int do_sets(struct state *s, struct tw_err *err)
 {
 	const unsigned all = (1U << s->c->works) - 1;
@@ -198,14 +197,14 @@ static int do_sets(struct state *s, struct tw_err *err)
 	return 0;
 }
 
-int tw_engage_shares_run(const struct tw_engage_shares *c, char source[128],
-			 struct tw_shares *out, struct tw_err *err)
+int tw_engage_shares_run(const struct tw_engage_shares *c, struct tw_shares *out,
+			 struct tw_err *err)
 {
 	struct state s = { .c = c, .out = out };
 	struct tw_shares_run ignored;
 	int rc = -1;
 
-	*out = (struct tw_shares){ .works = c->works, .source = source };
+	*out = (struct tw_shares){ .works = c->works };
 	if (tw_run_collector_open(c->url, &s.collector, err) < 0 ||
 	    read_tick(&s, &ignored, err) < 0)
 		goto out;
@@ -217,7 +216,7 @@ int tw_engage_shares_run(const struct tw_engage_shares *c, char source[128],
 	plan_works(&s);
 	if (do_sets(&s, err) < 0)
 		goto out;
-	snprintf(source, 128, "%s", s.figures.source);
+	snprintf(out->source, sizeof(out->source), "%s", s.figures.source);
 	rc = 0;
 out:
 	tw_run_collector_close(s.collector);

@@ -24,10 +24,10 @@ struct tw_engage_shares {
 };
 
 /*
- * Fill *out, except its rule. source gets the name of the meter, which *out has. TW_IO
- * after a stop signal; TW_NOTFOUND: what the collector has is no meter's.
+ * Fill *out, except its rule. TW_IO after a stop signal; TW_NOTFOUND: the collector
+ * estimates energy, without a meter.
  */
-int tw_engage_shares_run(const struct tw_engage_shares *c, char source[128],
-			 struct tw_shares *out, struct tw_err *err);
+int tw_engage_shares_run(const struct tw_engage_shares *c, struct tw_shares *out,
+			 struct tw_err *err);
 
 #endif /* TW_CLI_ENGAGE_SHARES_H */

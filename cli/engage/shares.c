@@ -2,6 +2,7 @@
 #include "cli/engage/shares.h"
 
 #include "lib/core/buf.h"
+#include "lib/core/num.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,17 +52,10 @@ static void add_error(struct errors *e, double is, double fair, double whole)
 	e->at[e->count++] = fabs(is - fair) / fabs(whole) * 100;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Sorts them. */
 static double median(struct errors *e)
 {
-	qsort(e->at, e->count, sizeof(*e->at), by_size);
+	qsort(e->at, e->count, sizeof(*e->at), tw_compare_doubles);
 	return (e->at[(e->count - 1) / 2] + e->at[e->count / 2]) / 2;
 }
 

@@ -26,7 +26,8 @@ struct tw_shares {
 	struct tw_shares_run run[1 << TW_SHARES_MAX]; /* by the bits of its workloads */
 	double again_j; /* of all, in an earlier run: the same, but for noise */
 	double rest_w;
-	const char *source, *rule; /* the meter; how the collector divides */
+	char source[128]; /* the meter */
+	const char *rule; /* how the collector divides */
 };
 
 /* The Shapley value of workload i among those of `of`, in J. */
