@@ -26,7 +26,23 @@ static bool read_number(const char **at, uint64_t *out)
 	return is;
 }
 
-/* The first number of a file of a CPU, and the one behind it. False: there is none. */
+/*
+ * A number, and another behind one of the separators; without it, *second = *first. Moves
+ * behind them.
+ */
+static bool read_pair(const char **at, const char *separators, uint64_t *first,
+		      uint64_t *second)
+{
+	if (!read_number(at, first))
+		return false;
+	*second = *first;
+	if (**at == '\0' || strchr(separators, **at) == NULL)
+		return true;
+	(*at)++;
+	return read_number(at, second);
+}
+
+/* The first number of a file of a CPU, and the second. False: no number. */
 static bool read_numbers(const struct tw_roots *roots, size_t cpu, const char *name,
 			 uint64_t *first, uint64_t *second)
 {
@@ -40,13 +56,7 @@ static bool read_numbers(const struct tw_roots *roots, size_t cpu, const char *n
 	    tw_file_read(file, 4096, &text, &len, &ignored) == 0) {
 		const char *at = text;
 
-		found = read_number(&at, first);
-		if (found)
-			*second = *first;
-		if (found && (*at == ',' || *at == '-')) {
-			at++;
-			found = read_number(&at, second);
-		}
+		found = read_pair(&at, ",-", first, second);
 	}
 	free(text);
 	free(file);
@@ -87,18 +97,6 @@ static int add_cpu(struct tw_schedule *s, const struct tw_roots *roots, size_t c
 	return 0;
 }
 
-/* Numbers that are one, or first-last; moves behind them. */
-static bool read_range(const char **at, uint64_t *first, uint64_t *last)
-{
-	if (!read_number(at, first))
-		return false;
-	*last = *first;
-	if (**at != '-')
-		return true;
-	(*at)++;
-	return read_number(at, last);
-}
-
 /* Small cores of Intel's hybrid processors are a PMU of their own: "16-23,25". */
 static void find_small(struct tw_schedule *s, const struct tw_roots *roots)
 {
@@ -110,7 +108,7 @@ static void find_small(struct tw_schedule *s, const struct tw_roots *roots)
 	if (tw_path_join(&file, &ignored, roots->sys, "devices/cpu_atom/cpus", NULL) ==
 		    0 &&
 	    tw_file_read(file, 4096, &text, &len, &ignored) == 0)
-		for (const char *at = text; read_range(&at, &first, &last);
+		for (const char *at = text; read_pair(&at, "-", &first, &last);
 		     at += *at == ',')
 			for (size_t c = first; c <= last && c < s->cpus; c++)
 				s->cpu[c].small = true;
@@ -249,7 +247,7 @@ static uint64_t time_on_all(const struct tw_schedule *s, const struct tw_package
 	return ns;
 }
 
-/* all: what samples say of all slices. What no sample saw ran as they did. */
+/* all: the samples of all slices. A slice without samples is taken to run as they did. */
 static void divide(const struct tw_schedule *s, const struct tw_slice *slice,
 		   struct tw_package_use *use, const struct tw_package_use *all)
 {
