@@ -25,8 +25,6 @@ enum {
 	TW_NVML_MEMORY = 20,
 };
 
-#define TW_NVML_UNKNOWN (~0ULL) /* NVML_VALUE_NOT_AVAILABLE */
-
 /* nvmlUtilization_t: percent of the last sample's time. */
 struct tw_nvml_utilization {
 	unsigned gpu, memory;
@@ -123,7 +121,9 @@ struct tw_nvml {
 	int (*processes)(tw_nvml_device d, unsigned *count, struct tw_nvml_process *out);
 	int (*mps_clients)(tw_nvml_device d, unsigned *count,
 			   struct tw_nvml_process *out);
-	/* MIG: at most so many devices; TW_NVML_NOT_FOUND: there is none at that place.
+	/*
+	 * MIG: the highest possible number of devices; TW_NVML_NOT_FOUND: no device has
+	 * that index.
 	 */
 	int (*mig_count)(tw_nvml_device d, unsigned *count);
 	int (*mig_at)(tw_nvml_device d, unsigned at, tw_nvml_device *out);

@@ -33,7 +33,7 @@
 /* An instance is a unit of its own, unlike any process. */
 #define UNIT_OF_INSTANCE(id) (UINT32_MAX - (id))
 
-/* Room for that many samples and users; a list of holders fits, too. */
+/* Room for so many samples. */
 static bool make_room(struct tw_nvml_users *u, unsigned samples)
 {
 	if (samples > SAMPLES_MAX || !tw_resize(&u->sample, samples, sizeof(*u->sample)))
@@ -42,7 +42,7 @@ static bool make_room(struct tw_nvml_users *u, unsigned samples)
 	return true;
 }
 
-/* What was told is over. */
+/* The first use after a reading: drop the users of that reading. */
 static void begin(struct tw_nvml_users *u)
 {
 	if (u->done)
@@ -148,9 +148,9 @@ struct holder {
 	unsigned pid, instance;
 };
 
-/* The instances of a GPU, and who holds them. */
+/* The instances of a GPU, and the processes that hold them. */
 struct instances {
-	double size[TW_NVML_INSTANCES]; /* of the GPU; 0: there is none */
+	double size[TW_NVML_INSTANCES]; /* part of the GPU; 0: no such instance */
 	unsigned holders[TW_NVML_INSTANCES];
 	struct holder holder[TW_NVML_HOLDERS];
 	unsigned count;
@@ -186,7 +186,7 @@ static void add_device(struct instances *all, const struct tw_nvml *n, tw_nvml_d
 	}
 }
 
-/* False: they are not told. */
+/* False if the driver does not report instances. */
 static bool find_instances(struct instances *all, const struct tw_nvml *n,
 			   tw_nvml_device d)
 {
@@ -203,7 +203,7 @@ static bool find_instances(struct instances *all, const struct tw_nvml *n,
 	return true;
 }
 
-/* The busy part of an instance between two samples; below 0: not told. */
+/* The busy part of an instance between two samples; below 0: unknown. */
 static double between(const struct tw_nvml *n, tw_nvml_gpm_sample from,
 		      tw_nvml_gpm_sample to)
 {
@@ -219,7 +219,7 @@ static double between(const struct tw_nvml *n, tw_nvml_gpm_sample from,
 	return fmin(m->value / 100, 1);
 }
 
-/* Sample the counters of an instance; false: they are not told. */
+/* Sample the counters of an instance; false if the driver does not report them. */
 static bool sample_instance(struct tw_nvml_users *u, const struct tw_nvml *n,
 			    tw_nvml_device d, unsigned id)
 {
@@ -229,7 +229,7 @@ static bool sample_instance(struct tw_nvml_users *u, const struct tw_nvml *n,
 	       n->gpm_of_instance(d, id, u->fresh) == TW_NVML_OK;
 }
 
-/* The busy part of an instance since the last look; below 0: not told. */
+/* The busy part of an instance since the last look; below 0: unknown. */
 static double activity(struct tw_nvml_users *u, const struct tw_nvml *n, tw_nvml_device d,
 		       unsigned id)
 {
@@ -289,8 +289,8 @@ bool tw_nvml_divided(const struct tw_nvml *n, tw_nvml_device d)
 /* ---- MPS ---- */
 
 /*
- * The owner of a process. It is that of its folder: the files in it are root's if others
- * may not debug the process, which it may ask for.
+ * The owner of a process is the owner of /proc/PID. The files inside it belong to root if
+ * the process is not dumpable: PR_SET_DUMPABLE of prctl(2).
  */
 static bool owner_of(const char *proc, unsigned pid, uid_t *owner)
 {
@@ -316,9 +316,8 @@ static bool is_server(const char *proc, unsigned pid)
 }
 
 /*
- * Give what a server used to its clients, in equal parts. A name proves nothing: whoever
- * calls itself a server gives its energy to clients of the same owner only, and root to
- * all.
+ * Give the use of a server to its clients, in equal parts. Any process can have the
+ * server's name: so only root's server gives use to clients of other owners.
  */
 static void pass_on(struct tw_nvml_users *u, size_t at, const struct tw_nvml_process *p,
 		    unsigned count)
@@ -405,7 +404,7 @@ void tw_nvml_users_watch(struct tw_nvml_users *u, const struct tw_nvml *n,
 		look_at_samples(u, n, d);
 }
 
-/* Those that hold it keep it awake, whether they use it or not. */
+/* Processes that hold a GPU keep it awake, whether they use it or not. */
 static void add_holders(struct tw_nvml_users *u, const struct tw_nvml_process *p,
 			unsigned count)
 {
@@ -413,7 +412,7 @@ static void add_holders(struct tw_nvml_users *u, const struct tw_nvml_process *p
 		add_use(u, p[i].pid, p[i].pid, 1);
 }
 
-/* The time of which the use is; by the driver's clock it may be some more. */
+/* Set the time of the use. By the driver's clock it may be longer than by ours. */
 static void end(struct tw_nvml_users *u)
 {
 	const uint64_t passed_ns = u->watched_ns - u->read_ns;
@@ -439,7 +438,7 @@ void tw_nvml_users_read(struct tw_nvml_users *u, const struct tw_nvml *n,
 		count = read_list(n->processes, d, p, &code);
 		u->holders = code == TW_NVML_OK ? (int)count : -1;
 	}
-	/* Use that is not told yet goes on, for a while. */
+	/* Without new samples the last use goes on, for HOLD_NS. */
 	if (u->done && (u->seen_ns == 0 || tw_now_ns() - u->seen_ns > HOLD_NS))
 		u->count = 0;
 	if (!u->done || u->count == 0) {
