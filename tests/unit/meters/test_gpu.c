@@ -5,6 +5,7 @@
 #include "collector/system/roots.h"
 #include "collector/workloads/workload.h"
 #include "lib/core/err.h"
+#include "tests/unit/chance.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/collector/scripted_tasks.h"
@@ -208,12 +209,6 @@ static void a_process_that_has_just_exited_is_known(void **state)
 	assert_int_equal(process(f, 7)->charged.dynamic_uj[TW_ZONE_GPU], 10);
 	begin(f);
 	assert_false(tw_workloads_use_gpu(f->t, 7, 10, 0));
-}
-
-static uint64_t chance(uint64_t *seed, uint64_t n)
-{
-	*seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-	return (*seed >> 33) % n;
 }
 
 #define PLAYERS 30

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs by a library that looks like NVIDIA's (tests/fake/nvml.c), and by the real one. */
-#include "collector/meters/nvml_users.h"
-#include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meters/meter_fixture.h"
 #include "tests/unit/meters/meter_tree.h"
+#include "tests/unit/meters/nvml_fixture.h"
 #include "tests/unit/tw_test.h"
 
 #include <math.h>
@@ -13,35 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char library[1024];
-
-static int setup(void **state)
-{
-	struct meter_fixture *f;
-	char path[1024];
-
-	if (meters_setup(state) != 0)
-		return -1;
-	f = *state;
-	meters_fake(library, sizeof(library), "libnvidia-ml.so.1");
-	f->nvml = library;
-	snprintf(path, sizeof(path), "%s/gpus", f->dir);
-	return setenv("TW_FAKE_NVML", path, 1);
-}
-
-/* Hundreds of times: tree_write() is for files that survive a crash. */
-static void tell(const struct meter_fixture *f, const char *text)
-{
-	char path[1024];
-	FILE *out;
-
-	snprintf(path, sizeof(path), "%s/gpus", f->dir);
-	out = fopen(path, "w");
-	assert_non_null(out);
-	assert_true(fputs(text, out) >= 0);
-	assert_int_equal(fclose(out), 0);
-}
 
 static uint64_t used_by(const struct meter_fixture *f, uint32_t tgid)
 {
@@ -144,40 +114,6 @@ static void energy_goes_to_the_users_of_that_gpu(void **state)
 	assert_int_equal(used_by(f, 9), 0);
 }
 
-/* The driver samples less often than we read. */
-static void a_sample_holds_until_the_next_is_due(void **state)
-{
-	struct meter_fixture *f = *state;
-	struct tw_nvml_users u = { .count = 0 };
-	struct tw_nvml *n = NULL;
-	struct tw_err err = { 0 };
-	tw_nvml_device d;
-
-	tell(f, "gpu GPU-a x\nuse 7 100 60 0 0\n");
-	assert_int_equal(tw_nvml_open(library, &n, &err), 0);
-	assert_int_equal(n->by_index(0, &d), 0);
-	assert_int_equal(tw_nvml_users_open(&u, n, d, &err), 0);
-	tw_nvml_users_read(&u, n, d);
-	assert_int_equal(u.count, 1);
-	assert_int_equal(u.at[0].used_ns, 100 * 60 * 10);
-	tw_nvml_users_read(&u, n, d);
-	assert_int_equal(u.count, 1);
-	/* Two seconds later there is still none. */
-	u.seen_ns -= 2 * S;
-	tw_nvml_users_read(&u, n, d);
-	assert_int_equal(u.count, 0);
-	tell(f, "gpu GPU-a x\nuse 7 100 60 0 0\nuse 7 101 50 0 0\nuse 8 102 50 0 0\n");
-	tw_nvml_users_read(&u, n, d);
-	assert_int_equal(u.count, 2);
-	assert_int_equal(u.seen_us, 102);
-	/* And none of a GPU that does not answer. */
-	tell(f, "gpu GPU-a x\nlost\n");
-	tw_nvml_users_read(&u, n, d);
-	assert_int_equal(u.count, 0);
-	tw_nvml_users_release(&u, n);
-	tw_nvml_close(n);
-}
-
 static void more_samples_than_there_was_room_for_are_taken(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -195,112 +131,6 @@ static void more_samples_than_there_was_room_for_are_taken(void **state)
 	assert_int_equal(used_by(f, 400), WATTS(1));
 }
 
-/* The users of one GPU, without the rest of a meter. */
-struct watched {
-	struct tw_nvml_users u;
-	struct tw_nvml *n;
-	tw_nvml_device d;
-};
-
-static void watch(struct watched *w, const struct meter_fixture *f, const char *text)
-{
-	struct tw_err err = { 0 };
-
-	*w = (struct watched){ .u.proc = f->dir };
-	tell(f, text);
-	assert_int_equal(tw_nvml_open(library, &w->n, &err), 0);
-	assert_int_equal(w->n->by_index(0, &w->d), 0);
-	assert_int_equal(tw_nvml_users_open(&w->u, w->n, w->d, &err), 0);
-}
-
-static void read_users(struct watched *w, const struct meter_fixture *f, const char *text)
-{
-	tell(f, text);
-	tw_nvml_users_read(&w->u, w->n, w->d);
-}
-
-static void unwatch(struct watched *w)
-{
-	tw_nvml_users_release(&w->u, w->n);
-	tw_nvml_close(w->n);
-}
-
-static uint64_t used_ns(const struct watched *w, uint32_t tgid)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < w->u.count; i++)
-		sum += w->u.at[i].tgid == tgid ? w->u.at[i].used_ns : 0;
-	return sum;
-}
-
-/* The driver forgets a process that has ended, with its samples. */
-static void a_process_that_ends_between_two_readings_keeps_its_use(void **state)
-{
-	const char *first = "gpu GPU-a x\nuse 7 1000000 99 0 0\n";
-	struct meter_fixture *f = *state;
-	struct watched w;
-
-	watch(&w, f, first);
-	tw_nvml_users_read(&w.u, w.n, w.d);
-	tell(f, "gpu GPU-a x\nuse 7 1200000 99 0 0\nuse 8 1400000 99 0 0\n");
-	tw_nvml_users_watch(&w.u, w.n, w.d);
-	read_users(&w, f, "gpu GPU-a x\nuse 8 1400000 99 0 0\nuse 8 1600000 99 0 0\n");
-	/* A mean of 49 % over 400 ms, then 99 % over 200 ms. */
-	assert_int_equal(used_ns(&w, 7), 49 * 400000 * 10);
-	assert_int_equal(used_ns(&w, 8), (49 * 400000 + 99 * 200000) * 10);
-	assert_true(w.u.at[0].of_ns >= 600000000);
-	read_users(&w, f, "gpu GPU-a x\nuse 8 1800000 50 0 0\n");
-	assert_int_equal(used_ns(&w, 7), 0);
-	assert_int_equal(used_ns(&w, 8), 50 * 200000 * 10);
-	unwatch(&w);
-}
-
-/* Entries of no process, or of more than there is, may have any time. */
-static void garbage_is_no_sample(void **state)
-{
-	struct meter_fixture *f = *state;
-	struct watched w;
-
-	watch(&w, f, "gpu GPU-a x\n");
-	read_users(&w, f,
-		   "gpu GPU-a x\nuse 7 1000000 80 0 0\nuse 0 9000000 80 0 0\n"
-		   "use 8 8000000 900 0 0\n");
-	assert_int_equal(w.u.seen_us, 1000000);
-	read_users(&w, f, "gpu GPU-a x\nuse 7 1200000 50 0 0\n");
-	assert_int_equal(used_ns(&w, 7), 50 * 200000 * 10);
-	unwatch(&w);
-}
-
-/* The driver has no sample that is newer than those of before. */
-static void a_clock_that_is_set_back_is_followed(void **state)
-{
-	const unsigned long long now_us = 1000 * (unsigned long long)tw_wall_ms();
-	struct meter_fixture *f = *state;
-	struct watched w;
-	char ahead[64], text[64];
-
-	snprintf(ahead, sizeof(ahead), "gpu GPU-a x\nuse 7 %llu 80 0 0\n",
-		 now_us + 3600000000);
-	snprintf(text, sizeof(text), "gpu GPU-a x\nuse 8 %llu 50 0 0\n",
-		 now_us + 600000000);
-	watch(&w, f, "gpu GPU-a x\n");
-	read_users(&w, f, ahead);
-	read_users(&w, f, text);
-	assert_int_equal(used_ns(&w, 8), 0);
-	read_users(&w, f, text);
-	assert_int_equal(used_ns(&w, 8), 50 * 1000000 * 10);
-	/* Nor has it if it tells garbage only. */
-	w.u.seen_us = now_us + 3600000000;
-	read_users(&w, f, "gpu GPU-a x\nuse 0 9000000000000000 80 0 0\n");
-	assert_in_range(w.u.seen_us, now_us, now_us + 3599000000);
-	/* The newest stays the newest. */
-	w.u.seen_us = now_us - 5000000;
-	read_users(&w, f, "gpu GPU-a x\n");
-	assert_int_equal(w.u.seen_us, now_us - 5000000);
-	unwatch(&w);
-}
-
 static void ticks_that_are_far_apart_lose_no_process(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -314,143 +144,6 @@ static void ticks_that_are_far_apart_lose_no_process(void **state)
 	meters_tick(f);
 	assert_int_equal(used_by(f, 7), WATTS(50));
 	assert_int_equal(used_by(f, 8), WATTS(50));
-}
-
-/* Nobody has used it, but some hold it; and a driver that does not sample. */
-static void those_that_hold_a_gpu_keep_it_awake(void **state)
-{
-	struct meter_fixture *f = *state;
-	struct watched w;
-
-	watch(&w, f, "gpu GPU-a x\n");
-	read_users(&w, f, "gpu GPU-a x\n");
-	assert_int_equal(w.u.count, 0);
-	assert_int_equal(w.u.holders, 0);
-	read_users(&w, f, "gpu GPU-a x\nhold 7 999\nhold 8 1\nuse 7 5 0 0 0\n");
-	assert_int_equal(used_ns(&w, 7), used_ns(&w, 8));
-	assert_true(used_ns(&w, 7) > 0);
-	read_users(&w, f, "gpu GPU-a x\nhold 7 999\nhold 8 1\nuse 7 9 10 0 0\n");
-	assert_int_equal(used_ns(&w, 7), 10 * 4 * 10 + 1);
-	assert_int_equal(used_ns(&w, 8), 1);
-	unwatch(&w);
-
-	watch(&w, f, "gpu GPU-a x\nfail samples 3\nhold 7 999\nhold 8 1\n");
-	assert_false(w.u.sampled);
-	tw_nvml_users_read(&w.u, w.n, w.d);
-	assert_int_equal(used_ns(&w, 7), used_ns(&w, 8));
-	/* Who holds it is not told, either. */
-	read_users(&w, f, "gpu GPU-a x\nfail processes 4\n");
-	assert_int_equal(w.u.count, 0);
-	assert_int_equal(w.u.holders, -1);
-	unwatch(&w);
-}
-
-/* Samples that may not be read are no reason to take those of before for new ones. */
-static void without_permission_there_are_no_users(void **state)
-{
-	struct meter_fixture *f = *state;
-	struct watched w;
-
-	watch(&w, f, "gpu GPU-a x\nuse 7 5 60 0 0\n");
-	tw_nvml_users_read(&w.u, w.n, w.d);
-	assert_int_equal(w.u.count, 1);
-	read_users(&w, f, "gpu GPU-a x\nfail samples 4\nfail processes 4\n");
-	assert_int_equal(w.u.count, 0);
-	read_users(&w, f, "gpu GPU-a x\nuse 7 9 60 0 0\n");
-	assert_int_equal(w.u.count, 1);
-	unwatch(&w);
-}
-
-/* Between two looks, or GPM has nothing new. */
-static void wait_for_gpm(void)
-{
-	usleep(60000);
-}
-
-/* A driver of long ago, and one with MIG but without what tells of its instances. */
-static void functions_may_be_missing(void **state)
-{
-	struct meter_fixture *f = *state;
-	struct watched w;
-
-	watch(&w, f, "gpu GPU-a x\nmig\nslice 1 3 0\nin 1 7\n");
-	w.n->gpm_metrics = NULL;
-	tw_nvml_users_read(&w.u, w.n, w.d);
-	assert_true(used_ns(&w, 7) > 0);
-	w.n->attributes = NULL;
-	wait_for_gpm();
-	tw_nvml_users_read(&w.u, w.n, w.d);
-	assert_int_equal(w.u.count, 0);
-	w.n->mig_mode = NULL;
-	w.n->samples = NULL;
-	w.n->processes = NULL;
-	w.n->mps_clients = NULL;
-	w.u.sampled = false;
-	tw_nvml_users_read(&w.u, w.n, w.d);
-	assert_int_equal(w.u.count, 0);
-	assert_int_equal(w.u.holders, -1);
-	unwatch(&w);
-}
-
-static void write_comm(const struct meter_fixture *f, unsigned pid, const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "%u/comm", pid);
-	tree_write(f->dir, path, name);
-}
-
-/* The driver samples the server; its clients have equal parts, 9 is none. */
-static void what_an_mps_server_used_is_its_clients(void **state)
-{
-	const char *text = "gpu GPU-a x\nhold 5 1\nhold 7 99\nhold 8 1\nclient 7 99\n"
-			   "client 8 1\nuse 5 1000000 80 0 0\nuse 9 1000000 10 0 0\n";
-	struct meter_fixture *f = *state;
-	struct watched w;
-
-	write_comm(f, 5, "nvidia-cuda-mps\n");
-	write_comm(f, 7, "python3\n");
-	write_comm(f, 8, "python3\n");
-	write_comm(f, 9, "python3\n");
-	watch(&w, f, "gpu GPU-a x\n");
-	read_users(&w, f, text);
-	assert_int_equal(used_ns(&w, 5), 0);
-	assert_int_equal(used_ns(&w, 7), 40 * 1000000 * 10 + 1);
-	assert_int_equal(used_ns(&w, 8), 40 * 1000000 * 10 + 1);
-	assert_int_equal(used_ns(&w, 9), 10 * 1000000 * 10);
-	unwatch(&w);
-	/* Another program of that pid, after the server has ended. */
-	write_comm(f, 5, "bash\n");
-	watch(&w, f, "gpu GPU-a x\n");
-	read_users(&w, f, text);
-	assert_int_equal(used_ns(&w, 5), 80 * 1000000 * 10 + 1);
-	assert_int_equal(used_ns(&w, 7), 1);
-	unwatch(&w);
-}
-
-/* Files of a process that nobody may debug are root's. */
-static void who_is_no_root_gives_no_use_to_others(void **state)
-{
-	struct meter_fixture *f = *state;
-	struct watched w;
-	char path[1024];
-
-	if (geteuid() != 0) {
-		printf("SKIPPED: test_meter_nvml: not root, who gives files away\n");
-		skip();
-	}
-	write_comm(f, 5, "nvidia-cuda-mps\n");
-	write_comm(f, 7, "python3\n");
-	write_comm(f, 8, "python3\n");
-	for (int pid = 5; pid <= 7; pid += 2) {
-		snprintf(path, sizeof(path), "%s/%d", f->dir, pid);
-		assert_int_equal(chown(path, 1234, 1234), 0);
-	}
-	watch(&w, f, "gpu GPU-a x\n");
-	read_users(&w, f, "gpu GPU-a x\nclient 7 9\nclient 8 9\nuse 5 1000000 80 0 0\n");
-	assert_int_equal(used_ns(&w, 7), 80 * 1000000 * 10);
-	assert_int_equal(used_ns(&w, 8), 0);
-	unwatch(&w);
 }
 
 /*
@@ -755,6 +448,7 @@ static void an_impossible_reading_is_no_energy(void **state)
 static void missing_parts_are_reported(void **state)
 {
 	struct meter_fixture *f = *state;
+	const char *library = f->nvml;
 
 	f->nvml = "/nonexistent/libnvidia-ml.so.1";
 	meters_open(f);
@@ -784,7 +478,7 @@ static void opening_without_memory_fails(void **state)
 	struct meter_fixture *f = *state;
 	const struct tw_meter_config c = { .roots = &f->roots,
 					   .node = &f->node,
-					   .nvml = library };
+					   .nvml = f->nvml };
 
 	tell(f, "gpu GPU-a x\nenergy 1\ngpu GPU-b y\nenergy 1\n");
 	for (int n = 1;; n++) {
@@ -833,35 +527,25 @@ static void the_real_library_reports_plausible_power(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, meters_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(gpus_have_energy_or_power_and_their_names),
-		TEST(the_energy_counter_of_a_gh200_is_its_modules),
-		TEST(a_gh200_without_power_of_its_gpu_is_a_module),
-		TEST(energy_goes_to_the_users_of_that_gpu),
-		TEST(a_sample_holds_until_the_next_is_due),
-		TEST(more_samples_than_there_was_room_for_are_taken),
-		TEST(a_process_that_ends_between_two_readings_keeps_its_use),
-		TEST(garbage_is_no_sample),
-		TEST(a_clock_that_is_set_back_is_followed),
-		TEST(ticks_that_are_far_apart_lose_no_process),
-		TEST(those_that_hold_a_gpu_keep_it_awake),
-		TEST(without_permission_there_are_no_users),
-		TEST(functions_may_be_missing),
-		TEST(what_an_mps_server_used_is_its_clients),
-		TEST(who_is_no_root_gives_no_use_to_others),
-		TEST(an_instance_is_by_its_activity),
-		TEST(without_gpm_an_instance_is_by_its_size),
-		TEST(two_processes_of_known_activity_are_within_5_percent),
-		TEST(instances_of_known_activity_are_within_8_percent),
-		TEST(idle_power_is_by_its_own_load),
-		TEST(a_gpu_without_idle_power_is_counted_once),
-		TEST(a_lost_gpu_is_reported_and_comes_back),
-		TEST(after_the_driver_was_loaded_again_the_library_begins_anew),
-		TEST(an_impossible_reading_is_no_energy),
-		TEST(missing_parts_are_reported),
-		TEST(opening_without_memory_fails),
-		TEST(the_real_library_reports_plausible_power),
+		NVML_TEST(gpus_have_energy_or_power_and_their_names),
+		NVML_TEST(the_energy_counter_of_a_gh200_is_its_modules),
+		NVML_TEST(a_gh200_without_power_of_its_gpu_is_a_module),
+		NVML_TEST(energy_goes_to_the_users_of_that_gpu),
+		NVML_TEST(more_samples_than_there_was_room_for_are_taken),
+		NVML_TEST(ticks_that_are_far_apart_lose_no_process),
+		NVML_TEST(an_instance_is_by_its_activity),
+		NVML_TEST(without_gpm_an_instance_is_by_its_size),
+		NVML_TEST(two_processes_of_known_activity_are_within_5_percent),
+		NVML_TEST(instances_of_known_activity_are_within_8_percent),
+		NVML_TEST(idle_power_is_by_its_own_load),
+		NVML_TEST(a_gpu_without_idle_power_is_counted_once),
+		NVML_TEST(a_lost_gpu_is_reported_and_comes_back),
+		NVML_TEST(after_the_driver_was_loaded_again_the_library_begins_anew),
+		NVML_TEST(an_impossible_reading_is_no_energy),
+		NVML_TEST(missing_parts_are_reported),
+		NVML_TEST(opening_without_memory_fails),
+		NVML_TEST(the_real_library_reports_plausible_power),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
