@@ -16,8 +16,7 @@ static const struct tw_opts opts = {
 	.program = "tallywatt completion",
 	.operands = "SHELL",
 	.summary = "Print a script that completes commands and options, also of the "
-		   "daemons: "
-		   "for bash, fish or zsh.",
+		   "daemons: for bash, fish or zsh.",
 };
 
 /* What completes the value of an option. */
@@ -38,21 +37,18 @@ static enum value value_of(const struct tw_opt *x)
 									     : VALUE_ANY;
 }
 
-/* The daemons say their options themselves. */
+#define SHELLS "bash fish zsh"
 #define DAEMONS "tw-collector tw-estimator tw-server tw-trainer"
-#define HELP_OF(program)                 \
-	program " --help 2>/dev/null | " \
-		"sed -n 's/^ *\\(--[a-z0-9-]*\\).*/\\1/p'"
+/* After the name of a daemon: its options. */
+#define LIST_OPTIONS " --help 2>/dev/null | sed -n 's/^ *\\(--[a-z0-9-]*\\).*/\\1/p'"
 
-/* Call add for each option of a command. */
-static void for_options(struct tw_buf *b, const struct tw_command *c,
-			void (*add)(struct tw_buf *b, const struct tw_command *c,
-				    const struct tw_opt *x))
+/* Option i of a command; NULL after the last. */
+static const struct tw_opt *option_at(const struct tw_command *c, size_t i)
 {
-	for (size_t i = 0; i < TW_OPTS_COMMON; i++)
-		add(b, c, &tw_opts_common[i]);
-	for (size_t i = 0; i < c->opts->count; i++)
-		add(b, c, &c->opts->opt[i]);
+	if (i < TW_OPTS_COMMON)
+		return &tw_opts_common[i];
+	i -= TW_OPTS_COMMON;
+	return i < c->opts->count ? &c->opts->opt[i] : NULL;
 }
 
 /* ---- bash ---- */
@@ -63,19 +59,10 @@ static void add_choices(struct tw_buf *b, const struct tw_opt *x)
 		tw_buf_addf(b, "%s%s", i > 0 ? " " : "", x->choices[i]);
 }
 
-static void add_bash_name(struct tw_buf *b, const struct tw_command *c,
-			  const struct tw_opt *x)
-{
-	(void)c;
-	tw_buf_addf(b, " --%s", x->name);
-}
-
-static void add_bash_option(struct tw_buf *b, const struct tw_command *c,
-			    const struct tw_opt *x)
+static void add_bash_option(struct tw_buf *b, const struct tw_opt *x)
 {
 	const enum value value = value_of(x);
 
-	(void)c;
 	if (value == VALUE_NONE)
 		return;
 	tw_buf_addf(b, "\t\t--%s", x->name);
@@ -95,10 +82,14 @@ static void add_bash_option(struct tw_buf *b, const struct tw_command *c,
 
 static void add_bash_command(struct tw_buf *b, const struct tw_command *c)
 {
+	const struct tw_opt *x;
+
 	tw_buf_addf(b, "\t%s)\n\t\toptions='", c->name);
-	for_options(b, c, add_bash_name);
+	for (size_t i = 0; (x = option_at(c, i)) != NULL; i++)
+		tw_buf_addf(b, " --%s", x->name);
 	tw_buf_adds(b, "'\n\t\tcase $prev in\n");
-	for_options(b, c, add_bash_option);
+	for (size_t i = 0; (x = option_at(c, i)) != NULL; i++)
+		add_bash_option(b, x);
 	tw_buf_addf(b, "\t\tesac\n\t\toperands=%s ;;\n",
 		    c->opts->operands != NULL ? "yes" : "");
 }
@@ -143,7 +134,7 @@ static void write_bash(struct tw_buf *b)
 		    "\tesac\n"
 		    "\tif [ \"${COMP_WORDS[1]}\" = completion ] && "
 		    "[ \"${cur#-}\" = \"$cur\" ]; then\n"
-		    "\t\twords='bash fish zsh'\n\tfi\n"
+		    "\t\twords='" SHELLS "'\n\tfi\n"
 		    "\tif [ -n \"$words\" ]; then\n"
 		    "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
 		    "\telif [ \"$what\" = any ]; then\n\t\treturn\n"
@@ -156,15 +147,13 @@ static void write_bash(struct tw_buf *b)
 		    "\t\tcompopt -o filenames 2>/dev/null\n"
 		    "\telse\n"
 		    "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-		    "\tfi\n}\ncomplete -F _tallywatt tallywatt\n"
-		    "_tallywatt_daemon()\n{\n"
-		    "\tcase ${COMP_WORDS[COMP_CWORD]} in\n"
-		    "\t-*) COMPREPLY=($(compgen -W \"$(" HELP_OF(
-			    "$1") ")\" -- "
-				  "\"${COMP_WORDS[COMP_CWORD]}\")) ;;\n"
-				  "\t*) COMPREPLY=() ;;\n\tesac\n}\n"
-				  "complete -o default -F _tallywatt_daemon " DAEMONS
-				  "\n");
+		    "\tfi\n}\ncomplete -F _tallywatt tallywatt\n");
+	tw_buf_adds(b, "_tallywatt_daemon()\n{\n"
+		       "\tlocal cur=${COMP_WORDS[COMP_CWORD]} options=''\n"
+		       "\tcase $cur in\n"
+		       "\t-*) options=$($1" LIST_OPTIONS ") ;;\n\tesac\n"
+		       "\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n}\n"
+		       "complete -o default -F _tallywatt_daemon " DAEMONS "\n");
 }
 
 /* ---- zsh ---- */
@@ -182,13 +171,11 @@ static void add_quoted(struct tw_buf *b, const char *text)
 	}
 }
 
-static void add_zsh_option(struct tw_buf *b, const struct tw_command *c,
-			   const struct tw_opt *x)
+static void add_zsh_option(struct tw_buf *b, const struct tw_opt *x)
 {
 	const enum value value = value_of(x);
 	const bool list = x->type == TW_OPT_LIST || x->type == TW_OPT_TEXTS;
 
-	(void)c;
 	tw_buf_addf(b, " \\\n\t\t'%s--%s%s[", list ? "*" : "", x->name,
 		    value == VALUE_NONE ? "" : "=");
 	add_quoted(b, x->help);
@@ -210,6 +197,7 @@ static void add_zsh_option(struct tw_buf *b, const struct tw_command *c,
 
 static void write_zsh(struct tw_buf *b)
 {
+	const struct tw_opt *x;
 	size_t count;
 	const struct tw_command *const *all = tw_commands(&count);
 
@@ -232,9 +220,10 @@ static void write_zsh(struct tw_buf *b)
 		       "\thelp) _describe command names ;;\n");
 	for (size_t i = 0; i < count; i++) {
 		tw_buf_addf(b, "\t%s) _arguments", all[i]->name);
-		for_options(b, all[i], add_zsh_option);
+		for (size_t k = 0; (x = option_at(all[i], k)) != NULL; k++)
+			add_zsh_option(b, x);
 		if (strcmp(all[i]->name, "completion") == 0)
-			tw_buf_adds(b, " ':shell:(bash fish zsh)'");
+			tw_buf_adds(b, " ':shell:(" SHELLS ")'");
 		else if (all[i]->opts->operands != NULL)
 			tw_buf_adds(b, " '*:file:_files'");
 		tw_buf_adds(b, " ;;\n");
@@ -253,13 +242,12 @@ static void add_fish_quoted(struct tw_buf *b, const char *text)
 	tw_buf_adds(b, "'");
 }
 
-static void add_fish_option(struct tw_buf *b, const struct tw_command *c,
-			    const struct tw_opt *x)
+static void add_fish_option(struct tw_buf *b, const char *command, const struct tw_opt *x)
 {
 	const enum value value = value_of(x);
 
 	tw_buf_addf(b, "complete -c tallywatt -n '__fish_seen_subcommand_from %s' -l %s",
-		    c->name, x->name);
+		    command, x->name);
 	if (x->letter != '\0')
 		tw_buf_addf(b, " -s %c", x->letter);
 	if (value == VALUE_FILE)
@@ -280,6 +268,7 @@ static void add_fish_option(struct tw_buf *b, const struct tw_command *c,
 
 static void write_fish(struct tw_buf *b)
 {
+	const struct tw_opt *x;
 	size_t count;
 	const struct tw_command *const *all = tw_commands(&count);
 
@@ -288,22 +277,25 @@ static void write_fish(struct tw_buf *b)
 		"# fish completion for tallywatt: made by `tallywatt completion fish`\n"
 		"complete -c tallywatt -n __fish_use_subcommand -f -a help\n"
 		"complete -c tallywatt -n '__fish_seen_subcommand_from completion' "
-		"-f -a 'bash fish zsh'\n");
+		"-f -a '" SHELLS "'\n");
 	for (size_t i = 0; i < count; i++) {
 		tw_buf_addf(b,
 			    "complete -c tallywatt -n __fish_use_subcommand -f -a %s -d ",
 			    all[i]->name);
 		add_fish_quoted(b, all[i]->summary);
 		tw_buf_adds(b, "\n");
-		for_options(b, all[i], add_fish_option);
+		for (size_t k = 0; (x = option_at(all[i], k)) != NULL; k++)
+			add_fish_option(b, all[i]->name, x);
 	}
 	tw_buf_adds(b, "for program in " DAEMONS "\n"
-		       "\tcomplete -c $program -a \"(" HELP_OF("$program") ")\"\nend\n");
+		       "\tcomplete -c $program -a \"($program" LIST_OPTIONS ")\"\nend\n");
 }
+
+typedef void write_fn(struct tw_buf *b);
 
 static const struct {
 	const char *name;
-	void (*write)(struct tw_buf *b);
+	write_fn *write;
 } shells[] = {
 	{ "bash", write_bash },
 	{ "fish", write_fish },
@@ -311,7 +303,7 @@ static const struct {
 };
 
 /* NULL: another shell. */
-static void (*writer_of(const char *shell))(struct tw_buf *b)
+static write_fn *writer_of(const char *shell)
 {
 	for (size_t i = 0; i < TW_COUNT(shells); i++)
 		if (strcmp(shells[i].name, shell) == 0)
