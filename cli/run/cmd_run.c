@@ -255,7 +255,7 @@ static int run_pair(struct work *w, bool swap, struct tw_err *err)
 		return 0;
 	if (run_once(w, !swap, err) < 0)
 		return -1;
-	/* What did not end well is no pair. */
+	/* A failed or stopped command makes no pair. */
 	if (ends(w))
 		return 0;
 	a = &w->run[w->count - 2];

@@ -37,7 +37,7 @@ static sigset_t awaited, before;
 
 int tw_run_children_prepare(struct tw_err *err)
 {
-	/* Ignored, as a parent may leave it, it would leave no status to wait for. */
+	/* A parent may have ignored SIGCHLD; the kernel then keeps no exit status. */
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&awaited);
 	sigaddset(&awaited, SIGCHLD);
@@ -77,12 +77,13 @@ static void forget_cgroup(struct tw_run_child *c)
 	c->name[0] = '\0';
 }
 
-/* In cgroup.procs: the process that writes. */
+/* The kernel reads this pid in cgroup.procs as the writing process. */
 #define SELF "0"
 
 /*
- * Move this process into a new cgroup below its own, where the user has the right to. The
- * command begins there: a tick that saw it elsewhere would not look again for a while.
+ * Move this process into a new cgroup below its own, if the user has the right to. The
+ * command must begin there: after a tick the collector keeps a process's cgroup for a
+ * while.
  */
 static void enter_cgroup(struct tw_run_child *c, const struct tw_cgroup_tree *tree,
 			 unsigned number)
@@ -228,13 +229,13 @@ static double seconds(const struct timeval *t)
 	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
-/* Whether a process began after that of the run, and is not left from an earlier one. */
+/* Whether a process began during this run: an older one belongs to an earlier run. */
 static bool is_new(const struct tw_run_child *c, const struct process *p)
 {
 	return p->start_ns + START_STEP_NS > c->made_ns;
 }
 
-/* A child that has ended: its number, 0: none, and whether it is of this run. */
+/* Return the pid of a child that has exited, or 0. *of_run: it belongs to this run. */
 static pid_t find_ended(const struct tw_run_child *c, bool *of_run)
 {
 	siginfo_t child = { .si_pid = 0 };
@@ -244,7 +245,7 @@ static pid_t find_ended(const struct tw_run_child *c, bool *of_run)
 	if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) < 0)
 		return 0;
 	snprintf(name, sizeof(name), "%d", (int)child.si_pid);
-	/* Where /proc hides others' processes (hidepid), its age is not known. */
+	/* Under hidepid, /proc does not show the age of other users' processes. */
 	*of_run = child.si_pid == c->pid || !read_process(name, &p) || is_new(c, &p);
 	return child.si_pid;
 }

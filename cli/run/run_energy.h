@@ -42,7 +42,7 @@ struct tw_run_figures {
 
 struct tw_run_collector; /* opaque */
 
-/* Fails with TW_IO if none answers, as for one that has no power. *out is yours. */
+/* TW_IO: no collector answers, or it does not know the machine's power. *out is yours. */
 int tw_run_collector_open(const char *url, struct tw_run_collector **out,
 			  struct tw_err *err);
 void tw_run_collector_close(struct tw_run_collector *c); /* NULL is fine */
@@ -50,7 +50,10 @@ void tw_run_collector_close(struct tw_run_collector *c); /* NULL is fine */
 /* Time between two of its ticks. */
 uint64_t tw_run_collector_tick_ms(const struct tw_run_collector *c);
 
-/* Before the command is made: processes that are known by now are none of its own. */
+/*
+ * Call it before tw_run_child_make(): a process that the collector knows by then is not
+ * part of the run.
+ */
 int tw_run_collector_mark(struct tw_run_collector *c, struct tw_err *err);
 
 /*

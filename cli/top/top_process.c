@@ -47,8 +47,8 @@ static ssize_t read_text(const char *proc, const char *pid, const char *file, ch
 }
 
 /*
- * Whether the process is the one whose command stands before two blanks. A thread of the
- * kernel may show its work behind the command: kworker/0:1-events.
+ * Whether the process has the command that name begins with, before two blanks. A kernel
+ * thread may append its work to the command in /proc: kworker/0:1-events.
  */
 static bool has_command(const char *proc, const char *pid, const char *name, bool kernel)
 {
@@ -67,20 +67,20 @@ static bool has_command(const char *proc, const char *pid, const char *name, boo
 
 static void name_user(uid_t uid, char user[TW_TOP_USER])
 {
-	/* Most rows are of the user of the row before. */
-	static struct tw_top_process last;
+	/* Most rows have the user of the previous row. */
+	static char last[TW_TOP_USER];
 	static uid_t last_uid = (uid_t)-1;
 
 	if (uid != last_uid) {
 		const struct passwd *pw = getpwuid(uid);
 
 		if (pw != NULL)
-			snprintf(last.user, sizeof(last.user), "%.8s", pw->pw_name);
+			snprintf(last, sizeof(last), "%.8s", pw->pw_name);
 		else
-			snprintf(last.user, sizeof(last.user), "%u", (unsigned)uid);
+			snprintf(last, sizeof(last), "%u", (unsigned)uid);
 		last_uid = uid;
 	}
-	memcpy(user, last.user, TW_TOP_USER);
+	memcpy(user, last, TW_TOP_USER);
 }
 
 bool tw_top_process_read(const char *proc, const char *pid, const char *name,
@@ -98,8 +98,8 @@ bool tw_top_process_read(const char *proc, const char *pid, const char *name,
 	if (len < 0 || !has_command(proc, pid, name, len == 0))
 		return false;
 	/*
-	 * The program without its folder: a screen has few columns. Some programs write
-	 * all arguments into the first.
+	 * Cut the folder of the program, because a screen has few columns. Some programs
+	 * write all arguments into the first.
 	 */
 	program = out->line[0] == '/' ? memrchr(out->line, '/', strcspn(out->line, " "))
 				      : NULL;

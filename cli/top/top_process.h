@@ -19,12 +19,12 @@ struct tw_top_process {
 					 */
 };
 
-/* Whether a collector at url, of a node of that name, can be of this machine. */
+/* Whether the collector at url, whose node has this name, can run on this machine. */
 bool tw_top_is_here(const char *url, const char *node);
 
 /*
- * Read process pid below proc. False: there is none whose command is that at the
- * beginning of name, before two blanks.
+ * Read process pid below proc. name begins with the command and two blanks. False: the
+ * process has exited, or another command has its pid.
  */
 bool tw_top_process_read(const char *proc, const char *pid, const char *name,
 			 struct tw_top_process *out);

@@ -72,7 +72,7 @@ struct tw_opts {
 	int (*check)(void *config, struct tw_err *err);
 };
 
-/* Those that every program has and no table names, for --help and completion. */
+/* Options that every program has without a row in its table: --help, completion. */
 #define TW_OPTS_COMMON 5
 extern const struct tw_opt tw_opts_common[TW_OPTS_COMMON];
 
