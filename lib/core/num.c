@@ -279,8 +279,6 @@ int tw_parse_size_bytes(const char *s, uint64_t *out, struct tw_err *err)
 			       "a size such as 4096, 64KiB or 1MiB", out, err);
 }
 
-#ifdef __SIZEOF_INT128__
-
 #define DIGITS_MIN 15
 #define DIGITS_MAX 17
 #define LEAST 1e-3 /* keeps powers of ten within 64 bits */
@@ -406,17 +404,6 @@ static size_t format_digits(char *out, double v)
 	out[sign + len] = '\0';
 	return sign + len;
 }
-
-#else
-
-static size_t format_digits(char *out, double v)
-{
-	(void)out;
-	(void)v;
-	return 0;
-}
-
-#endif
 
 size_t tw_format_double(char out[TW_DOUBLE_TEXT], double v)
 {
