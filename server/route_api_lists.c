@@ -3,7 +3,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
-#include "lib/http/server/httpd_tag.h"
+#include "lib/http/server/httpd_reply.h"
 #include "lib/json/writer.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/filter.h"

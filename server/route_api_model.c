@@ -4,7 +4,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/server/accept.h"
-#include "lib/http/server/httpd_tag.h"
+#include "lib/http/server/httpd_reply.h"
 #include "lib/json/writer.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"

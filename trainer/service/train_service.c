@@ -6,7 +6,6 @@
 #include "lib/core/err.h"
 #include "lib/http/server/httpd_reply.h"
 #include "lib/http/server/httpd_stats.h"
-#include "lib/http/server/httpd_tag.h"
 #include "lib/json/writer.h"
 #include "lib/program/log.h"
 #include "trainer/service/job_record.h"

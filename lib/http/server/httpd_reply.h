@@ -18,6 +18,7 @@ struct MHD_Connection;
 struct MHD_Response;
 struct tw_buf;
 struct tw_growing;
+struct tw_http_request;
 
 /* All zero bytes is a 200 without a body. */
 struct tw_http_reply {
@@ -65,6 +66,10 @@ void tw_http_reply_header(struct tw_http_reply *r, const char *name, const char 
 
 /* Take the text of a buffer, which is empty afterwards. A failed buffer gives 503. */
 void tw_http_reply_buf(struct tw_http_reply *r, struct tw_buf *b);
+
+/* The same with a tag of the text; 304 if the client has it: RFC 9110, section 13.1.2. */
+void tw_http_reply_tagged(const struct tw_http_request *q, struct tw_http_reply *r,
+			  struct tw_buf *b);
 
 /* Replace the body by problem+json (RFC 9457) with the error's status and text. */
 void tw_http_reply_error(struct tw_http_reply *r, const struct tw_err *err);
