@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/collector/agent_fixture.h"
 
+#include "tests/unit/collector/package_row.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -37,15 +38,9 @@ void add_row(struct agent_fixture *f, const char *level, const char *id,
 {
 	struct tw_ask_row *r = &f->row[f->rows++];
 
-	*r = (struct tw_ask_row){ .energies = 1 };
-	strcpy(r->level, level);
-	strcpy(r->id, id);
+	*r = package_row(level, id, uj);
 	strcpy(r->name_space, name_space);
-	strcpy(r->energy[0].zone, "package");
 	strcpy(r->energy[0].source, source);
-	r->energy[0].dynamic_uj = uj;
-	r->energy[0].watts = 5;
-	r->energy[0].powered = 1;
 }
 
 void node_answers(struct agent_fixture *f, const char *instance, uint64_t uptime_s,

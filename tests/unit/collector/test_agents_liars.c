@@ -8,6 +8,7 @@
 #include "collector/agents/agents.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "tests/unit/collector/package_row.h"
 #include "tests/unit/collector/scripted_ask.h"
 
 #include <malloc.h>
@@ -73,16 +74,8 @@ static struct tw_ask_message row_of(uint32_t place, const char *level, const cha
 				    uint64_t uj)
 {
 	struct tw_ask_message m = { .kind = TW_ASK_AGENT_ROW, .place = place };
-	struct tw_ask_row *r = &m.of.row;
 
-	r->energies = 1;
-	strcpy(r->level, level);
-	strcpy(r->id, id);
-	strcpy(r->energy[0].zone, "package");
-	strcpy(r->energy[0].source, "rapl-sysfs");
-	r->energy[0].dynamic_uj = uj;
-	r->energy[0].watts = 5;
-	r->energy[0].powered = 1;
+	m.of.row = package_row(level, id, uj);
 	return m;
 }
 

@@ -8,6 +8,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "tests/unit/collector/package_row.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/tw_test.h"
 
@@ -161,18 +162,13 @@ static void poll_from_now(struct poll *p, uint32_t place, const char *url)
 	tw_agents_drain(p->a);
 }
 
-static void say_row(uint32_t place, const char *level, const char *id, uint64_t uj)
+static struct tw_ask_row *say_row(uint32_t place, const char *level, const char *id,
+				  uint64_t uj)
 {
 	struct tw_ask_row *r = &say(TW_ASK_AGENT_ROW, place)->of.row;
 
-	r->energies = 1;
-	strcpy(r->level, level);
-	strcpy(r->id, id);
-	strcpy(r->energy[0].zone, "package");
-	strcpy(r->energy[0].source, "rapl-sysfs");
-	r->energy[0].dynamic_uj = uj;
-	r->energy[0].watts = 5;
-	r->energy[0].powered = 1;
+	*r = package_row(level, id, uj);
+	return r;
 }
 
 static struct tw_ask_answer *say_answer(uint32_t place, const char *node,
@@ -608,8 +604,7 @@ static void energy_that_cannot_be_bars_an_agent_for_a_while(void **state)
 	assert_true(state_of(p, "http://a").up);
 	assert_int_equal(all_energy(p), 102);
 	/* Watts alone bar nobody, and are not taken. */
-	say_row(0, "node", "zone", (UINT64_C(1) << 58) + 8);
-	helper.queue[helper.count - 1]->of.row.energy[0].watts = 1e9;
+	say_row(0, "node", "zone", (UINT64_C(1) << 58) + 8)->energy[0].watts = 1e9;
 	say_answer(0, "n1", "i1", 607, 1);
 	tw_agents_drain(p->a);
 	assert_false(state_of(p, "http://a").up);
@@ -630,8 +625,7 @@ static void guest_answers(struct poll *p, uint32_t place, uint64_t uptime_s, uin
 static void host_answers(struct poll *p, uint32_t place, uint64_t uptime_s, uint64_t uj,
 			 uint64_t vm_uj)
 {
-	say_row(place, "node", "zone", uj);
-	helper.queue[helper.count - 1]->of.row.energy[0].watts = 50;
+	say_row(place, "node", "zone", uj)->energy[0].watts = 50;
 	say_row(place, "vm", "u", vm_uj);
 	say_answer(place, "host", "ih", uptime_s, 2);
 	tw_agents_drain(p->a);
@@ -678,15 +672,13 @@ static void a_guest_that_shows_its_host_has_no_watts(void **state)
 	poll_from_now(p, 1, "http://host");
 	poll_from_now(p, 0, "http://guest");
 	host_answers(p, 1, 5, 1000, 40);
-	say_row(0, "node", "zone", 500);
-	helper.queue[helper.count - 1]->of.row.energy[0].watts = 52;
+	say_row(0, "node", "zone", 500)->energy[0].watts = 52;
 	strcpy(say_answer(0, "guest", "ig", 5, 1)->vm_id, "u");
 	tw_agents_drain(p->a);
 	assert_float_equal(all_watts(p), 50, 1e-9);
 	assert_int_equal(all_energy(p), 1000);
 	/* Its host has another machine now: it is a node. */
-	say_row(1, "node", "zone", 1000);
-	helper.queue[helper.count - 1]->of.row.energy[0].watts = 50;
+	say_row(1, "node", "zone", 1000)->energy[0].watts = 50;
 	say_answer(1, "host", "ih", 6, 1);
 	tw_agents_drain(p->a);
 	assert_float_equal(all_watts(p), 102, 1e-9);
@@ -694,8 +686,7 @@ static void a_guest_that_shows_its_host_has_no_watts(void **state)
 
 static void guest_shows(struct poll *p, double watts)
 {
-	say_row(0, "node", "zone", 0);
-	helper.queue[helper.count - 1]->of.row.energy[0].watts = watts;
+	say_row(0, "node", "zone", 0)->energy[0].watts = watts;
 	strcpy(say_answer(0, "guest", "ig", 5, 1)->vm_id, "u");
 	tw_agents_drain(p->a);
 }
@@ -727,8 +718,7 @@ static void a_host_may_move(void **state)
 	host_answers(p, 1, 5, 1000, 40);
 	say(TW_ASK_AGENT_GONE, 1);
 	poll_from_now(p, 2, "http://moved");
-	say_row(2, "vm", "u", 40);
-	helper.queue[helper.count - 1]->of.row.energy[0].watts = 1e9;
+	say_row(2, "vm", "u", 40)->energy[0].watts = 1e9;
 	say_answer(2, "host", "ih", 6, 1);
 	tw_agents_drain(p->a);
 	assert_false(state_of(p, "http://moved").up);
@@ -752,9 +742,7 @@ static void energy_that_a_host_has_written_is_a_guest_s(void **state)
 	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		open_agents(p, "node", cases[i].guests);
 		poll_from_now(p, 0, "http://a");
-		say_row(0, "node", "zone", 60);
-		strcpy(helper.queue[helper.count - 1]->of.row.energy[0].source,
-		       "passthrough");
+		strcpy(say_row(0, "node", "zone", 60)->energy[0].source, "passthrough");
 		say_answer(0, "n1", "i1", 5, 1);
 		tw_agents_drain(p->a);
 		assert_int_equal(state_of(p, "http://a").role, cases[i].role);
@@ -772,11 +760,9 @@ static void pods_of_a_guest_in_a_pod_are_in_its_namespace_once(void **state)
 		open_agents(p, "namespace", TW_GUESTS_AUTO);
 		poll_from_now(p, 1, "http://host");
 		poll_from_now(p, 0, "http://guest");
-		say_row(1, "vm", "u", 40);
-		helper.queue[helper.count - 1]->of.row.in_pod = in_pod;
+		say_row(1, "vm", "u", 40)->in_pod = in_pod;
 		say_answer(1, "host", "ih", 5, 1);
-		say_row(0, "pod", "p", 30);
-		strcpy(helper.queue[helper.count - 1]->of.row.name_space, "shop");
+		strcpy(say_row(0, "pod", "p", 30)->name_space, "shop");
 		strcpy(say_answer(0, "guest", "ig", 5, 1)->vm_id, "u");
 		tw_agents_drain(p->a);
 		s = tw_agents_sums(p->a);

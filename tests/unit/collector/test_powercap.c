@@ -180,6 +180,17 @@ static void begin(struct machine *m, size_t vms)
 		say_path(10 + i, m->path[i]);
 }
 
+/* The last VM ends, and its tree is kept for KEEP_S. */
+static void end_vm(struct machine *m)
+{
+	say(ENDED, 100, LATER + 1, 10, 0);
+	for (int i = 0; i < 2; i++)
+		tick(m, 0);
+	m->f->now_ns += KEEP_S * S;
+	for (int i = 0; i < 8; i++)
+		tick(m, 0);
+}
+
 static void trees_are_made_in_turn_and_end_with_their_vms(void **state)
 {
 	struct machine *m = *state;
@@ -204,12 +215,7 @@ static void trees_are_made_in_turn_and_end_with_their_vms(void **state)
 		tick(m, 1);
 	assert_int_equal(trees(m), 1);
 	assert_int_equal(energy_of(m, "vm0"), 12);
-	say(ENDED, 100, LATER + 1, 10, 0);
-	for (int i = 0; i < 2; i++)
-		tick(m, 0);
-	m->f->now_ns += KEEP_S * S;
-	for (int i = 0; i < 8; i++)
-		tick(m, 0);
+	end_vm(m);
 	assert_int_equal(trees(m), 0);
 }
 
@@ -538,12 +544,7 @@ static void a_tree_of_our_own_ends_with_its_machine(void **state)
 	for (int i = 0; i < 2; i++)
 		tick(m, 1);
 	assert_int_equal(trees(m), 2);
-	say(ENDED, 100, LATER + 1, 10, 0);
-	for (int i = 0; i < 2; i++)
-		tick(m, 0);
-	m->f->now_ns += KEEP_S * S;
-	for (int i = 0; i < 8; i++)
-		tick(m, 0);
+	end_vm(m);
 	assert_int_equal(trees(m), 1);
 	m->f->now_ns += 100 * KEEP_S * S;
 	tick(m, 0);
