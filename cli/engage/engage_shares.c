@@ -7,6 +7,7 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "profiler/load.h"
+#include "profiler/spinner.h"
 #include "trainer/record/stop.h"
 
 #include <inttypes.h>

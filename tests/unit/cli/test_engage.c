@@ -78,7 +78,7 @@ static struct tw_load start(enum tw_spin spin)
 static void own_workloads_run_until_they_are_ended(void **state)
 {
 	(void)state;
-	for (unsigned spin = TW_SPIN_CPU; spin <= TW_SPIN_MIXED; spin++) {
+	for (unsigned spin = TW_SPIN_CPU; spin <= TW_SPIN_FLOAT; spin++) {
 		struct tw_load l = start((enum tw_spin)spin);
 		struct tw_err err = { 0 };
 		const pid_t group = tw_load_group(&l);
