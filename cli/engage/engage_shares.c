@@ -16,11 +16,11 @@
 
 #define LOOK_MS 20
 #define SPEED_MS 100
-/* Of the time of all CPUs, all workloads together take so much at most. */
+/* All workloads together take at most this part of the time of all CPUs. */
 #define BUSY_MAX 0.7
-/* One process of each for so many CPUs. */
+/* Each workload has its processes once for so many CPUs. */
 #define CPUS_OF_A_PROCESS 8
-/* Work that takes so much longer than its phase is never done. */
+/* Give up if the work takes so much longer than its phase. */
 #define PATIENCE_MS 60000
 
 /* Differing in counts, parallelism and rhythm. */
@@ -45,7 +45,7 @@ struct state {
 	struct tw_load load[TW_SHARES_MAX];
 	struct tw_shares *out;
 	struct tw_run_figures figures; /* of the last tick */
-	double seconds;                /* when that was */
+	double seconds;                /* the time of that tick */
 	size_t done;
 };
 
@@ -123,7 +123,7 @@ static int wait_for_work(struct state *s, struct tw_err *err)
 	return 0;
 }
 
-/* Run a subset; rest is a run of nothing, as long as the others. */
+/* Run a subset. The empty one is rest: wait as long as the others run. */
 static int run_works(struct state *s, unsigned set, struct tw_err *err)
 {
 	const struct tw_load_config lc = { .cpus = s->c->cpus, .dir = "/tmp" };

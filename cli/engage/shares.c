@@ -64,7 +64,7 @@ static double worst(const struct errors *e)
 	return e->at[e->count - 1];
 }
 
-/* What a rule gives workload i of a run. */
+/* The energy by a rule of workload i of a run. */
 typedef double rule_fn(const struct tw_shares *s, unsigned of, size_t i);
 
 static double charged(const struct tw_shares *s, unsigned of, size_t i)
@@ -93,7 +93,7 @@ static struct errors share_errors(const struct tw_shares *s, rule_fn *rule)
 	return e;
 }
 
-/* One neighbour goes, and the own work stays: by how much the change is wrong. */
+/* The error of the change of a workload's energy if one neighbour is gone. */
 static struct errors change_errors(const struct tw_shares *s, rule_fn *rule)
 {
 	struct errors e = { 0 };

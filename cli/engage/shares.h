@@ -4,7 +4,7 @@
 
 /*
  * Fair shares of energy (docs/attribution.md) of workloads that ran in each subset, and
- * how far what they were charged is from these.
+ * the errors of their charged energy.
  */
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct tw_shares {
 	size_t works;
 	const char *name[TW_SHARES_MAX];
 	struct tw_shares_run run[1 << TW_SHARES_MAX]; /* by the bits of its workloads */
-	double again_j; /* of all, in an earlier run: the same, but for noise */
+	double again_j; /* of an earlier run of all: equal, except for noise */
 	double rest_w;
 	char source[128]; /* the meter */
 	const char *rule; /* how the collector divides */

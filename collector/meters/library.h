@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_LIBRARY_H
 
 /*
- * A library of a driver, loaded at run time: builds need nothing of it. Its functions go
- * to members of a struct, by a table.
+ * A library of a driver, loaded at run time: builds need no file of it. A table says
+ * which of its functions become which members of a struct.
  */
 
 #include <stdbool.h>

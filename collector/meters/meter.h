@@ -126,7 +126,7 @@ struct tw_meter {
 	bool only_by_name;   /* used only if named with --meters */
 	bool late;           /* open() may be tried again at any time: it starts no
 				program and takes less than a millisecond */
-	bool costly;         /* .. but it takes longer: tried ever more rarely */
+	bool costly;         /* open() takes longer: it is tried ever more rarely */
 	bool wraps; /* its counters wrap around within minutes: they may be read between
 		       two ticks */
 	const char *counters; /* whose counters it reads, if several meters read the
@@ -166,8 +166,8 @@ struct tw_meter {
 	const struct tw_zone_user *(*users)(const void *state, size_t zone,
 					    size_t *count);
 	/*
-	 * Between two readings: look who uses the zones. NULL: readings tell all. Call it
-	 * at least every TW_METER_WATCH_NS.
+	 * Read the users of the zones between two readings. NULL: readings report all
+	 * users. Call it at least every TW_METER_WATCH_NS.
 	 */
 	void (*watch)(void *state);
 	void (*close)(void *state); /* NULL is fine */

@@ -69,7 +69,7 @@ void tw_power_close(struct tw_power *p); /* NULL is fine */
 void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load);
 
 /*
- * Between two ticks, at now_ns: look who uses zones, and every TW_POWER_WATCH_NS read
+ * Between two ticks, at now_ns: read the users of zones, and every TW_POWER_WATCH_NS
  * counters that wrap around within minutes. Call it every TW_METER_WATCH_NS where ticks
  * are further apart.
  */
@@ -95,9 +95,9 @@ const struct tw_zone *tw_power_left_out(const struct tw_power *p, size_t n,
 const struct tw_charge *tw_power_ticked(const struct tw_power *p);
 
 /*
- * The kinds of that energy whose sum is the energy of the machine: as
- * tw_power_sum_kinds(), which is ahead while a new meter has no reading, and once one has
- * taken over for the next tick.
+ * The kinds of that energy whose sum is the energy of the machine. tw_power_sum_kinds()
+ * is ahead of it: it includes a new meter before its first reading, and zones that take
+ * over with the next tick.
  */
 unsigned tw_power_ticked_kinds(const struct tw_power *p);
 

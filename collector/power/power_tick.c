@@ -137,7 +137,7 @@ static void tick_zone(struct tw_power *p, const struct tw_open_meter *o, size_t 
 		p->complete[z->zone->kind] = false;
 }
 
-/* Before a tick's end: a kind that was not read yet takes no other's place. */
+/* The kinds that add up to the machine. A kind without a reading replaces no other. */
 static unsigned kinds_of_tick(const struct tw_power *p)
 {
 	unsigned kinds = 0;

@@ -10,30 +10,29 @@
  */
 #define ROW_S 300.0
 
-/* A row of one unit ends after so long: it has nothing to mistake. */
+/* A row of one unit ends after so long: its samples cannot mistake one for another. */
 #define ROW_ALONE_S 10.0
 #define ALONE 0.98
 
-/* Shares of the last so many seconds are those of the mix, and as good as from samples.
- */
+/* Recent shares are means over so long, and as exact as of so many samples. */
 #define RECENT_S 10.0
 #define RECENT_SAMPLES 60.0
 
-/* What is more standard deviations away is no chance. */
+/* A difference of more standard deviations is not chance. */
 #define CHANCE 4.0
 
 /* How exact a meter's power is, and how many samples of the users a second has. */
 #define METER_ERROR 0.02
 #define SAMPLES_PER_S 5.0
 
-/* Of a unit of which nothing is known, and how far one drifts in a row; of its power. */
+/* Standard deviations of an unknown power, and of its drift in a row; of the power. */
 #define UNKNOWN 0.5
 #define DRIFT 0.01
 
-/* No unit has less than this part of the mean power; one that is away, of its own. */
+/* The least power of a unit: of the mean, or of its own while it is absent. */
 #define LEAST 0.1
 
-/* The least part of the time in which a zone is used, for a row to say anything. */
+/* A zone that is used for less of the time counts as unused. */
 #define USED_MIN 0.01
 
 /* The power that it takes to be awake is a mean over so many ticks. */
@@ -66,7 +65,7 @@ static void forget(struct tw_unit_power *u, int at)
 		u->covariance[at][i] = u->covariance[i][at] = 0;
 }
 
-/* The row is over: what it taught is known from now on. A surprise is other work. */
+/* End the row: its powers become the known ones. After a surprise they are uncertain. */
 static void end_row(struct tw_unit_power *u)
 {
 	const bool surprise = square(u->error_w) > square(CHANCE) * u->variance;
@@ -100,8 +99,8 @@ static double part_of(const struct tw_zone_user *user)
 }
 
 /*
- * Room for a unit: what is free, or has been away the longest. NULL: all are in use, now
- * or in the row.
+ * Room for a unit: a free place, or that of the unit that has been absent for longest.
+ * NULL: all are in use, now or in the row.
  */
 static struct tw_zone_unit *make_room(struct tw_unit_power *u)
 {
@@ -144,7 +143,7 @@ static void take_parts(struct tw_unit_power *u, const struct tw_zone_user *user,
 	}
 }
 
-/* Follow the shares, which begin anew with other units. True if there are such. */
+/* Follow the shares, which begin anew with other units. True if the units changed. */
 static bool follow_shares(struct tw_unit_power *u, double used, double over_s)
 {
 	bool other = u->over_s == 0;
@@ -189,8 +188,8 @@ static void fade(struct tw_unit_power *u, double keep)
 }
 
 /*
- * Add a tick to the row. The zone is used by all of them at most all of the time. Units
- * that are not learned have the mean power.
+ * Add a tick to the row. Parts that add up to more than the whole time are scaled down.
+ * Units beyond TW_UNITS_MAX have the mean power: their energy is left out.
  */
 static void add_tick(struct tw_unit_power *u, double used, double energy_j, double over_s)
 {
@@ -205,7 +204,7 @@ static void add_tick(struct tw_unit_power *u, double used, double energy_j, doub
 	fade(u, fmin(ROW_S / u->over_s, 1));
 }
 
-/* Units of which nothing is known. */
+/* Units that are new have the mean power. */
 static void begin_units(struct tw_unit_power *u, double mean_w)
 {
 	for (int i = 0; i < TW_UNITS_MAX; i++) {
@@ -219,8 +218,8 @@ static void begin_units(struct tw_unit_power *u, double mean_w)
 }
 
 /*
- * The variance of the row's power that comes of its few samples: they mistake one unit
- * for another, which is no error if these have the same power.
+ * The variance of the row's power from its few samples: they mistake one unit for
+ * another, which is no error if both have the same power.
  */
 static double mistaken(const struct tw_unit_power *u, double used)
 {
@@ -246,7 +245,7 @@ static double mistaken(const struct tw_unit_power *u, double used)
 	return units > 1 ? square(used) * sum / samples : 0;
 }
 
-/* What the row says, given what was known before it. */
+/* Update the powers by the row, from those before it. */
 static void learn(struct tw_unit_power *u, bool sampled)
 {
 	const double whole_w = u->energy_j / u->over_s;
@@ -276,7 +275,7 @@ static void learn(struct tw_unit_power *u, bool sampled)
 	}
 }
 
-/* A process awakes a zone once, whatever its units are. */
+/* A process keeps a zone awake once, even with several units. */
 static bool awakes(const struct tw_zone_user *user, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
@@ -286,10 +285,10 @@ static bool awakes(const struct tw_zone_user *user, size_t at)
 }
 
 /*
- * What each user took, in W: its part of the time at its unit's power, and an equal part
- * of being awake. What is then missing, or too much, is mostly the chance of the samples
- * of this tick; units have it by what they take in the row. In proportion to a tick's
- * parts, units of little power would have too much.
+ * The power of each user in W: its part of the time at its unit's power, and an equal
+ * part of being awake. The difference to the measured power is mostly the chance of this
+ * tick's samples: it is divided by the units' power in the row. Divided by the parts of
+ * the tick, units of little power would have too much.
  */
 static void weigh(struct tw_unit_power *u, const struct tw_zone_user *user, size_t count,
 		  double used, double power_w, uint64_t *weight)
@@ -340,7 +339,7 @@ void tw_unit_power_weigh(struct tw_unit_power *u, const struct tw_zone_user *use
 	if (follow_shares(u, used, over_s) || !user[0].sampled || has_ended(u))
 		end_row(u);
 	add_tick(u, used, energy_j, over_s);
-	/* Nobody is learned: there is no row, and all have the same power. */
+	/* Without learned units there is no row, and all units have the same power. */
 	if (u->energy_j == 0)
 		u->over_s = 0;
 	else

@@ -3,18 +3,17 @@
 #define TW_COLLECTOR_UNIT_POWER_H
 
 /*
- * What the users of a zone take while they use it, learned from the zone's own meter. A
- * GPU that works for one process may take twice the power that it takes for another, and
- * its driver tells only for how long it worked for each.
+ * The power of a zone for each of its users, learned from the zone's own meter. A GPU may
+ * take twice the power for one process that it takes for another, and its driver reports
+ * only for how long it worked for each.
  *
- * Power above idle is taken for a sum: what it takes to be awake, which is of all
- * processes in equal parts, and for each unit (a process, or a part of the zone that
- * several share) a power times its part of the time. Awake power is that of times in
- * which nobody uses it. A Kalman filter follows the powers of the units: one that has run
- * alone is well known, and what it does not explain is of the others. Where parts of the
- * time are means of few samples, rows of unlike units count the less, the shorter they
- * are. Units that always run together have equal powers, which is the plain rule: by
- * time.
+ * The model of power above idle is a sum: the power of being awake, in equal parts for
+ * all processes, and for each unit (a process, or a part of the zone that several share)
+ * its own power times its part of the time. Awake power is measured while the zone is
+ * unused. A Kalman filter follows the powers of the units: the power of a unit that has
+ * run alone is well known, and the rest belongs to the others. If parts of the time are
+ * means of few samples, short rows of unlike units have less weight. Units that always
+ * run together have equal powers: their energy is divided by time.
  *
  * Powers divide; they never change a sum.
  */
@@ -25,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More units at a time are not learned; they count as the mean of the others. */
+/* The powers of further units are not learned: they have the mean of the others. */
 #define TW_UNITS_MAX 16
 
 struct tw_zone_unit {
@@ -45,17 +44,17 @@ struct tw_unit_power {
 	struct tw_zone_unit unit[TW_UNITS_MAX];
 	double covariance[TW_UNITS_MAX][TW_UNITS_MAX]; /* before the current row */
 	/*
-	 * Of the current row, ticks with the same users; of its power, the variance and
-	 * how far it is from what was expected.
+	 * The current row: ticks with the same users. variance and error_w are of its
+	 * power; the error is the measured less the expected power.
 	 */
 	double energy_j, over_s, variance, error_w;
 	double recent_s;       /* the time that recent shares are of */
-	double awake_w, rests; /* a mean, and of how many ticks */
+	double awake_w, rests; /* awake power is a mean of so many ticks */
 };
 
 /*
  * Learn from a tick, if over_ns is not 0: the users of a zone and its energy without its
- * idle part. weight[0..count) is what each user took, on any scale.
+ * idle part. weight[0..count) becomes the energy of each user, on any scale.
  */
 void tw_unit_power_weigh(struct tw_unit_power *u, const struct tw_zone_user *user,
 			 size_t count, uint64_t energy_uj, uint64_t over_ns,
