@@ -31,10 +31,7 @@
 static void copy_label(const struct tw_exposition_sample *s, const char *name, char *out,
 		       size_t size)
 {
-	out[0] = '\0';
-	for (size_t i = 0; i < s->labels; i++)
-		if (strcmp(s->label[i].name, name) == 0)
-			snprintf(out, size, "%s", s->label[i].value);
+	snprintf(out, size, "%s", tw_exposition_value(s, name));
 }
 
 /* Find the zone of a sample, or add it; NULL beyond the limit. */

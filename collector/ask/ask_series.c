@@ -35,23 +35,15 @@ struct search {
 	double value;
 };
 
-static bool has_label(const struct tw_exposition_sample *s,
-		      const struct tw_exposition_label *wanted)
-{
-	for (size_t i = 0; i < s->labels; i++)
-		if (strcmp(s->label[i].name, wanted->name) == 0)
-			return strcmp(s->label[i].value, wanted->value) == 0;
-	return wanted->value[0] == '\0';
-}
-
 static int compare(void *arg, struct tw_exposition_sample *s, struct tw_err *err)
 {
 	struct search *q = arg;
+	const struct tw_exposition_label *l = q->wanted->label;
 	bool same = strcmp(s->name, q->wanted->name) == 0;
 
 	(void)err;
 	for (size_t i = 0; same && i < q->wanted->labels; i++)
-		same = has_label(s, &q->wanted->label[i]);
+		same = strcmp(tw_exposition_value(s, l[i].name), l[i].value) == 0;
 	q->found += same;
 	if (same)
 		q->value = s->value;
@@ -88,7 +80,7 @@ static int find(const struct job *j, struct search *q, struct tw_err *err)
 				 TW_RATE_MAX);
 }
 
-static int get(const struct job *j, double *out, struct tw_err *err)
+static int get(struct job *j, double *out, struct tw_err *err)
 {
 	const struct tw_http_call call = {
 		.url = j->url,
@@ -98,7 +90,7 @@ static int get(const struct job *j, double *out, struct tw_err *err)
 		.answer_max = ANSWER_MAX,
 		.session = j->own.state.http,
 		.stopped = tw_ask_is_closed,
-		.stopped_arg = (void *)(uintptr_t)&j->own.state.fd,
+		.stopped_arg = &j->own.state.fd,
 	};
 	struct tw_http_answer a = { 0 };
 	struct search q = { 0 };

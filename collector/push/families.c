@@ -7,8 +7,7 @@
 #include <string.h>
 
 struct walk {
-	const struct tw_push_family *family;
-	size_t given;
+	struct tw_push_body *body;
 	tw_push_sample_fn *fn;
 	void *arg;
 };
@@ -52,8 +51,8 @@ static int take_sample(void *arg, struct tw_exposition_sample *s, struct tw_err 
 {
 	struct walk *w = arg;
 
-	w->given++;
-	return w->fn(w->arg, w->family, s, err);
+	w->body->given++;
+	return w->fn(w->arg, &w->body->place->family, s, err);
 }
 
 /* The length of the first line, with its end. */
@@ -74,26 +73,27 @@ static size_t samples_length(const char *text, size_t len, size_t most)
 	return n;
 }
 
-int tw_push_walk(const char *text, size_t len, struct tw_push_place *place, size_t most,
-		 size_t *given, tw_push_sample_fn *fn, void *arg, struct tw_err *err)
+int tw_push_walk(struct tw_push_body *b, tw_push_sample_fn *fn, void *arg,
+		 struct tw_err *err)
 {
-	struct walk w = { .family = &place->family, .fn = fn, .arg = arg };
+	struct walk w = { .body = b, .fn = fn, .arg = arg };
+	struct tw_push_place *place = b->place;
 
-	while (place->at < len && w.given < most) {
-		const char *at = text + place->at;
-		const size_t left = len - place->at;
+	b->given = 0;
+	while (place->at < b->head->len && b->given < b->most) {
+		const char *at = b->text + place->at;
+		const size_t left = b->head->len - place->at;
 		size_t part = line_length(at, left);
 
 		if (*at == '#') {
 			take_comment(&place->family, at, part - (at[part - 1] == '\n'));
 		} else {
-			part = samples_length(at, left, most - w.given);
+			part = samples_length(at, left, b->most - b->given);
 			if (tw_exposition_parse(at, part, false, take_sample, &w, err) <
 			    0)
 				return -1;
 		}
 		place->at += part;
 	}
-	*given = w.given;
 	return 0;
 }

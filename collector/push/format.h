@@ -13,21 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_buf;
 struct tw_err;
-struct tw_strs;
-
-/* Some samples of a text as the body of a request. */
-struct tw_push_body {
-	struct tw_buf *out;
-	const struct tw_push_head *head;
-	/* What they are of: name, value, name, value ... */
-	const struct tw_strs *resource;
-	const char *text;
-	struct tw_push_place *place; /* as for tw_push_walk() */
-	size_t most;
-	size_t given; /* set */
-};
 
 struct tw_push_format {
 	const char *name, *content_type;
@@ -36,8 +22,8 @@ struct tw_push_format {
 	const char *path;    /* of a URL without a path; NULL: none */
 	int (*write)(struct tw_push_body *b, struct tw_err *err);
 	/*
-	 * The samples that a receiver has refused by an answer with status 200, and why;
-	 * NULL: its answer says nothing.
+	 * The number of samples that a receiver refuses in an answer with status 200, and
+	 * its reason. NULL: the format has no such answer.
 	 */
 	uint64_t (*rejected)(const char *answer, size_t len, char *why, size_t size);
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OTLP metrics (opentelemetry-proto 1.x, ExportMetricsServiceRequest). Names, units and
- * attributes are those of OpenTelemetry's semantic conventions where these have any: of
- * hardware, containers, Kubernetes, processes. All others are ours.
+ * attributes are those of OpenTelemetry's semantic conventions where these have any: for
+ * hardware, containers, Kubernetes, processes. All others are those of /metrics.
  */
 #include "collector/push/format.h"
 #include "collector/push/protobuf.h"
@@ -37,10 +37,13 @@ enum { VALUE_STRING = 1, VALUE_INT = 3 };
 
 #define NAME_MAX_LEN 104
 
-/* Metrics that have a name of the semantic conventions. */
-static const struct {
-	const char *family, *name;
-} metrics[] = {
+/* A word of ours, and the word of the conventions. */
+struct word {
+	const char *ours, *theirs;
+};
+
+/* Families of metrics. */
+static const struct word metrics[] = {
 	{ "tallywatt_node_energy_joules", "hw.energy" },
 	{ "tallywatt_node_power_watts", "hw.power" },
 	{ "tallywatt_process_cpu_seconds", "process.cpu.time" },
@@ -48,9 +51,7 @@ static const struct {
 	{ "tallywatt_pod_cpu_seconds", "k8s.pod.cpu.time" },
 };
 
-static const struct {
-	const char *label, *attribute;
-} attributes[] = {
+static const struct word attributes[] = {
 	{ "pid", "process.pid" },
 	{ "container_id", "container.id" },
 	{ "container_name", "container.name" },
@@ -60,21 +61,28 @@ static const struct {
 	{ "namespace", "k8s.namespace.name" },
 };
 
-/* Of UCUM. */
-static const struct {
-	const char *word, *unit;
-} units[] = {
+/* Units of UCUM. */
+static const struct word units[] = {
 	{ "joules", "J" }, { "watts", "W" },  { "seconds", "s" },
 	{ "bytes", "By" }, { "hertz", "Hz" }, { "grams", "g" },
 };
 
 /* hw.type of a zone; of any other kind it is the kind. */
-static const struct {
-	const char *zone, *type;
-} parts[] = {
+static const struct word parts[] = {
 	{ "package", "cpu" }, { "core", "cpu" },           { "uncore", "cpu" },
 	{ "dram", "memory" }, { "platform", "enclosure" }, { "psys", "enclosure" },
 };
+
+static const char *look_up(const struct word *w, size_t count, const char *ours,
+			   const char *otherwise)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(w[i].ours, ours) == 0)
+			return w[i].theirs;
+	return otherwise;
+}
+
+#define LOOK_UP(words, ours, otherwise) look_up(words, TW_COUNT(words), ours, otherwise)
 
 struct request {
 	struct tw_buf *b;
@@ -108,58 +116,43 @@ static const char *attribute_of(const struct request *r, const char *label)
 {
 	if (r->hardware && strcmp(label, "name") == 0)
 		return "hw.name";
-	for (size_t i = 0; i < TW_COUNT(attributes); i++)
-		if (strcmp(attributes[i].label, label) == 0)
-			return attributes[i].attribute;
-	return label;
-}
-
-static const char *value_of(const struct tw_exposition_sample *s, const char *label)
-{
-	for (size_t i = 0; i < s->labels; i++)
-		if (strcmp(s->label[i].name, label) == 0)
-			return s->label[i].value;
-	return "";
+	return LOOK_UP(attributes, label, label);
 }
 
 /* hw.id and hw.type, which the conventions require. */
 static void add_hardware(struct tw_buf *b, const struct tw_exposition_sample *s)
 {
 	static const char *const ids[] = { "uuid", "path", "name", "zone" };
-	const char *type = value_of(s, "zone"), *id = "";
+	const char *zone = tw_exposition_value(s, "zone"), *id = "";
 
 	for (size_t i = 0; i < TW_COUNT(ids) && id[0] == '\0'; i++)
-		id = value_of(s, ids[i]);
-	for (size_t i = 0; i < TW_COUNT(parts); i++)
-		if (strcmp(parts[i].zone, type) == 0)
-			type = parts[i].type;
+		id = tw_exposition_value(s, ids[i]);
 	add_attribute(b, POINT_ATTRIBUTES, "hw.id", id);
-	add_attribute(b, POINT_ATTRIBUTES, "hw.type", type);
+	add_attribute(b, POINT_ATTRIBUTES, "hw.type", LOOK_UP(parts, zone, zone));
 }
 
 /* ---- metrics ---- */
 
 static const char *unit_of(const struct tw_push_family *f)
 {
-	for (size_t i = 0; i < TW_COUNT(units); i++)
-		if (strcmp(units[i].word, f->unit) == 0)
-			return units[i].unit;
-	return "";
+	return LOOK_UP(units, f->unit, "");
 }
 
-/* Without its unit at the end, which a receiver may append. */
+/* The convention's name, else ours without the unit: a receiver may append that. */
 static void name_of(const struct tw_push_family *f, char out[NAME_MAX_LEN])
 {
 	const size_t len = strlen(f->name), unit = strlen(f->unit);
+	const char *known = LOOK_UP(metrics, f->name, NULL);
 
+	if (known != NULL) {
+		snprintf(out, NAME_MAX_LEN, "%s", known);
+		return;
+	}
 	snprintf(out, NAME_MAX_LEN, "%s%s", f->name,
 		 strcmp(f->type, "info") == 0 ? "_info" : "");
 	if (unit_of(f)[0] != '\0' && len > unit &&
 	    strcmp(f->name + len - unit, f->unit) == 0 && f->name[len - unit - 1] == '_')
 		out[len - unit - 1] = '\0';
-	for (size_t i = 0; i < TW_COUNT(metrics); i++)
-		if (strcmp(metrics[i].family, f->name) == 0)
-			snprintf(out, NAME_MAX_LEN, "%s", metrics[i].name);
 }
 
 static void end_metric(struct request *r)
@@ -270,8 +263,7 @@ int tw_otlp_write(struct tw_push_body *b, struct tw_err *err)
 	add_resource(&message, b->resource);
 	of_scope = tw_pb_begin(&message, RM_SCOPE_METRICS);
 	add_scope(&message);
-	if (tw_push_walk(b->text, b->head->len, b->place, b->most, &b->given, add_point,
-			 &r, err) < 0)
+	if (tw_push_walk(b, add_point, &r, err) < 0)
 		goto out;
 	end_metric(&r);
 	tw_pb_end(&message, of_scope);
@@ -285,10 +277,7 @@ out:
 	return rc;
 }
 
-/*
- * ExportMetricsServiceResponse: partial_success has a count and a text. The text may be
- * cut.
- */
+/* ExportMetricsServiceResponse: partial_success has a count and a text, perhaps cut. */
 uint64_t tw_otlp_rejected(const char *answer, size_t len, char *why, size_t size)
 {
 	struct tw_pb_field outer, inner;

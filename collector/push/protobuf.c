@@ -95,18 +95,18 @@ static bool read_varint(const char *message, size_t len, size_t *at, uint64_t *o
 	return false;
 }
 
-static uint64_t read_fixed(const char *at, size_t bytes)
+static uint64_t read_fixed64(const char *at)
 {
 	uint64_t v = 0;
 
-	while (bytes-- > 0)
-		v = v << 8 | (unsigned char)at[bytes];
+	for (int i = 7; i >= 0; i--)
+		v = v << 8 | (unsigned char)at[i];
 	return v;
 }
 
 bool tw_pb_next(const char *message, size_t len, size_t *at, struct tw_pb_field *out)
 {
-	uint64_t tag, n = 8;
+	uint64_t tag, n;
 
 	*out = (struct tw_pb_field){ 0 };
 	if (!read_varint(message, len, at, &tag))
@@ -114,19 +114,15 @@ bool tw_pb_next(const char *message, size_t len, size_t *at, struct tw_pb_field 
 	out->number = (unsigned)(tag >> 3);
 	if ((tag & 7) == VARINT)
 		return read_varint(message, len, at, &out->value);
-	if ((tag & 7) != FIXED64 &&
-	    ((tag & 7) != BYTES || !read_varint(message, len, at, &n)))
-		return false;
-	if (n > len - *at && (tag & 7) == BYTES)
-		n = len - *at;
-	if (n > len - *at)
-		return false;
-	if ((tag & 7) == FIXED64) {
-		out->value = read_fixed(message + *at, 8);
-	} else {
-		out->data = message + *at;
-		out->len = (size_t)n;
+	if ((tag & 7) == FIXED64 && len - *at >= 8) {
+		out->value = read_fixed64(message + *at);
+		*at += 8;
+		return true;
 	}
-	*at += (size_t)n;
+	if ((tag & 7) != BYTES || !read_varint(message, len, at, &n))
+		return false;
+	out->data = message + *at;
+	out->len = n < len - *at ? (size_t)n : len - *at;
+	*at += out->len;
 	return true;
 }

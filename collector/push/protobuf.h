@@ -21,11 +21,11 @@ void tw_pb_add_fixed64(struct tw_buf *b, unsigned field, uint64_t v);
 void tw_pb_add_double(struct tw_buf *b, unsigned field, double v);
 void tw_pb_add_text(struct tw_buf *b, unsigned field, const char *text);
 
-/* Begin a message inside another; tw_pb_end() gets what it returns. */
+/* Begin a message inside another. Pass the returned place to tw_pb_end(). */
 size_t tw_pb_begin(struct tw_buf *b, unsigned field);
 void tw_pb_end(struct tw_buf *b, size_t began);
 
-/* A field that was read: value of a varint or a fixed64, else data[0..len). */
+/* A field that was read: the value of a varint or a fixed64, else data[0..len). */
 struct tw_pb_field {
 	unsigned number;
 	uint64_t value;
@@ -34,8 +34,8 @@ struct tw_pb_field {
 };
 
 /*
- * Read the field at *at of a message, and go on. False at the end, or if it is broken. Of
- * a message that is cut the last field has what there is of it.
+ * Read the field at *at of a message, and move *at behind it. False at the end, or if the
+ * message is broken. The last field of a cut message has the bytes that remain.
  */
 bool tw_pb_next(const char *message, size_t len, size_t *at, struct tw_pb_field *out);
 

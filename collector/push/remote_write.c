@@ -30,15 +30,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static bool has(const struct tw_exposition_sample *s, const char *name)
-{
-	for (size_t i = 0; i < s->labels; i++)
-		if (strcmp(s->label[i].name, name) == 0 && s->label[i].value[0] != '\0')
-			return true;
-	return false;
-}
-
-/* All labels of a sample, sorted; an empty one is none. A sample's own comes first. */
+/* Collect the labels of a sample, then those of the resource, and sort them by name. */
 static size_t collect(const struct tw_push_body *b, const struct tw_exposition_sample *s,
 		      struct tw_exposition_label out[LABELS_MAX])
 {
@@ -50,7 +42,7 @@ static size_t collect(const struct tw_push_body *b, const struct tw_exposition_s
 		if (s->label[i].value[0] != '\0')
 			out[n++] = s->label[i];
 	for (size_t i = 0; i + 1 < r->count && n < LABELS_MAX; i += 2)
-		if (!has(s, r->at[i]))
+		if (tw_exposition_value(s, r->at[i])[0] == '\0')
 			out[n++] = (struct tw_exposition_label){ r->at[i], r->at[i + 1] };
 	qsort(out, n, sizeof(*out), compare);
 	return n;
@@ -85,8 +77,7 @@ static int add_series(void *arg, const struct tw_push_family *f,
 int tw_remote_write(struct tw_push_body *b, struct tw_err *err)
 {
 	struct request r = { .body = b };
-	int rc = tw_push_walk(b->text, b->head->len, b->place, b->most, &b->given,
-			      add_series, &r, err);
+	int rc = tw_push_walk(b, add_series, &r, err);
 
 	if (rc == 0 && b->given > 0 && !tw_buf_failed(&r.message))
 		tw_snappy_add(b->out, r.message.data, r.message.len);

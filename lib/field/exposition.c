@@ -315,6 +315,14 @@ static int read_lines(struct line *l, const char *data, size_t len, tw_expositio
 	return 0;
 }
 
+const char *tw_exposition_value(const struct tw_exposition_sample *s, const char *label)
+{
+	for (size_t i = 0; i < s->labels; i++)
+		if (strcmp(s->label[i].name, label) == 0)
+			return s->label[i].value;
+	return "";
+}
+
 int tw_exposition_parse(const char *data, size_t len, bool openmetrics,
 			tw_exposition_fn *fn, void *arg, struct tw_err *err)
 {

@@ -30,6 +30,9 @@ struct tw_exposition_sample {
 	double value; /* may be NaN or infinite */
 };
 
+/* The value of a label; "" without the label. */
+const char *tw_exposition_value(const struct tw_exposition_sample *s, const char *label);
+
 typedef int tw_exposition_fn(void *arg, struct tw_exposition_sample *s,
 			     struct tw_err *err);
 
