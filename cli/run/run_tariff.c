@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/run/run_tariff.h"
 
+#include "lib/core/clock.h"
 #include "lib/core/err.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 int tw_run_tariff_open(struct tw_run_tariff *t, char *const given[TW_TARIFF_COUNT],
 		       struct tw_err *err)
@@ -36,7 +36,7 @@ void tw_run_tariff_look(struct tw_run_tariff *t, const struct tw_run_rates *of)
 		double v = of != NULL ? of->per_kwh[i] : NAN;
 
 		if (t->rate[i].count > 0)
-			v = tw_rate_at(&t->rate[i], (int64_t)time(NULL) * 1000);
+			v = tw_rate_at(&t->rate[i], tw_wall_ms());
 		t->sum[i] += v;
 	}
 	t->count++;

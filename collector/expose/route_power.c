@@ -230,7 +230,7 @@ static void add_tariff(struct tw_buf *b, const struct tw_collector *c, const cha
 	const struct tw_tariff_state *s = tw_tariff_of(c->tariffs, tariff);
 
 	if (s != NULL)
-		tw_json_add_number(b, key, s->why[0] == '\0' ? s->per_kwh : NAN);
+		tw_json_add_number(b, key, s->per_kwh);
 }
 
 struct power {

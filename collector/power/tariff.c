@@ -5,7 +5,6 @@
 #include "collector/power/power.h"
 #include "lib/ask/ask.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
 #include "lib/field/rate.h"
 #include "lib/http/client/url.h"
 
@@ -13,7 +12,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define INTERVAL_MIN_MS 100
 #define INTERVAL_MAX_MS 3600000
@@ -28,12 +26,10 @@
 static const char *const options[TW_TARIFF_COUNT] = { "carbon", "price" };
 
 struct tariff {
-	bool given;
+	const char *text; /* the option: a number, a file or a URL; NULL: not given */
 	struct tw_rate rate;
-	const char *path;   /* of the rate; NULL: it does not change */
-	struct tw_ask *ask; /* of an exporter; NULL: none */
-	uint64_t read_ns;   /* when the value, or the file, was read */
-	double value;       /* of the exporter; NaN: none */
+	struct tw_ask *ask; /* the helper that polls the URL; else NULL */
+	uint64_t read_ns;   /* when the exporter's value, or the file, was read */
 	struct tw_tariff_state state;
 };
 
@@ -80,10 +76,8 @@ static int open_one(struct tariff *t, const char *text, const char *series,
 		    uint64_t interval_ms, const struct tw_ask_config *ask,
 		    struct tw_err *err)
 {
-	double number;
-
-	t->given = true;
-	t->value = t->state.per_kwh = NAN;
+	t->text = text;
+	t->state.per_kwh = NAN;
 	snprintf(t->state.why, sizeof(t->state.why), "not read yet");
 	if (tw_url_is(text))
 		return tw_ask_open(ask, "series",
@@ -92,7 +86,6 @@ static int open_one(struct tariff *t, const char *text, const char *series,
 					     (json_int_t)interval_ms, "unit", 0,
 					     "window_ms", 0),
 				   &t->ask, err);
-	t->path = tw_parse_double(text, strlen(text), &number) ? NULL : text;
 	return tw_rate_open(text, &t->rate, err);
 }
 
@@ -135,30 +128,26 @@ static void set_why(struct tariff *t, const char *why)
 }
 
 /* A file that cannot be read any more leaves the rates that were read. */
-static double look_at_file(struct tariff *t, int64_t wall_ms, uint64_t now_ns,
-			   uint64_t interval_ns)
+static void look_at_rate(struct tariff *t, int64_t wall_ms, uint64_t now_ns,
+			 uint64_t interval_ns)
 {
 	struct tw_err err = { 0 };
 	struct tw_rate rate;
-	double per_kwh;
 
-	if (t->path != NULL && now_ns - t->read_ns >= interval_ns) {
+	if (now_ns - t->read_ns >= interval_ns) {
 		t->read_ns = now_ns;
-		if (tw_rate_open(t->path, &rate, &err) == 0) {
+		if (tw_rate_open(t->text, &rate, &err) == 0) {
 			tw_rate_release(&t->rate);
 			t->rate = rate;
 		}
 	}
-	per_kwh = tw_rate_at(&t->rate, wall_ms);
-	if (!isnan(per_kwh))
-		t->state.why[0] = '\0';
-	else
+	t->state.per_kwh = tw_rate_at(&t->rate, wall_ms);
+	if (isnan(t->state.per_kwh))
 		set_why(t, err.code != TW_OK ? err.text
 					     : "the file has no line of this time");
-	return per_kwh;
 }
 
-static double hear_exporter(struct tariff *t, uint64_t now_ns, uint64_t interval_ns)
+static void hear_exporter(struct tariff *t, uint64_t now_ns, uint64_t interval_ns)
 {
 	const uint64_t hold_ns = HOLD_INTERVALS * interval_ns + HOLD_MORE_MS * MS;
 	struct tw_ask_message m;
@@ -166,9 +155,8 @@ static double hear_exporter(struct tariff *t, uint64_t now_ns, uint64_t interval
 	for (int n = 0; n < HEAR_MAX && tw_ask_next(t->ask, &m); n++) {
 		if (m.kind == TW_ASK_POWER && m.power_w >= 0 &&
 		    m.power_w <= TW_RATE_MAX) {
-			t->value = m.power_w;
+			t->state.per_kwh = m.power_w;
 			t->read_ns = now_ns;
-			set_why(t, "");
 		} else if (m.kind == TW_ASK_MISSING || m.kind == TW_ASK_FAILED) {
 			set_why(t, m.why);
 		}
@@ -176,12 +164,9 @@ static double hear_exporter(struct tariff *t, uint64_t now_ns, uint64_t interval
 			break;
 	}
 	if (now_ns - t->read_ns > hold_ns)
-		t->value = NAN;
-	if (!isnan(t->value))
-		t->state.why[0] = '\0';
-	else if (t->state.why[0] == '\0')
+		t->state.per_kwh = NAN;
+	if (isnan(t->state.per_kwh) && t->state.why[0] == '\0')
 		set_why(t, "no answer in time");
-	return t->value;
 }
 
 void tw_tariffs_tick(struct tw_tariffs *t, int64_t wall_ms, uint64_t now_ns,
@@ -194,16 +179,18 @@ void tw_tariffs_tick(struct tw_tariffs *t, int64_t wall_ms, uint64_t now_ns,
 	for (int i = 0; t != NULL && i < TW_TARIFF_COUNT; i++) {
 		struct tariff *of = &t->of[i];
 
-		if (!of->given)
+		if (of->text == NULL)
 			continue;
-		of->state.per_kwh =
-			of->ask != NULL
-				? hear_exporter(of, now_ns, t->interval_ns)
-				: look_at_file(of, wall_ms, now_ns, t->interval_ns);
-		if (isnan(of->state.per_kwh))
-			of->state.unknown_uj += tw_charge_sum(&sum, kinds);
+		if (of->ask != NULL)
+			hear_exporter(of, now_ns, t->interval_ns);
 		else
+			look_at_rate(of, wall_ms, now_ns, t->interval_ns);
+		if (isnan(of->state.per_kwh)) {
+			of->state.unknown_uj += tw_charge_sum(&sum, kinds);
+		} else {
+			of->state.why[0] = '\0';
 			pico_per_uj[i] = of->state.per_kwh * PICO / (TW_J_PER_KWH * 1e6);
+		}
 	}
 	tw_charge_add_tariff(&sum, kinds, pico_per_uj);
 	for (int i = 0; t != NULL && i < TW_TARIFF_COUNT; i++)
@@ -213,5 +200,5 @@ void tw_tariffs_tick(struct tw_tariffs *t, int64_t wall_ms, uint64_t now_ns,
 
 const struct tw_tariff_state *tw_tariff_of(const struct tw_tariffs *t, enum tw_tariff i)
 {
-	return t != NULL && t->of[i].given ? &t->of[i].state : NULL;
+	return t != NULL && t->of[i].text != NULL ? &t->of[i].state : NULL;
 }

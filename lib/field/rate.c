@@ -41,25 +41,28 @@ static bool read_time(const struct tw_csv_cells *c, int64_t *out, struct tw_err 
 	return tw_parse_date_ms(text, out, err) == 0;
 }
 
-static int fail_number(const struct tw_csv_cells *c, struct tw_err *err)
+static int read_number(const struct tw_csv_cells *c, struct tw_rate *r, size_t *size,
+		       int64_t from_ms, struct tw_err *err)
 {
-	return tw_fail(err, TW_PARSE, "'%.*s' is no number",
-		       (int)(c->text_len < CELL_MAX ? c->text_len : CELL_MAX), c->text);
+	double per_kwh;
+
+	return tw_parse_double(c->text, c->text_len, &per_kwh)
+		       ? add(r, size, from_ms, per_kwh, err)
+		       : tw_fail(err, TW_PARSE, "'%.*s' is no number",
+				 (int)(c->text_len < CELL_MAX ? c->text_len : CELL_MAX),
+				 c->text);
 }
 
-/* A row, of which the first cell was read. */
+/* Read a row, after its first cell. A first row without a time has names: skip it. */
 static int read_row(struct tw_csv_cells *c, struct tw_rate *r, size_t *size,
 		    struct tw_err *err)
 {
 	struct tw_err why = { 0 };
 	int64_t from_ms = INT64_MIN;
-	double per_kwh;
 	bool timed;
 
 	if (c->ends_row)
-		return tw_parse_double(c->text, c->text_len, &per_kwh)
-			       ? add(r, size, from_ms, per_kwh, err)
-			       : fail_number(c, err);
+		return read_number(c, r, size, from_ms, err);
 	timed = read_time(c, &from_ms, &why);
 	if (!timed && (r->count > 0 || c->row_line > 1))
 		return tw_fail(err, why.code, "%s", why.text);
@@ -67,11 +70,7 @@ static int read_row(struct tw_csv_cells *c, struct tw_rate *r, size_t *size,
 		return -1;
 	if (!c->ends_row)
 		return tw_fail(err, TW_PARSE, "more than two columns");
-	if (!timed)
-		return 0;
-	return tw_parse_double(c->text, c->text_len, &per_kwh)
-		       ? add(r, size, from_ms, per_kwh, err)
-		       : fail_number(c, err);
+	return timed ? read_number(c, r, size, from_ms, err) : 0;
 }
 
 int tw_rate_parse(const char *data, size_t len, struct tw_rate *out, struct tw_err *err)
@@ -104,12 +103,8 @@ int tw_rate_open(const char *text, struct tw_rate *out, struct tw_err *err)
 	int rc;
 
 	*out = (struct tw_rate){ 0 };
-	if (tw_parse_double(text, strlen(text), &per_kwh)) {
-		rc = add(out, &size, INT64_MIN, per_kwh, err);
-		if (rc < 0)
-			tw_rate_release(out);
-		return rc;
-	}
+	if (tw_parse_double(text, strlen(text), &per_kwh))
+		return add(out, &size, INT64_MIN, per_kwh, err);
 	rc = tw_file_read(text, FILE_MAX, &data, &len, err);
 	if (rc == 0 && tw_rate_parse(data, len, out, err) < 0)
 		rc = tw_err_wrap(err, "'%.100s'", text);
@@ -137,7 +132,7 @@ double tw_rate_at(const struct tw_rate *r, int64_t ms)
 	}
 	if (low == 0)
 		return NAN;
-	/* The last of several is valid for as long as the one before it. */
+	/* The last of several rates is valid for as long as the rate before it. */
 	if (low == r->count && low > 1 &&
 	    ms - r->step[low - 1].from_ms >=
 		    r->step[low - 1].from_ms - r->step[low - 2].from_ms)

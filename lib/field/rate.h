@@ -3,10 +3,10 @@
 #define TW_RATE_H
 
 /*
- * What a kilowatt-hour emits or costs over time: a number, or a file. The file has a
- * number, or lines "TIME,NUMBER" in order (CSV), each valid until the next; the last is
- * valid for as long as the one before it. TIME is as for tw_parse_date_ms(). A first line
- * of names is skipped.
+ * The carbon intensity or the price of a kilowatt-hour over time: a number, or a file.
+ * The file has a number, or lines "TIME,NUMBER" in order (CSV). A line is valid until the
+ * next, the last line for as long as the line before it. TIME is as for
+ * tw_parse_date_ms(). A first line of names is skipped.
  */
 
 #include <stddef.h>
@@ -14,12 +14,12 @@
 
 struct tw_err;
 
-/* More is no carbon intensity, and no price. */
+/* A larger number is neither a carbon intensity nor a price. */
 #define TW_RATE_MAX 1e6
 
 #define TW_J_PER_KWH 3.6e6
 
-/* All zero bytes: nothing is known. */
+/* All zero bytes: no rate is known. */
 struct tw_rate {
 	struct tw_rate_step {
 		int64_t from_ms;
@@ -30,7 +30,7 @@ struct tw_rate {
 
 /* text: a number, or the path of a file. *out is yours: tw_rate_release(). */
 int tw_rate_open(const char *text, struct tw_rate *out, struct tw_err *err);
-/* The text of a file. */
+/* As tw_rate_open(), from the text of a file. */
 int tw_rate_parse(const char *data, size_t len, struct tw_rate *out, struct tw_err *err);
 void tw_rate_release(struct tw_rate *r);
 
