@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_ACCESS_H
 
 /*
- * Credentials of a job's requests, from a file with user, password, token-file, ca, cert,
- * key, insecure.
+ * Credentials for the requests of a job, from a file with user, password, token-file, ca,
+ * cert, key, insecure.
  */
 
 #include "lib/core/strs.h"
@@ -26,12 +26,15 @@ struct tw_access {
 	uint64_t token_ms; /* time of the last reading; 0: never */
 };
 
-/* Read the file, while the process may; path NULL: none. tw_access_close() afterwards. */
+/*
+ * Read the file, before the process drops root; path NULL: no credentials. Call
+ * tw_access_close() afterwards.
+ */
 int tw_access_open(struct tw_access *a, const char *path, struct tw_err *err);
 
 /*
- * Read the token file again if the last reading was so long ago: it may be replaced at
- * any time. Without a file the last token stays in use.
+ * Read the token file again, after_ms after the last reading: it may be replaced at any
+ * time. If the file cannot be read, the last token stays in use.
  */
 void tw_access_renew(struct tw_access *a, uint64_t now_ms, uint64_t after_ms);
 

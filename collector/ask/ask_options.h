@@ -189,37 +189,37 @@ int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err);
 	}
 
 /* config has a struct tw_push_options push. */
-#define TW_OPTS_PUSH(config)                                                           \
-	{ TW_OPT_ROW(config, TEXT, "otlp", push.url[TW_PUSH_OTLP], "URL",              \
-		     "push the metrics to this receiver by OTLP over HTTP (without a " \
-		     "path: /v1/metrics)"),                                            \
-	  .env = "TW_OTLP" },                                                          \
-		{ TW_OPT_ROW(config, TEXT, "otlp-access", push.access[TW_PUSH_OTLP],   \
-			     "FILE",                                                   \
-			     "file with user, password, token-file, ca, cert, key, "   \
-			     "insecure for --otlp"),                                   \
-		  .env = "TW_OTLP_ACCESS" },                                           \
-		{ TW_OPT_ROW(config, TEXT, "remote-write",                             \
-			     push.url[TW_PUSH_REMOTE_WRITE], "URL",                    \
-			     "push the metrics by Prometheus' remote write to this "   \
-			     "URL"),                                                   \
-		  .env = "TW_REMOTE_WRITE" },                                          \
-		{ TW_OPT_ROW(config, TEXT, "remote-write-access",                      \
-			     push.access[TW_PUSH_REMOTE_WRITE], "FILE",                \
-			     "such a file for --remote-write"),                        \
-		  .env = "TW_REMOTE_WRITE_ACCESS" },                                   \
-		{ TW_OPT_ROW(config, DURATION_MS, "push-interval", push.interval_ms,   \
-			     "TIME", "time between two pushes: 100ms to 1h"),          \
-		  .env = "TW_PUSH_INTERVAL", .fallback = "15s" },                      \
-		{ TW_OPT_ROW(config, DURATION_MS, "push-timeout", push.timeout_ms,     \
-			     "TIME",                                                   \
-			     "longest time of a request of a push: 100ms to "          \
-			     "1m"),                                                    \
-		  .env = "TW_PUSH_TIMEOUT", .fallback = "10s" },                       \
-	{                                                                              \
-		TW_OPT_ROW(config, LIST, "push-labels", push.labels, "NAME=VALUE,...", \
-			   "more resource attributes, or labels, of what is pushed"),  \
-			.env = "TW_PUSH_LABELS"                                        \
+#define TW_OPTS_PUSH(config)                                                            \
+	{ TW_OPT_ROW(config, TEXT, "otlp", push.url[TW_PUSH_OTLP], "URL",               \
+		     "push the metrics to this receiver by OTLP over HTTP (without a "  \
+		     "path: /v1/metrics)"),                                             \
+	  .env = "TW_OTLP" },                                                           \
+		{ TW_OPT_ROW(config, TEXT, "otlp-access", push.access[TW_PUSH_OTLP],    \
+			     "FILE",                                                    \
+			     "file with user, password, token-file, ca, cert, key, "    \
+			     "insecure for --otlp"),                                    \
+		  .env = "TW_OTLP_ACCESS" },                                            \
+		{ TW_OPT_ROW(config, TEXT, "remote-write",                              \
+			     push.url[TW_PUSH_REMOTE_WRITE], "URL",                     \
+			     "push the metrics by Prometheus' remote write to this "    \
+			     "URL"),                                                    \
+		  .env = "TW_REMOTE_WRITE" },                                           \
+		{ TW_OPT_ROW(config, TEXT, "remote-write-access",                       \
+			     push.access[TW_PUSH_REMOTE_WRITE], "FILE",                 \
+			     "file as for --otlp-access, for --remote-write"),          \
+		  .env = "TW_REMOTE_WRITE_ACCESS" },                                    \
+		{ TW_OPT_ROW(config, DURATION_MS, "push-interval", push.interval_ms,    \
+			     "TIME", "time between two pushes: 100ms to 1h"),           \
+		  .env = "TW_PUSH_INTERVAL", .fallback = "15s" },                       \
+		{ TW_OPT_ROW(config, DURATION_MS, "push-timeout", push.timeout_ms,      \
+			     "TIME",                                                    \
+			     "longest time of a request to a receiver: 100ms to 1m"),   \
+		  .env = "TW_PUSH_TIMEOUT", .fallback = "10s" },                        \
+	{                                                                               \
+		TW_OPT_ROW(                                                             \
+			config, LIST, "push-labels", push.labels, "NAME=VALUE,...",     \
+			"add these resource attributes, or labels, to pushed metrics"), \
+			.env = "TW_PUSH_LABELS"                                         \
 	}
 
 #endif /* TW_COLLECTOR_ASK_OPTIONS_H */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The job "push": sends the collector's metrics to a receiver. It asks the collector for
- * them, so that a receiver that is slow, or away, takes up no time of the collector. The
- * text of a tick is sent until the receiver has it, before the next is asked for; samples
- * that it refuses for good are left out, and told of once.
+ * The job "push": sends the collector's metrics to a receiver. The job asks the collector
+ * for them, so that a slow receiver takes up no time of the collector. It sends the text
+ * of a tick until the receiver has it, and asks for the next text afterwards. Samples
+ * that the receiver refuses for good are left out; the first refusal of a text is
+ * reported.
  */
 #include "collector/ask/access.h"
 #include "collector/ask/ask_job.h"
@@ -26,10 +27,10 @@
 #define RETRY_MAX_MS 60000
 /* Receivers refuse samples that are older, some from an hour on. */
 #define GIVE_UP_MS 600000
-/* The collector sends a text after its next tick. */
+/* The collector sends a text after its next tick. Without it in time, ask again. */
 #define ASK_AGAIN_MS 60000
 #define TEXT_MAX ((uint64_t)256 << 20)
-/* Some MB of a request: receivers have limits. */
+/* A request has some MB at most: receivers have limits. */
 #define SAMPLES_MAX 5000
 #define ANSWER_KEPT 1024
 
@@ -41,11 +42,10 @@ struct job {
 	const char *access_path;
 	struct tw_access access;
 	struct tw_strs headers, resource;
-	/* The text that is being sent; NULL: none. */
-	char *text;
+	char *text; /* of the push in progress; NULL: ask for the next */
 	struct tw_push_head head;
 	uint64_t seq, taken_ms;
-	struct tw_push_place sent; /* before it, the receiver has all, or refused it */
+	struct tw_push_place sent; /* earlier samples are sent, or refused for good */
 	struct tw_ask_pushed pushed;
 	struct tw_err refusal;    /* the first of this text */
 	char answer[ANSWER_KEPT]; /* the beginning of the last one */
@@ -94,10 +94,10 @@ static void drop_text(struct job *j)
 	j->text = NULL;
 }
 
-/* A packet of the collector, at most ms from now; its length, 0 after that time. */
-static size_t receive(const struct job *j, void *data, size_t size, uint64_t ms)
+/* Wait for a packet of the collector. Returns its length; 0: no packet in time. */
+static size_t receive(const struct job *j, void *data, size_t size)
 {
-	const uint64_t until_ms = tw_now_ms() + ms;
+	const uint64_t until_ms = tw_now_ms() + ASK_AGAIN_MS;
 	uint64_t now_ms;
 
 	while ((now_ms = tw_now_ms()) < until_ms) {
@@ -126,13 +126,13 @@ static bool take_text(struct job *j)
 	if (!tw_ask_send(j->state.fd, &want))
 		return false;
 	do
-		n = receive(j, &h, sizeof(h), ASK_AGAIN_MS);
+		n = receive(j, &h, sizeof(h));
 	while (n > 0 && (n != sizeof(h) || h.seq != want.place));
 	if (n == 0 || h.len > TEXT_MAX)
 		return false;
 	j->text = malloc((size_t)h.len + 1);
 	while (j->text != NULL && got < h.len && n > 0) {
-		n = receive(j, j->text + got, (size_t)h.len - got, ASK_AGAIN_MS);
+		n = receive(j, j->text + got, (size_t)h.len - got);
 		got += n;
 	}
 	if (j->text == NULL || got < h.len) {
@@ -160,11 +160,11 @@ static int keep_answer(void *arg, const char *data, size_t len, struct tw_err *e
 	return 0;
 }
 
-/* What became of a request that was not taken as a whole. */
+/* The outcome of a request that the receiver did not take as a whole. */
 struct outcome {
 	bool retry;        /* the same samples may succeed later */
-	uint64_t retry_ms; /* not before */
-	uint64_t refused;  /* samples, for good; more than were given: all */
+	uint64_t retry_ms; /* the least wait before that */
+	uint64_t refused;  /* samples, for good; at least those of the request: all */
 };
 
 static bool is_passing(unsigned status)
@@ -173,7 +173,7 @@ static bool is_passing(unsigned status)
 	       status == 403 || status == 404;
 }
 
-/* An error's text is of the receiver, and may have many lines. */
+/* Quote the first line of the receiver's error. */
 static int check_answer(const struct job *j, const struct tw_http_answer *a,
 			struct outcome *o, struct tw_err *err)
 {
@@ -225,7 +225,7 @@ static int post(struct job *j, const struct tw_buf *body, struct outcome *o,
 	return rc;
 }
 
-/* The receiver has all of these samples, but those that it refuses for good. */
+/* Count the samples of a request as sent, except those that were refused for good. */
 static void go_past(struct job *j, const struct tw_push_body *b, uint64_t refused,
 		    const struct tw_err *why)
 {
@@ -238,7 +238,7 @@ static void go_past(struct job *j, const struct tw_push_body *b, uint64_t refuse
 	j->pushed.bytes += b->out->len;
 }
 
-/* The next samples of the text. *given is 0 if the receiver was given all. */
+/* Send the next samples of the text. *given: their number, 0 at the end of the text. */
 static int send_some(struct job *j, size_t *given, struct outcome *o, struct tw_err *err)
 {
 	struct tw_push_place place = j->sent;
@@ -266,7 +266,7 @@ static int send_some(struct job *j, size_t *given, struct outcome *o, struct tw_
 
 /* ---- the job ---- */
 
-/* The reason, if any, without the method and URL before it. */
+/* Send a message with a reason ("": none), without the method and URL before it. */
 static bool send_message(struct job *j, enum tw_ask_kind kind, const struct tw_err *why)
 {
 	struct tw_ask_message m = tw_ask_message(kind);

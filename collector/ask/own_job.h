@@ -36,8 +36,8 @@ bool tw_own_job_send(const struct tw_own_job *j, const struct tw_value *v);
 bool tw_own_job_send_missing(const struct tw_own_job *j, const struct tw_err *why);
 
 /*
- * The end of a round of a server: send its value, or with v NULL why there is none.
- * Returns the time until the next, for poll(): longer after failures.
+ * End a round of requests to a server: send the value, or with v NULL the reason of the
+ * failure. Returns the time until the next round, for poll(): longer after failures.
  */
 uint64_t tw_own_job_end_round(struct tw_own_job *j, const struct tw_value *v,
 			      const struct tw_err *why);

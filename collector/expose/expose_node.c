@@ -232,19 +232,19 @@ static void expose_kinds(const struct tw_exposure *x)
 
 enum { TOTAL, UNKNOWN, RATE, TARIFF_UP, TARIFF_FAMILIES };
 
-#define TARIFF(total, total_unit, name, per_kwh, what)                                 \
-	{                                                                              \
-		[TOTAL] = { "tallywatt_node_" total "_total", TW_EXPO_COUNTER,         \
-			    total_unit, what " of the machine's energy." },            \
-		[UNKNOWN] = { "tallywatt_node_" name "_unknown_joules_total",          \
-			      TW_EXPO_COUNTER, "joules",                               \
-			      "Energy that is not in it: the tariff was not known." }, \
-		[RATE] = { "tallywatt_" per_kwh, TW_EXPO_GAUGE, NULL,                  \
-			   what " of a kWh." },                                        \
-		[TARIFF_UP] = {                                                        \
-			"tallywatt_" name "_up", TW_EXPO_GAUGE, NULL,                  \
-			"1 if the tariff is known; else `reason` says why not."        \
-		},                                                                     \
+#define TARIFF(total, total_unit, name, per_kwh, what)                                \
+	{                                                                             \
+		[TOTAL] = { "tallywatt_node_" total "_total", TW_EXPO_COUNTER,        \
+			    total_unit, what " of the machine's energy." },           \
+		[UNKNOWN] = { "tallywatt_node_" name "_unknown_joules_total",         \
+			      TW_EXPO_COUNTER, "joules",                              \
+			      "Energy of times at which the tariff was not known." }, \
+		[RATE] = { "tallywatt_" per_kwh, TW_EXPO_GAUGE, NULL,                 \
+			   what " of a kWh." },                                       \
+		[TARIFF_UP] = {                                                       \
+			"tallywatt_" name "_up", TW_EXPO_GAUGE, NULL,                 \
+			"1 if the tariff is known; else `reason` says why not."       \
+		},                                                                    \
 	}
 
 static const struct tw_expo_family tariffs[TW_TARIFF_COUNT][TARIFF_FAMILIES] = {

@@ -32,7 +32,7 @@ static bool is_measured(const char *meter)
 	return s == NULL || tw_energy_source_is_measured(s);
 }
 
-/* What the path of several zones begins with: the meter, if it does not measure. */
+/* The beginning of a path: the name of a meter that does not measure, else "". */
 static const char *mark_of(const struct tw_power_zone *z)
 {
 	return is_measured(z->source) ? "" : z->source;

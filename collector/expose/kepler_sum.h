@@ -2,7 +2,7 @@
 #ifndef TW_COLLECTOR_KEPLER_SUM_H
 #define TW_COLLECTOR_KEPLER_SUM_H
 
-/* The zones of a kind together: Kepler has one series for each kind. */
+/* Sums over the zones of a kind: Kepler has one series for each kind. */
 
 #include "collector/meters/meter.h"
 #include "lib/field/energy.h"
@@ -19,7 +19,7 @@ struct tw_kepler_split {
 };
 
 struct tw_kepler_sum {
-	const struct tw_power_zone *first; /* NULL: there is none */
+	const struct tw_power_zone *first; /* NULL: no zone */
 	size_t zones;
 	struct tw_kepler_split split;
 };
@@ -27,17 +27,17 @@ struct tw_kepler_sum {
 void tw_kepler_split_add(struct tw_kepler_split *s, const struct tw_power_zone *z);
 
 /*
- * Empty as long as one of the zones has no reading: the sum would fall. So it would
- * without zones that have stopped: the sum of several keeps their energy, if it is one
- * series with theirs.
+ * The sum is empty as long as one of the zones has no reading: a counter must not fall.
+ * For the same reason a sum of several zones keeps the energy of zones that have stopped,
+ * if both have the same label `path`.
  */
 struct tw_kepler_sum tw_kepler_sum_of(const struct tw_power_zone *z, size_t count,
 				      enum tw_zone_kind kind);
 
 /*
- * The label `path`: the directory of a zone, as Kepler has it, not its file, and its word
- * for several zones. Kepler has no label of the source, so the path names a meter that
- * does not measure.
+ * The label `path` as in Kepler: the directory of a single zone, or "aggregated-KIND" for
+ * several. Kepler has no label for the source, so the path begins with the name of a
+ * meter that does not measure.
  */
 const char *tw_kepler_path(const struct tw_kepler_sum *s, char out[TW_KEPLER_PATH]);
 

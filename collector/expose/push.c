@@ -7,6 +7,7 @@
 #include "lib/ask/ask.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
+#include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/utf8.h"
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define INTERVAL_MIN_MS 100
 #define INTERVAL_MAX_MS 3600000
@@ -28,13 +28,13 @@
 #define MACHINE_ID_MAX 64
 #define NAME_MAX_LEN 127
 
-/* A receiver, by its helper. */
+/* A receiver, and the helper that pushes to it. */
 struct receiver {
-	struct tw_ask *ask; /* NULL: none */
+	struct tw_ask *ask; /* NULL: no such receiver */
 	const char *name;
 	bool wanted; /* the helper has asked for a text */
 	uint32_t seq;
-	pid_t child; /* which writes a text; 0: none */
+	pid_t child; /* the process that writes a text; 0: none */
 	bool up;
 	char why[TW_ASK_WHY];
 	uint64_t pushes, failures, samples, bytes;
@@ -61,7 +61,7 @@ static int check_receiver(const struct tw_push_options *o, int i, struct tw_err 
 	return 0;
 }
 
-/* The name of NAME=VALUE. A label of remote write has '_' for '.'. False: invalid. */
+/* Read the name of NAME=VALUE. As a label it has '_' for each '.'. False: invalid. */
 static bool read_name(const char *text, bool as_label, char out[NAME_MAX_LEN + 1])
 {
 	const size_t n =
@@ -109,7 +109,7 @@ int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err)
 
 /* ---- start and end ---- */
 
-/* Names differ: a pair replaces that of its name. */
+/* Append a name and its value, or replace the value of the same name. */
 static void add_pair(json_t *list, const char *name, const char *value)
 {
 	if (value == NULL || value[0] == '\0' || !tw_is_utf8(value))
@@ -123,7 +123,7 @@ static void add_pair(json_t *list, const char *name, const char *value)
 	json_array_append_new(list, json_string(value));
 }
 
-/* host.id of OpenTelemetry's conventions. */
+/* Read the host.id of OpenTelemetry's conventions; "": not known. */
 static void read_machine_id(char out[MACHINE_ID_MAX])
 {
 	struct tw_err ignored = { 0 };
@@ -136,7 +136,7 @@ static void read_machine_id(char out[MACHINE_ID_MAX])
 	free(text);
 }
 
-/* What the samples are of: resource attributes, or labels that a scrape would add. */
+/* The origin of the samples: resource attributes, or the labels that a scrape adds. */
 static json_t *make_resource(const struct tw_collector_settings *s, int to,
 			     const char *node_name)
 {
@@ -207,7 +207,6 @@ static int open_receiver(struct tw_push *p, int i, const struct tw_collector_set
 int tw_push_open(const struct tw_collector_settings *s, const char *node_name,
 		 struct tw_push **out, struct tw_err *err)
 {
-	struct timespec now;
 	struct tw_push *p;
 
 	if (s->push.url[TW_PUSH_OTLP] == NULL &&
@@ -216,8 +215,7 @@ int tw_push_open(const struct tw_collector_settings *s, const char *node_name,
 	p = calloc(1, sizeof(*p));
 	if (p == NULL)
 		return tw_fail(err, TW_NOMEM, "push");
-	clock_gettime(CLOCK_REALTIME, &now);
-	p->start_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	p->start_ns = tw_wall_ms() * 1000000;
 	for (int i = 0; i < TW_PUSH_COUNT; i++)
 		if (s->push.url[i] != NULL &&
 		    open_receiver(p, i, s, node_name, err) < 0) {
@@ -267,7 +265,7 @@ void tw_push_hear(struct tw_push *p, int i)
 	struct receiver *r = &p->of[i];
 	struct tw_ask_message m;
 
-	/* The copy of a child keeps a closed socket readable, until the child ends. */
+	/* A child's copy keeps a closed socket readable until the child exits. */
 	if (tw_ask_fd(r->ask) < 0)
 		return;
 	for (int n = 0; n < HEAR_MAX && tw_ask_next(r->ask, &m); n++) {
@@ -323,9 +321,9 @@ static const struct tw_expo_family up[] = {
 static const struct tw_expo_row rows[] = {
 	ROW("pushes", NULL, "Pushes that the receiver has taken.", pushes),
 	ROW("failures", NULL,
-	    "Tries that failed, and pushes of which it refused samples.", failures),
-	ROW("samples", NULL, "Samples that it has taken.", samples),
-	ROW("sent_bytes", "bytes", "Bytes of their requests.", bytes),
+	    "Failed tries, and pushes with samples that the receiver refused.", failures),
+	ROW("samples", NULL, "Samples that the receiver has taken.", samples),
+	ROW("sent_bytes", "bytes", "Bytes of the requests with these samples.", bytes),
 };
 
 const struct tw_expo_table tw_push_families[] = {

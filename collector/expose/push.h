@@ -3,10 +3,10 @@
 #define TW_COLLECTOR_PUSH_H
 
 /*
- * The metrics for receivers of OTLP and of remote write. For each receiver a helper,
- * tw-ask, asks for the text of /metrics (collector/ask/ask_push.c); a child writes it
- * after the next tick (collector/expose/push_text.h). So neither a tick nor a scrape
- * waits for a receiver, and at most one text of a receiver is in memory.
+ * Push the metrics to receivers of OTLP and of remote write. For each receiver a helper,
+ * tw-ask, asks for the text of /metrics (collector/ask/ask_push.c); a child writes the
+ * text after the next tick (collector/expose/push_text.h). So neither a tick nor a scrape
+ * waits for a receiver, and each receiver has at most one text in memory.
  */
 
 #include "collector/push/format.h"
@@ -29,14 +29,14 @@ int tw_push_fd(const struct tw_push *p, int i);
 void tw_push_hear(struct tw_push *p, int i);
 
 /*
- * Whether the helper of receiver i waits for a text, and no child writes one: the socket
- * to send it to, and its head without len and time_ns.
+ * Whether the helper of receiver i waits for a text, and no child writes one yet. Sets
+ * the socket for the text, and the text's head without len and time_ns.
  */
 bool tw_push_wanted(struct tw_push *p, int i, int *fd, struct tw_push_head *head);
-/* A child writes the text. */
+/* The child now writes the text that the helper waits for. */
 void tw_push_began(struct tw_push *p, int i, pid_t child);
 
-/* Whether receivers get the metrics. p may be NULL. */
+/* Export whether the receivers get the metrics. p may be NULL. */
 void tw_push_expose(const struct tw_push *p, struct tw_expo *e);
 
 extern const struct tw_expo_table tw_push_families[];

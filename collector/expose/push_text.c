@@ -19,7 +19,7 @@
 /* A child gives up on a helper that takes no packet for so long. */
 #define PACKET_MS 30000
 
-/* A helper that has exited ends the child, too. */
+/* A helper that has exited makes the send fail, which ends the child. */
 static bool send_packet(int fd, const void *data, size_t len)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -49,7 +49,7 @@ __attribute__((noreturn)) static void write_text(struct tw_metrics *m,
 	_exit(0);
 }
 
-/* -1: without memory or a process; the helper waits for the next tick. */
+/* -1: no memory, or no process: the helper waits until the next tick. */
 static pid_t start_text(struct tw_collector *c, struct tw_push_head *h, int fd)
 {
 	struct tw_metrics m = { .expo.format = TW_EXPO_OPENMETRICS };

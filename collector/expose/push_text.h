@@ -4,7 +4,7 @@
 
 struct tw_collector;
 
-/* After a tick: have the metrics written for the helpers that wait for them. */
+/* After a tick: start a child for each helper that waits for the metrics. */
 void tw_push_tick(struct tw_collector *c);
 
 #endif /* TW_COLLECTOR_PUSH_TEXT_H */

@@ -75,9 +75,8 @@ out:
 }
 
 /*
- * The helper will not return. A child may have a copy of the socket, with which it would
- * stay in an epoll and be readable: it is shut, so that the child fails to write and
- * ends.
+ * The helper will not return. Shut the socket down, too: a child with a copy of it then
+ * fails to write and exits. Its copy would keep the socket readable in an epoll.
  */
 static void mark_gone(struct tw_ask *a, const char *why)
 {
@@ -99,7 +98,7 @@ static bool is_text(const char *text, size_t size)
 
 #define IS_TEXT(array) is_text(array, sizeof(array))
 
-/* Sums of many do not wrap. */
+/* Limits of a message, so that sums of many do not wrap. */
 #define ENERGY_MAX_UJ (UINT64_C(1) << 60)
 #define SAMPLES_MAX (UINT64_C(1) << 40)
 #define BYTES_MAX (UINT64_C(1) << 50)
