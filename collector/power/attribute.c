@@ -265,11 +265,6 @@ static void give_idle(struct tw_attribution *a, const struct tw_slice *s, size_t
 
 /* ---- by package ---- */
 
-static uint64_t time_on(const struct tw_package_use *u)
-{
-	return u->alone_ns + u->shared_ns + u->small_ns;
-}
-
 static uint64_t work_on(const struct tw_package_use *u)
 {
 	return u->cycles + u->instructions;
@@ -338,7 +333,7 @@ static void give_on(struct tw_attribution *a, const struct tw_dividend *d, size_
 	const double plain = weigh_on(a, d, p, package_usage[kind]);
 
 	if (plain <= 0)
-		weigh_on(a, d, p, time_on);
+		weigh_on(a, d, p, tw_package_use_ns);
 	if (energy_uj > 0)
 		a->rule[kind] = tw_causes_ready(w) ? "learned" : "package";
 	if (tw_causes_ready(w))

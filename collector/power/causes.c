@@ -58,8 +58,7 @@ static void time_causes(double ns, double runs, double cube, double *x)
 
 void tw_causes_of(const struct tw_package_use *u, double x[TW_CAUSE_COUNT])
 {
-	const double ns =
-		(double)u->alone_ns + (double)u->shared_ns + (double)u->small_ns;
+	const double ns = (double)tw_package_use_ns(u);
 	const double clock =
 		ns > 0 ? fmin((double)u->cycles / ns / CLOCK_GHZ, CLOCK_MAX) : 0;
 	const double runs = ns > 0 ? 1 - MISS_NS * (double)u->misses / ns : 0;

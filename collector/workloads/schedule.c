@@ -233,7 +233,7 @@ static uint64_t part_of(uint64_t all, double part)
 	return (uint64_t)((double)all * part);
 }
 
-static uint64_t time_of(const struct tw_package_use *u)
+uint64_t tw_package_use_ns(const struct tw_package_use *u)
 {
 	return u->alone_ns + u->shared_ns + u->small_ns;
 }
@@ -243,7 +243,7 @@ static uint64_t time_on_all(const struct tw_schedule *s, const struct tw_package
 	uint64_t ns = 0;
 
 	for (size_t p = 0; p < s->packages; p++)
-		ns += time_of(&use[p]);
+		ns += tw_package_use_ns(&use[p]);
 	return ns;
 }
 
@@ -260,7 +260,7 @@ static void divide(const struct tw_schedule *s, const struct tw_slice *slice,
 	}
 	for (size_t p = 0; p < s->packages && sampled_ns > 0; p++) {
 		struct tw_package_use *u = &use[p];
-		const double part = (double)time_of(u) / (double)sampled_ns,
+		const double part = (double)tw_package_use_ns(u) / (double)sampled_ns,
 			     times = (double)slice->used.cpu_ns / (double)sampled_ns;
 
 		u->alone_ns = part_of(u->alone_ns, times);

@@ -34,6 +34,9 @@ struct tw_package_use {
 	uint64_t cycles, instructions, misses;
 };
 
+/* The CPU time on all kinds of cores. */
+uint64_t tw_package_use_ns(const struct tw_package_use *u);
+
 /* All zero bytes: no CPU is known, nothing is sampled. */
 struct tw_schedule {
 	struct tw_schedule_cpu {
