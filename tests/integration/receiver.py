@@ -7,27 +7,28 @@ import struct
 import threading
 
 
+def varint(data, at):
+    """The number that begins at a place, and the place after it."""
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7f) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 0x80:
+            return value, at
+
+
 def fields(data):
     """(number, value) of each field of a protobuf message; value is an int or bytes."""
     at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7f) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
     while at < len(data):
-        tag = varint()
+        tag, at = varint(data, at)
         kind = tag & 7
         if kind == 0:
-            yield tag >> 3, varint()
+            value, at = varint(data, at)
+            yield tag >> 3, value
             continue
-        size = {1: 8, 5: 4}[kind] if kind != 2 else varint()
+        size, at = varint(data, at) if kind == 2 else ({1: 8, 5: 4}[kind], at)
         if at + size > len(data):
             raise ValueError("a field is cut short")
         yield tag >> 3, data[at:at + size]
@@ -44,13 +45,8 @@ def text(data, number):
 
 def unsnap(data):
     """Snappy's block format, by its description."""
-    out, at, size, shift = bytearray(), 0, 0, 0
-    while True:
-        size |= (data[at] & 0x7f) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 0x80:
-            break
+    out = bytearray()
+    size, at = varint(data, 0)
     while at < len(data):
         tag, n = data[at], (data[at] >> 2) + 1
         at += 1
