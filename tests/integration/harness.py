@@ -102,6 +102,15 @@ def wait_until(condition, what, timeout=TIMEOUT_S, pause_s=0.005):
 HERE = tempfile.TemporaryDirectory(prefix="tw-here-")
 
 
+def children(pid):
+    """The processes that a process has started; none of a process that has ended."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            return [int(child) for child in f.read().split()]
+    except OSError:
+        return []
+
+
 def run_tallywatt(*args, timeout=TIMEOUT_S):
     return subprocess.run([os.path.join(BIN, "tallywatt"), *args], check=False, cwd=HERE.name,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from harness import BIN, run_tallywatt, wait_until
+from harness import BIN, children, run_tallywatt, wait_until
 from metered import RANGE, Metered
 
 CPU_W = 4
@@ -25,11 +25,6 @@ def cpu_s():
     with open("/proc/stat", encoding="ascii") as f:
         words = f.readline().split()
     return sum(map(int, words[1:4] + words[6:8])) / os.sysconf("SC_CLK_TCK")
-
-
-def children_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-        return f.read().split()
 
 
 class Scripted(http.server.ThreadingHTTPServer):
@@ -169,7 +164,7 @@ class Run(Metered):
     def run_scripted(self, *args, processes=lambda made: ()):
         """The runs' reports, by a collector that has processes(pids of the commands) so far."""
         def now():
-            made.update(children_of(done.pid) if done is not None and done.poll() is None else ())
+            made.update(map(str, children(done.pid)) if done is not None else ())
             return processes(made)
         done, made, report = None, set(), self.path("report")
         url = self.serve(Scripted(now))

@@ -5,7 +5,7 @@ import re
 import shutil
 import unittest
 
-from harness import Case, call, sanitized, wait_until
+from harness import Case, call, children, sanitized, wait_until
 
 SHIPPED = "model-db/models"
 PRIOR = SHIPPED + "/machines/prior.json"
@@ -162,9 +162,7 @@ class Prior(Case):
                 f.write(text + "\n")
         collector = self.collect("--shipped-models", self.database(), "--sys",
                                  self.path("sys"))
-        with open(f"/proc/{collector.proc.pid}/task/{collector.proc.pid}/children",
-                  encoding="ascii") as f:
-            self.assertEqual(f.read(), "")
+        self.assertEqual(children(collector.proc.pid), [])
         self.assertNotIn("tallywatt_model_info{",
                          call(collector, "GET", "/metrics").body.decode())
 

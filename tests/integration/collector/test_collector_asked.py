@@ -12,7 +12,7 @@ import unittest
 
 from metered import Metered
 from fake_bmc import PASSWORD, USER, V1, Controller, chassis, metrics, power, supplies
-from harness import BIN, ROOT, call, need, read_json, run_tallywatt, sanitized, wait_until
+from harness import BIN, ROOT, call, children, need, read_json, run_tallywatt, sanitized, wait_until
 
 TLS = os.path.join(ROOT, "tests/data/tls")
 A, B = [(os.path.join(TLS, f"{n}.crt"), os.path.join(TLS, f"{n}.key")) for n in "ab"]
@@ -46,11 +46,8 @@ class Asked(Metered):
     @staticmethod
     def helpers(daemon):
         """Those that were started, then those that they started."""
-        def below(pid):
-            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-                return [int(p) for p in f.read().split()]
-        first = below(daemon.proc.pid)
-        return first, [p for pid in first for p in below(pid)]
+        first = children(daemon.proc.pid)
+        return first, [p for pid in first for p in children(pid)]
 
     def login_file(self, password=PASSWORD, mode=0o600):
         path = self.write("login", f"# of the controller\nuser = {USER}\npassword = {password}\n")

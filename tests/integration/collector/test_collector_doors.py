@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import unittest
 
-from harness import BIN, TIMEOUT_S, call, need_fleet, sanitized, wait_until
+from harness import BIN, TIMEOUT_S, call, children, need_fleet, sanitized, wait_until
 from web_case import TLS, WebCase, ask, basic
 
 LOAD = os.path.join(BIN, "tests/bench/collector_load")
@@ -241,7 +241,7 @@ class Large(CollectorCase):
         wait_until(lambda: self.sockets(collector) <= before + 1,
                    "clients that do not read are dropped", pause_s=0.2)
         # Children do not outlive what they write.
-        wait_until(lambda: not self.children(collector), "no child is left")
+        wait_until(lambda: not children(collector.proc.pid), "no child is left")
 
     @staticmethod
     def sockets(collector):
@@ -252,12 +252,6 @@ class Large(CollectorCase):
             except FileNotFoundError:
                 continue
         return count
-
-    @staticmethod
-    def children(collector):
-        pid = collector.proc.pid
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-            return f.read().split()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 import zipfile
 
-from harness import Case, Daemon, call, run_tallywatt, sanitized, tree, wait_until
+from harness import Case, Daemon, call, children, run_tallywatt, sanitized, tree, wait_until
 
 SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -273,10 +273,8 @@ class Models(Case):
         daemon = self.collect("--model-db", self.path("db"), "--model-source", "fake")
         self.wait_for_power(daemon, 8)
         self.assertEqual(self.info(daemon)[0]["origin"], "database")
-        with open(f"/proc/{daemon.proc.pid}/task/{daemon.proc.pid}/children",
-                  encoding="ascii") as f:
-            [finder] = f.read().split()
-        os.kill(int(finder), signal.SIGKILL)
+        [finder] = children(daemon.proc.pid)
+        os.kill(finder, signal.SIGKILL)
         wait_until(lambda: "the model finder has exited" in daemon.log(), "it is missed")
         self.estimates_go_on(daemon)
         self.wait_for_power(daemon, 8)

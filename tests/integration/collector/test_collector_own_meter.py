@@ -11,7 +11,7 @@ import time
 import unittest
 from urllib.parse import parse_qs, urlparse
 
-from harness import need, sanitized, wait_until
+from harness import children, need, sanitized, wait_until
 from metered import Metered
 
 
@@ -50,8 +50,8 @@ class OwnMeter(Metered):
     def below(pid):
         """The processes that a process has started, and theirs."""
         found = []
-        for child in open(f"/proc/{pid}/task/{pid}/children", encoding="ascii").read().split():
-            found += [int(child), *OwnMeter.below(child)]
+        for child in children(pid):
+            found += [child, *OwnMeter.below(child)]
         return found
 
 

@@ -11,7 +11,7 @@ import subprocess
 import unittest
 import urllib.request
 
-from harness import BIN, ROOT, call, need, sanitized, wait_until
+from harness import BIN, ROOT, call, children, need, sanitized, wait_until
 from metered import Metered
 
 VM = "11111111-2222-3333-4444-555555555555"
@@ -202,11 +202,6 @@ class Power(Metered):
             last = {of: self.counter(of, file="last_uj") for of in last}
 
     @staticmethod
-    def children(pid):
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-            return [int(child) for child in f.read().split()]
-
-    @staticmethod
     def sockets(pid):
         """Of a process that may have ended; without the standard files."""
         found = set()
@@ -224,7 +219,7 @@ class Power(Metered):
         daemon = self.collect(*args)
         wait_until(lambda: all(self.counter(of) > 1000000 for of in both), "they are written")
         # A copy of the keeper's socket would delay the end that the keeper awaits.
-        for child in self.children(daemon.proc.pid):
+        for child in children(daemon.proc.pid):
             self.assertEqual(self.sockets(daemon.proc.pid) & self.sockets(child), set())
         daemon.stop(signal.SIGKILL)
         wait_until(lambda: not any(self.counter(of) for of in both), "the keeper retires them")

@@ -10,7 +10,7 @@ import unittest
 import urllib.parse
 import urllib.request
 
-from harness import BIN, TIMEOUT_S, need, need_fleet, wait_until
+from harness import BIN, TIMEOUT_S, children, need, need_fleet, wait_until
 from metered import Metered
 from receiver import Receiver, otlp, remote_write
 from sources import Prometheus, free_port, need_prometheus
@@ -277,8 +277,8 @@ class Foreign(Push):
         receiver = Receiver(self)
         daemon = self.push("--remote-write", receiver.url + "/w")
         wait_until(lambda: len(receiver.bodies) > 1, "pushes")
-        killed = [child for helper in self.children(daemon.proc.pid)
-                  for child in self.children(helper)]
+        killed = [child for helper in children(daemon.proc.pid)
+                  for child in children(helper)]
         self.assertTrue(killed)
         for child in killed:
             os.kill(child, signal.SIGKILL)
@@ -290,16 +290,6 @@ class Foreign(Push):
                           headers["X-Prometheus-Remote-Write-Version"]),
                          ("/w", "snappy", "0.1.0"))
         self.assertIn(TICKS, [labels["__name__"] for labels, _, _ in remote_write(body)])
-
-
-    @staticmethod
-    def children(pid):
-        """None of a process that has ended, such as one that wrote a text."""
-        try:
-            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-                return [int(child) for child in f.read().split()]
-        except OSError:
-            return []
 
 
 class Refusals(Push):
