@@ -160,6 +160,16 @@ static uint64_t grown(enum reading how, uint64_t before, uint64_t now)
 }
 
 /*
+ * How to read a row. A new row may have counted before, if the last answer was cut: in
+ * rows that were not taken.
+ */
+static enum reading reading_of_row(enum reading how, const struct tw_agent_counter *c,
+				   bool last_was_cut)
+{
+	return how == READING_ON && c == NULL && last_was_cut ? READING_BASE : how;
+}
+
+/*
  * How to read a kind of a counter. A kind that the base lacked, for want of a reading,
  * has counted unseen, too.
  */
@@ -192,7 +202,7 @@ uint64_t tw_agent_budget_spend(uint64_t from_ns, uint64_t uj)
 	return from_ns + (uj + TW_AGENT_UJ_PER_NS - 1) / TW_AGENT_UJ_PER_NS;
 }
 
-/* Counters of an answer may have stood still for so long. */
+/* The longest time that counters of the last answer may have stood still, in ns. */
 static uint64_t tick_of(const struct tw_agent *a)
 {
 	const uint64_t tick_ms =
@@ -235,9 +245,7 @@ static int add_totals(const struct tw_agent *a, const struct tw_ask_row *r,
 	const struct tw_agent_counter *c = find(a, r);
 	enum tw_sum_level level;
 
-	/* As take_row() reads it. */
-	if (c == NULL && a->cut && how == READING_ON)
-		how = READING_BASE;
+	how = reading_of_row(how, c, a->cut);
 	if (!find_level(r->level, &level))
 		return tw_fail(err, TW_INVALID, "unknown level '%s'", r->level);
 	for (uint32_t i = 0; i < r->energies; i++) {
@@ -390,9 +398,7 @@ static void take_row(struct tw_agent *a, struct tw_sums *s, const struct tw_ask_
 	struct tw_agent_counter *c = find(a, r);
 	struct tw_agent_counter before; /* its energies alone */
 
-	/* It may have counted before, in rows that were not taken. */
-	if (c == NULL && a->was_cut && how == READING_ON)
-		how = READING_BASE;
+	how = reading_of_row(how, c, a->was_cut);
 	if (c == NULL)
 		c = add(a, s, r);
 	if (c == NULL)
@@ -570,8 +576,8 @@ static bool reads_host(struct tw_agent *a, const struct tw_agent *host)
 }
 
 /*
- * How long a guest's energy waits for its host's: as asked for, but until the host has
- * told of that time. One that never tells again is no longer waited for.
+ * How long a guest's energy waits for its host's: wait_ns once the host has answered
+ * after that energy was counted; before, TICK_MAX_MS, in case the host never answers.
  */
 static uint64_t wait_for(const struct tw_agent *host, uint64_t since_ns, uint64_t wait_ns)
 {

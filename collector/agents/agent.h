@@ -93,7 +93,7 @@ void tw_agent_take(struct tw_agent *a, struct tw_sums *s,
 void tw_agent_settle(struct tw_agent *a, struct tw_sums *s, struct tw_agent_part part,
 		     uint64_t now_ns, uint64_t wait_ns);
 
-/* *to is a copy of *from, which is not used any more: VMs are to's. */
+/* After a copy of *from to *to: the host of its VMs is `to`. */
 void tw_agent_moved(struct tw_agent *to, const struct tw_agent *from);
 
 /* Add the watts of its last answer to the sums of its workloads and of its node. */
