@@ -2,20 +2,10 @@
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
-#include "lib/field/csv.h"
 #include "lib/field/dataset.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/read_csv.h"
 #include "trainer/extract/smooth.h"
-
-#include <string.h>
-
-static void read_csv(const char *text, struct tw_dataset *d)
-{
-	struct tw_err err = { 0 };
-
-	if (tw_csv_read(text, strlen(text), d, &err) < 0)
-		fail_msg("%s", err.text);
-}
 
 static const char node[] =
 	"timestamp,cpu_cycles,cpu_scaling_frequency_hertz,package_power,node_type\n"

@@ -4,18 +4,8 @@
 
 #include "isolator/isolator.h"
 #include "lib/core/err.h"
-#include "lib/field/csv.h"
 #include "tests/unit/fail_alloc.h"
-
-#include <string.h>
-
-static void read_csv(const char *text, struct tw_dataset *d)
-{
-	struct tw_err err = { 0 };
-
-	if (tw_csv_read(text, strlen(text), d, &err) < 0)
-		fail_msg("%s", err.text);
-}
+#include "tests/unit/read_csv.h"
 
 /* Aggregated container rows equal the rows extracted at node level. */
 static void shares_are_averaged_weighted_by_usage(void **state)

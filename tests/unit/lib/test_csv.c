@@ -6,22 +6,9 @@
 #include "lib/field/csv.h"
 #include "lib/field/dataset.h"
 #include "tests/unit/fail_alloc.h"
+#include "tests/unit/read_csv.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-static void read_csv(const char *text, struct tw_dataset *d)
-{
-	struct tw_err err = { 0 };
-	/* A copy without a NUL, so that a sanitizer detects reads past its end. */
-	char *copy = malloc(strlen(text) + 1);
-
-	memcpy(copy, text, strlen(text));
-	if (tw_csv_read(copy, strlen(text), d, &err) < 0)
-		fail_msg("%s", err.text);
-	free(copy);
-}
 
 static void refuse(const char *text, enum tw_code code, const char *want)
 {
