@@ -217,11 +217,10 @@ int tw_model_check(const struct tw_model *m, struct tw_err *err)
 	return 0;
 }
 
-double tw_model_figure(const struct tw_model_info *i, enum tw_component c,
-		       const char *name)
+double tw_model_figure(const json_t *metadata, enum tw_component c, const char *name)
 {
 	char key[96];
 
 	snprintf(key, sizeof(key), "%s_%s", tw_component_name(c), name);
-	return tw_json_number_or(i->metadata, key, NAN);
+	return tw_json_number_or(metadata, key, NAN);
 }

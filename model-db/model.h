@@ -86,8 +86,7 @@ int tw_model_check_info(const struct tw_model_info *i, struct tw_err *err);
 int tw_model_check(const struct tw_model *m, struct tw_err *err);
 
 /* "<component>_<name>" of the metadata; NaN if it has no such number. */
-double tw_model_figure(const struct tw_model_info *i, enum tw_component c,
-		       const char *name);
+double tw_model_figure(const json_t *metadata, enum tw_component c, const char *name);
 
 void tw_model_release(struct tw_model *m);
 

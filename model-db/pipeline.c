@@ -209,15 +209,17 @@ static void add_header(struct tw_buf *b, const struct tw_energy_source *source)
 
 static void add_model_row(struct tw_buf *b, size_t row, const struct tw_model_info *i)
 {
+	const struct tw_energy_source *s = i->source;
+
 	tw_buf_addf(b, "%zu,%s,%s,%s.json,", row, i->name, i->predictor, i->name);
 	add_feature_list(b, &i->features);
 	tw_buf_addf(b, "[],%s,", tw_output_name(i->output));
 	add_number(b, i->mae_w);
 	add_number(b, i->mape_percent);
-	for (size_t c = 0; c < i->source->count; c++)
-		add_number(b, tw_model_figure(i, i->source->components[c], "mae"));
-	for (size_t c = 0; c < i->source->count; c++)
-		add_number(b, tw_model_figure(i, i->source->components[c], "mape"));
+	for (size_t c = 0; c < s->count; c++)
+		add_number(b, tw_model_figure(i->metadata, s->components[c], "mae"));
+	for (size_t c = 0; c < s->count; c++)
+		add_number(b, tw_model_figure(i->metadata, s->components[c], "mape"));
 	tw_buf_addf(b, "%s,%lld,%s\n", i->trainer, i->node_type, i->group->name);
 }
 

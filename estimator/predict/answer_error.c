@@ -79,20 +79,12 @@ static int read_interval(const json_t *metadata, enum tw_component c, const char
 	return read_bins(metadata, c, form, out, err);
 }
 
-static double number_of(const json_t *metadata, enum tw_component c, const char *name)
-{
-	char key[96];
-	const json_t *v = find(metadata, c, "", name, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 int tw_answer_error_load(const json_t *metadata, const struct tw_model_part *part,
 			 struct tw_answer_error *out, struct tw_err *err)
 {
 	const enum tw_component c = part->component;
-	const double p95 = number_of(metadata, c, "p95");
-	struct tw_answer_error e = { .mae_w = number_of(metadata, c, "mae") };
+	const double p95 = tw_model_figure(metadata, c, "p95");
+	struct tw_answer_error e = { .mae_w = tw_model_figure(metadata, c, "mae") };
 
 	if (p95 >= 0.0)
 		e.alone = (struct tw_answer_interval){ .bins = 1, .width = { p95 } };

@@ -256,7 +256,8 @@ void tw_power_model_errors(const struct tw_power_model *p, size_t part,
 double tw_power_model_figure(const struct tw_power_model *p, size_t part,
 			     const char *name)
 {
-	return tw_model_figure(&p->model.info, p->model.part[part].component, name);
+	return tw_model_figure(p->model.info.metadata, p->model.part[part].component,
+			       name);
 }
 
 void tw_power_model_mark_outside(const struct tw_power_model *p, size_t part,

@@ -412,14 +412,14 @@ static void add_part_features(const struct tw_model_part *p, const char *compone
 }
 
 /* The least coverage of a fold. */
-static double least_coverage(const struct tw_model_info *i, enum tw_component c)
+static double least_coverage(const json_t *metadata, enum tw_component c)
 {
 	double least = NAN;
 	char key[96];
 	const json_t *list;
 
 	snprintf(key, sizeof(key), "%s_interval_coverage_folds", tw_component_name(c));
-	list = json_object_get(i->metadata, key);
+	list = json_object_get(metadata, key);
 	for (size_t k = 0; k < json_array_size(list); k++)
 		if (json_is_number(json_array_get(list, k)))
 			least = fmin(least, json_number_value(json_array_get(list, k)));
@@ -436,7 +436,9 @@ static void add_number(struct tw_buf *b, double v, int decimals)
 
 static void add_intervals(const struct tw_model *m, struct tw_buf *b)
 {
-	if (isnan(tw_model_figure(&m->info, m->part[0].component, "interval_coverage")))
+	const json_t *metadata = m->info.metadata;
+
+	if (isnan(tw_model_figure(metadata, m->part[0].component, "interval_coverage")))
 		return;
 	tw_buf_adds(b,
 		    "\n## Intervals of 95 %\n\nOn blocks of time that did not calibrate "
@@ -447,12 +449,12 @@ static void add_intervals(const struct tw_model *m, struct tw_buf *b)
 		const enum tw_component c = m->part[p].component;
 
 		tw_buf_addf(b, "| %s |", tw_component_name(c));
-		add_number(b, 100.0 * tw_model_figure(&m->info, c, "interval_coverage"),
+		add_number(b, 100.0 * tw_model_figure(metadata, c, "interval_coverage"),
 			   1);
-		add_number(b, 100.0 * least_coverage(&m->info, c), 1);
-		add_number(b, tw_model_figure(&m->info, c, "interval_score"), 2);
-		add_number(b, tw_model_figure(&m->info, c, "interval_score_constant"), 2);
-		add_number(b, tw_model_figure(&m->info, c, "expected_error_auc"), 3);
+		add_number(b, 100.0 * least_coverage(metadata, c), 1);
+		add_number(b, tw_model_figure(metadata, c, "interval_score"), 2);
+		add_number(b, tw_model_figure(metadata, c, "interval_score_constant"), 2);
+		add_number(b, tw_model_figure(metadata, c, "expected_error_auc"), 3);
 		tw_buf_adds(b, "\n");
 	}
 }
