@@ -2,9 +2,9 @@
 #include "estimator/estimator.h"
 
 #include "estimator/history.h"
-#include "estimator/stats.h"
-#include "estimator/session.h"
 #include "estimator/listen.h"
+#include "estimator/session.h"
+#include "estimator/stats.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"

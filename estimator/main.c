@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/estimator.h"
-#include "estimator/stats.h"
 #include "estimator/listen.h"
+#include "estimator/stats.h"
 #include "lib/ask/fetch.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"

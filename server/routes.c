@@ -58,8 +58,6 @@ static void get_openapi(void *app, const struct tw_http_request *q,
 /* A real request has some hundred bytes. */
 #define MODEL_REQUEST_MAX ((size_t)64 * 1024)
 
-#define MODEL_PATH "/api/v1/models/{pipeline}/{source}/{output}/{group}/{model}"
-
 /*
  * The main thread reloads. Requests that arrive before it does are served by one reload.
  */
@@ -79,6 +77,8 @@ static void post_reload(void *app, const struct tw_http_request *q,
 	tw_http_reply_lend(r, body, sizeof(body) - 1, NULL, NULL);
 	r->status = 202;
 }
+
+#define MODEL_PATH "/api/v1/models/{pipeline}/{source}/{output}/{group}/{model}"
 
 static const struct tw_http_route routes[] = {
 	{ "GET", "/", .handle = tw_page_models },

@@ -25,8 +25,8 @@
 /* Several rows in sequence show by less that a side stands still. */
 #define STANDING_SHARE 0.1
 #define STANDING_DEVIATIONS 4
-/* So large a share of rows without work bends the line. */
-#define MANY 0.1
+/* A share of rows without work that bends the line. */
+#define BENDING_SHARE 0.1
 /* A glitch has at most so many rows. */
 #define GLITCH_ROWS 2
 /* Fewer equal readings of a gauge are chance. */
@@ -298,12 +298,12 @@ struct standing {
 	size_t after;           /* rows after them that are wrong, too */
 };
 
-/* Whether the row at `end`, an outlier, has the work of the rows [from, end), too: more
- * than its power explains, and no more than so many rows can have. They are so many that
- * the line is theirs. */
+/* Whether the row at `end`, an outlier, has the work of the rows [from, end), too: its
+ * load is more than its power explains, and no more than these rows together can have.
+ * Fewer rows would not bend the line. */
 static bool has_work_of(const struct cleaning *c, size_t from, size_t end, double limit)
 {
-	return (double)(end - from) >= MANY * (double)c->count &&
+	return (double)(end - from) >= BENDING_SHARE * (double)c->count &&
 	       line_at(c, c->load[end]) > c->watts[end] + limit &&
 	       c->load[end] <= c->busy * (double)(end - from + 1);
 }

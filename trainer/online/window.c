@@ -289,9 +289,8 @@ size_t tw_window_rows(const struct tw_segments *w, struct tw_window_choice c)
 	size_t rows = 0;
 
 	for (size_t i = 0; i < w->count; i++)
-		rows += w->at[i].held == c.held && is_used(&w->at[i], c.after_ms)
-				? w->at[i].rows
-				: 0;
+		if (w->at[i].held == c.held && is_used(&w->at[i], c.after_ms))
+			rows += w->at[i].rows;
 	return rows;
 }
 

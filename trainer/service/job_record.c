@@ -86,6 +86,8 @@ int tw_job_record_read(const char *data, size_t len, struct tw_job_record *out,
 	return 0;
 }
 
+/* ---- report ---- */
+
 /* Metadata of a model is below source, output, group and name. */
 #define MODEL_DEPTH 4
 

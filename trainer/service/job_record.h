@@ -4,7 +4,7 @@
 
 /*
  * The state of a job of tw-trainer as JSON: in answers (docs/tw-trainer.md), and in the
- * files by which jobs outlive the process. And the report on what a job made.
+ * files by which jobs outlive the process. Also the report on the models of a job.
  */
 
 #include "lib/core/err.h"
@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 struct tw_buf;
-struct tw_err;
 
 /* Sizes of texts, NUL included. */
 #define TW_JOB_ID 32

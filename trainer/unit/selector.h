@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 struct tw_err;
-struct tw_selector;
+struct tw_prom;
 struct tw_series;
 
 struct tw_label_matcher {
@@ -54,7 +54,7 @@ struct tw_selection {
 	size_t count, size;
 };
 
-/* Add the series that the selector takes. One that is there already, by its labels, is
+/* Add the series that the selector takes. A series with the labels of an earlier one is
  * not added again. */
 int tw_selection_add(struct tw_selection *s, const struct tw_prom *p,
 		     const struct tw_selector *by, struct tw_err *err);

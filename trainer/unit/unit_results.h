@@ -20,7 +20,6 @@
 #include <stdint.h>
 
 struct tw_buf;
-struct tw_err;
 
 /*
  * Drift of a unit of work: whether the newest blocks have other joules or another
