@@ -121,8 +121,8 @@ static size_t find_window(size_t rows)
 	return window > rows ? rows : window;
 }
 
-/* With the rows of the last one's usage: a part of them would be the one with the lowest
- * watts. */
+/* Extend the window by the rows that have the usage of its last row. Rows of equal usage
+ * are in order of watts, so a part of them would have the lowest watts. */
 static size_t add_equal(const struct idle *s, size_t rows, size_t window)
 {
 	while (window < rows && s->part[window].use <= s->part[window - 1].use)

@@ -32,8 +32,8 @@
 #define LOAD_ROWS 20
 #define LOAD_MARGIN 1.25
 #define WORST 5
-/* The standard error of a gauge's line where load is least or largest: 3 % of its power
- * are two and a half of them. */
+/* Limit of the standard error of a gauge's line, as a share of its power, where the load
+ * is least or largest: 2.5 standard errors are 3 % of the power. */
 #define LINE_ERROR_MAX 0.012
 
 /* Mean power of a component, with the power at rest that isolation subtracted. */

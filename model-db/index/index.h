@@ -146,8 +146,9 @@ struct tw_index {
  */
 #define TW_INDEX_ERROR "mae+rest"
 /*
- * What takes its place in tw_index_entry.series_error. The error at rest is part of it: a
- * twentieth of the rows would count as much as all, and rank models of guests by chance.
+ * The default figure of tw_index_entry.series_error. It includes the rows at rest. With
+ * mae+rest, these rows, a twentieth, would count as much as all rows together, and rank
+ * models of guests by chance.
  */
 #define TW_INDEX_SERIES_ERROR "mae"
 

@@ -19,7 +19,7 @@ extern const char *const tw_resets_names[];
  * Extract a dataset. *out must be empty; the caller releases it.
  *
  * TW_NOTFOUND: the response lacks a metric of the group or the source; the text names it.
- * Or no row is left in the spans of time.
+ * Also if no row is left in the spans of time.
  * TW_INVALID: no row is left, a counter was reset, the response has several machines and
  * args name none, or containers are asked for of a node's group.
  */

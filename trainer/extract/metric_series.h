@@ -37,13 +37,13 @@ enum tw_compat {
 			   resets */
 };
 
-/* The arguments of an extraction, which each of its stages reads. Borrowed for the call.
- */
 /* Later than from_ms, up to to_ms. */
 struct tw_time_span {
 	int64_t from_ms, to_ms;
 };
 
+/* The arguments of an extraction, which each of its stages reads. Borrowed for the call.
+ */
 struct tw_extract_args {
 	const struct tw_energy_source *source;
 	const struct tw_feature_group *group;
@@ -62,8 +62,8 @@ struct tw_extract_args {
 				       and yours after a success; or NULL */
 	double tdp_w;               /* of the machine's processors; 0: not known */
 	bool apart;                 /* the response is known to be of one machine */
-	/* Rows that end in none of these are cleaned with the others, and left out then;
-	 * NULL: all stay. Not with compat. */
+	/* In order of time. All rows are cleaned together; then those that end outside
+	 * of these spans are dropped. NULL: all rows stay. Not with compat. */
 	const struct tw_time_span *span;
 	size_t spans;
 	const char *machine; /* the machine to extract (trainer/response/machines.h);

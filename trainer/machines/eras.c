@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The part of the table that is before an era, at least, so that it tells something. */
+/* An era needs this part of the table before it: fewer machines predict too badly. */
 #define EARLIER_SHARE 8
 
 struct search {

@@ -11,9 +11,9 @@
  * median of the slopes between them. One or two segments in sequence that are off it by
  * six usual deviations, and by 2 % of the median power, are a glitch; so are any
  * number without any work but with the power of a load. A segment beside them is, too, if
- * it is off by half of that. The last two segments are none: a machine whose law has
- * changed is to be learned. If more than a fifth is off, the line is not to be trusted,
- * and there is none.
+ * it is off by half of that. The last two segments are never marked: a machine whose law
+ * has changed is to be learned. If more than a fifth is off, the line is not trusted, and
+ * no segment is marked.
  */
 
 struct tw_err;

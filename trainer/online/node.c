@@ -76,7 +76,7 @@ static int load(struct tw_online_node *n, struct tw_err *err)
 	return 0;
 }
 
-/* The end of the window; 0 without segments, or if it cannot be read. */
+/* Find the end of the window; 0 without segments. */
 static int find_taken(const struct tw_online_rules *rules, const char *machine,
 		      int64_t *last_ms, struct tw_err *err)
 {

@@ -74,8 +74,8 @@ bool tw_jobs_show(struct tw_jobs *t, const char *id, struct tw_buf *out);
 typedef bool tw_jobs_may_fn(void *arg, const char *pipeline);
 
 /*
- * Append {"jobs":[...]}, the newest first, of the pipelines that may be seen. may() may
- * take its time: jobs go on meanwhile.
+ * Append {"jobs":[...]}, the newest first, of the pipelines that may be seen. may() is
+ * called without the lock, so it may be slow.
  */
 int tw_jobs_list(struct tw_jobs *t, tw_jobs_may_fn *may, void *arg, struct tw_buf *out,
 		 struct tw_err *err);
