@@ -153,7 +153,7 @@ static uint64_t capabilities(const struct tw_collector *c, const char *user)
 	return keep;
 }
 
-/* Intervals without a tick, and some time, until the trees are retired. */
+/* The keeper retires the trees after so many intervals and KEEPER_MS without a tick. */
 #define KEEPER_TICKS 3
 #define KEEPER_MS 5000
 
@@ -306,8 +306,8 @@ static int open_loop(struct loop *l, bool powercap, struct tw_err *err)
 	if (l->epoll < 0)
 		return tw_fail_errno(err, errno, "epoll");
 	/*
-	 * Between two ticks that are far apart counters may wrap around more than once,
-	 * and drivers forget who used a GPU, which may appear later.
+	 * Between two ticks that are far apart, counters may wrap around more than once,
+	 * and drivers forget the processes that used a GPU. A GPU may appear later.
 	 */
 	if (start_timer(l, err) < 0 ||
 	    (l->collector->power != NULL &&

@@ -320,7 +320,7 @@ static struct tw_powercap_tree *add_tree(struct tw_powercap *p, const char *dir)
 	return &p->vm[p->vms++];
 }
 
-/* Whether it is the tree of the machine, which may lie among those of VMs. */
+/* Whether dir is the tree of the machine, which may lie among the trees of VMs. */
 static bool is_node_tree(const struct tw_powercap *p, const char *dir)
 {
 	struct stat node, st;
@@ -377,7 +377,7 @@ static struct tw_powercap_tree *tree_of(struct tw_powercap *p,
 		p->made++;
 	}
 	if (tree != NULL && tree->serial != w->serial) {
-		/* The energy of another VM begins at 0: go on from the tree's. */
+		/* The energy of a new VM begins at 0: add it to the tree's counters. */
 		for (size_t i = 0; i < TW_COUNT(tree->counter); i++)
 			tree->counter[i].base_uj = tree->counter[i].to_uj;
 		tree->serial = w->serial;

@@ -33,9 +33,9 @@ struct tw_powercap_keeper {
 };
 
 /*
- * Start the keeper, before anything that it should not have a copy of is open, and retire
- * counters that an earlier collector has left. Does nothing if there are no trees. Call
- * tw_powercap_keeper_stop() after a failure, too.
+ * Start the keeper, and retire counters that an earlier collector has left. Call it
+ * before sockets and devices are open, because the keeper inherits open files. Does
+ * nothing if there are no trees. Call tw_powercap_keeper_stop() after a failure, too.
  */
 int tw_powercap_keeper_start(const struct tw_powercap_keeper_config *c,
 			     struct tw_powercap_keeper *out, struct tw_err *err);

@@ -250,7 +250,7 @@ static pid_t find_ended(const struct tw_run_child *c, bool *of_run)
 	return child.si_pid;
 }
 
-/* Reap all that have ended. */
+/* Reap all children that have exited. Return whether the command is among them. */
 static bool reap(struct tw_run_child *c)
 {
 	bool ended = false, of_run;
@@ -324,8 +324,8 @@ static size_t read_processes(struct process **out)
 }
 
 /*
- * Whether a process is of the tree: a child of this process that is not left from an
- * earlier run, or a child of such a one.
+ * Whether a process is in the tree: a child of this process that is_new(), or a child of
+ * a process in the tree.
  */
 static bool judge(const struct tw_run_child *c, struct process *p, size_t count,
 		  struct process *of)

@@ -57,15 +57,15 @@ uint64_t tw_run_collector_tick_ms(const struct tw_run_collector *c);
 int tw_run_collector_mark(struct tw_run_collector *c, struct tw_err *err);
 
 /*
- * Before a run: the command has been made and waits. Waits for a tick that sees it, so
- * that the shortest one has a row, too.
+ * Call it after tw_run_child_make(), while the command waits. Returns after a tick that
+ * sees the command, so that even the shortest command has a row.
  */
 int tw_run_collector_begin(struct tw_run_collector *c, struct tw_err *err);
 
 /* The tariffs of its last answer. */
 const struct tw_run_rates *tw_run_collector_rates(const struct tw_run_collector *c);
 
-/* Once in a tick while the command runs: for its peak. A failure is no error yet. */
+/* Call it once in a tick while the command runs, for the peak. Ignores failures. */
 void tw_run_collector_look(struct tw_run_collector *c, const struct tw_run_child *child);
 
 /* After the command: waits for the tick that has all its energy. */
@@ -73,9 +73,9 @@ int tw_run_collector_end(struct tw_run_collector *c, const struct tw_run_child *
 			 struct tw_run_figures *out, struct tw_err *err);
 
 /*
- * A look at a tick that begins after now: joules and CPU time of each child by its pids,
- * since they began after tw_run_collector_mark(). out[count] is of the machine. *seconds
- * is the time of the tick.
+ * Wait for a tick that begins after now, and read joules and CPU time of each child, by
+ * its pids: processes that began after tw_run_collector_mark(). out[count] is the
+ * machine's. *seconds is the time of the tick.
  */
 int tw_run_collector_read(struct tw_run_collector *c, const struct tw_run_child *child,
 			  size_t count, struct tw_run_figures *out, double *seconds,

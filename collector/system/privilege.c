@@ -262,7 +262,7 @@ int tw_open_no_link(const char *dir)
 		return -1;
 	}
 	memcpy(path, dir, len + 1);
-	/* With them, O_NOFOLLOW would not concern the link, but what it leads to. */
+	/* O_NOFOLLOW follows a link whose path ends with "/" or "/.". */
 	while (len > 1 &&
 	       (path[len - 1] == '/' || (path[len - 1] == '.' && path[len - 2] == '/')))
 		path[--len] = '\0';

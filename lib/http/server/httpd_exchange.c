@@ -579,7 +579,7 @@ void *tw_exchange_target(void *cls, const char *target, struct MHD_Connection *c
 
 	(void)cls;
 	(void)c;
-	/* Some releases of the library have none for a line "GET ". */
+	/* Some releases of libmicrohttpd pass NULL for a line "GET ". */
 	if (target == NULL)
 		return NULL;
 	query = strchr(target, '?');
