@@ -141,13 +141,6 @@ static void prove(struct tw_index *x, const struct tw_wanted *w)
 
 /* ---- output ---- */
 
-static const char *text_of(const json_t *model, const char *key)
-{
-	const char *text = json_string_value(json_object_get(model, key));
-
-	return text != NULL ? text : "-";
-}
-
 static void add_figure(struct tw_buf *b, const json_t *model, const char *key)
 {
 	const json_t *v = json_object_get(model, key);
@@ -160,8 +153,9 @@ static void add_figure(struct tw_buf *b, const json_t *model, const char *key)
 
 static void add_model(struct tw_buf *b, const json_t *m, const char *why)
 {
-	tw_buf_addf(b, "%-16s %-18s %-30s", text_of(m, "pipeline"),
-		    text_of(m, "feature_group"), text_of(m, "model_name"));
+	tw_buf_addf(b, "%-16s %-18s %-30s", tw_json_text_or(m, "pipeline", "-"),
+		    tw_json_text_or(m, "feature_group", "-"),
+		    tw_json_text_or(m, "model_name", "-"));
 	add_figure(b, m, "mae");
 	add_figure(b, m, "series_mae");
 	add_figure(b, m, "mape");
@@ -200,12 +194,12 @@ static void add_explanation(struct tw_buf *b, const json_t *root, uint32_t rows)
 		if (rows > 0 && shown++ >= rows)
 			left_out++;
 		else
-			add_model(b, m, text_of(m, "lost"));
+			add_model(b, m, tw_json_text_or(m, "lost", "-"));
 	}
 	if (left_out > 0)
 		tw_buf_addf(b, "and %lld more\n", (long long)left_out);
 	if (!json_is_object(chosen))
-		tw_buf_addf(b, "\n%s\n", text_of(root, "error"));
+		tw_buf_addf(b, "\n%s\n", tw_json_text_or(root, "error", "-"));
 }
 
 static int print(const struct config *c, const struct tw_wanted *w,

@@ -8,6 +8,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
+#include "lib/json/json.h"
 #include "model-db/fitness.h"
 #include "model-db/model.h"
 #include "model-db/report/card.h"
@@ -25,20 +26,6 @@
 
 /* Full load draws at least this share more than rest, else the meter did not move. */
 #define RISE_MIN 0.05
-
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text != NULL ? text : "";
-}
-
-static double number_of(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_number(v) ? json_number_value(v) : (double)NAN;
-}
 
 /* "12.3", or "-" if it is not known. */
 static const char *figure(char out[CELL], double v, int decimals)
@@ -105,8 +92,9 @@ static void add_missing_meters(struct tw_page *p, const json_t *probe)
 	tw_page_table(p, head, TW_COUNT(head));
 	json_array_foreach(json_object_get(probe, "meters"), i, m)
 		if (!json_is_true(json_object_get(m, "there")))
-			tw_page_row(p, (const char *const[]){ text_of(m, "name"),
-							      text_of(m, "why") });
+			tw_page_row(p, (const char *const[]){
+					       tw_json_text_or(m, "name", ""),
+					       tw_json_text_or(m, "why", "") });
 	tw_page_table_end(p);
 }
 
@@ -131,10 +119,13 @@ static void add_zones(struct tw_page *p, const json_t *probe)
 
 			tw_page_row(p,
 				    (const char *const[]){
-					    text_of(m, "name"), text_of(z, "zone"),
-					    text_of(z, "name"),
-					    figure(watts, number_of(z, "watts"), 1),
-					    text_of(z, "covers"), text_of(z, "note") });
+					    tw_json_text_or(m, "name", ""),
+					    tw_json_text_or(z, "zone", ""),
+					    tw_json_text_or(z, "name", ""),
+					    figure(watts,
+						   tw_json_number_or(z, "watts", NAN), 1),
+					    tw_json_text_or(z, "covers", ""),
+					    tw_json_text_or(z, "note", "") });
 		}
 	tw_page_table_end(p);
 }
@@ -170,11 +161,12 @@ static void add_sums(struct tw_page *p, const struct tw_engage_report *r)
 	add_whole(&b, r->meters);
 	json_array_foreach(sums, i, s)
 		tw_buf_addf(&b, "%s of %s: parts %.1f W %s the whole, %.1f W\n",
-			    text_of(s, "whole"), text_of(s, "meter"),
-			    number_of(s, "parts_watts"),
+			    tw_json_text_or(s, "whole", ""),
+			    tw_json_text_or(s, "meter", ""),
+			    tw_json_number_or(s, "parts_watts", NAN),
 			    json_is_true(json_object_get(s, "fits")) ? "fit into"
 								     : "are MORE than",
-			    number_of(s, "whole_watts"));
+			    tw_json_number_or(s, "whole_watts", NAN));
 	if (b.len == 0)
 		tw_buf_adds(&b,
 			    "No zone is a part of another: nothing can be added up.\n");
@@ -386,7 +378,8 @@ static void add_workload_errors(struct tw_page *p, const struct tw_engage_report
 	}
 	snprintf(key, sizeof(key), "%s_workload_mae", component);
 	tw_page_row(p, (const char *const[]){
-			       "all", "-", figure(cell[0], number_of(metadata, key), 3),
+			       "all", "-",
+			       figure(cell[0], tw_json_number_or(metadata, key, NAN), 3),
 			       "-" });
 	tw_page_table_end(p);
 }
@@ -402,7 +395,7 @@ static const char *passed(const json_t *metadata, const char *key)
 static void add_certificate(struct tw_page *p, const json_t *metadata)
 {
 	static const char *const head[] = { "property", "holds" };
-	const char *refused = text_of(metadata, TW_CERTIFICATE_REFUSED);
+	const char *refused = tw_json_text_or(metadata, TW_CERTIFICATE_REFUSED, "");
 
 	tw_page_heading(p, "Certificate");
 	tw_page_table(p, head, TW_COUNT(head));

@@ -34,23 +34,9 @@ struct tw_run_collector {
 
 /* ---- answers ---- */
 
-static double number_of(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_number(v) ? json_number_value(v) : 0;
-}
-
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text != NULL ? text : "";
-}
-
 static uint64_t count_of(const json_t *o, const char *key)
 {
-	const char *text = text_of(o, key);
+	const char *text = tw_json_text_or(o, key, "");
 	uint64_t n;
 
 	return tw_parse_u64(text, strlen(text), &n) ? n : 0;
@@ -108,7 +94,7 @@ static int ask(struct tw_run_collector *c, const char *levels, json_t **out,
 /* Whether a row is of the cgroup with this name, or of one below it. */
 static bool is_below(const json_t *row, const char *name)
 {
-	const char *path = text_of(row, "cgroup"), *at = strstr(path, name);
+	const char *path = tw_json_text_or(row, "cgroup", ""), *at = strstr(path, name);
 
 	return at != NULL && at > path && at[-1] == '/' &&
 	       (at[strlen(name)] == '\0' || at[strlen(name)] == '/');
@@ -131,9 +117,10 @@ static bool has_process(const struct tw_run_collector *c, const struct tw_run_ch
 static bool is_of_run(const struct tw_run_collector *c, const struct tw_run_child *of,
 		      const json_t *row)
 {
-	return of->cgroup != NULL ? strcmp(text_of(row, "level"), "cgroup") == 0 &&
-					    is_below(row, of->name)
-				  : has_process(c, of, row);
+	return of->cgroup != NULL
+		       ? strcmp(tw_json_text_or(row, "level", ""), "cgroup") == 0 &&
+				 is_below(row, of->name)
+		       : has_process(c, of, row);
 }
 
 /* What the rows of a run add up to. */
@@ -148,12 +135,12 @@ static void add_row(const json_t *answer, const json_t *row, struct sum *s)
 	size_t i;
 
 	s->rows++;
-	s->cpu_s += number_of(row, "cpu_time_ms") / 1e3;
+	s->cpu_s += tw_json_number_or(row, "cpu_time_ms", 0) / 1e3;
 	json_array_foreach(json_object_get(row, "zones"), i, z) {
-		if (!tw_top_adds_up(answer, text_of(z, "zone")))
+		if (!tw_top_adds_up(answer, tw_json_text_or(z, "zone", "")))
 			continue;
-		s->joules += number_of(z, "dynamic_joules");
-		s->watts += number_of(z, "dynamic_watts");
+		s->joules += tw_json_number_or(z, "dynamic_joules", 0);
+		s->watts += tw_json_number_or(z, "dynamic_watts", 0);
 	}
 }
 
@@ -189,18 +176,18 @@ static void read_node(const json_t *answer, double seconds, struct tw_run_figure
 	size_t i, k;
 
 	json_array_foreach(json_object_get(answer, "workloads"), i, row) {
-		if (strcmp(text_of(row, "level"), "node") != 0)
+		if (strcmp(tw_json_text_or(row, "level", ""), "node") != 0)
 			continue;
 		json_array_foreach(json_object_get(row, "zones"), k, z) {
 			const json_t *idle = json_object_get(z, "idle_power_watts");
 
-			if (!tw_top_adds_up(answer, text_of(z, "zone")) ||
+			if (!tw_top_adds_up(answer, tw_json_text_or(z, "zone", "")) ||
 			    !json_is_true(json_object_get(z, "used")))
 				continue;
-			out->machine_joules += number_of(z, "dynamic_joules") +
-					       number_of(z, "idle_joules");
+			out->machine_joules += tw_json_number_or(z, "dynamic_joules", 0) +
+					       tw_json_number_or(z, "idle_joules", 0);
 			add_source(out->source, sizeof(out->source),
-				   text_of(z, "source"));
+				   tw_json_text_or(z, "source", ""));
 			out->estimated = out->estimated ||
 					 json_is_true(json_object_get(z, "estimated"));
 			if (json_is_number(idle))

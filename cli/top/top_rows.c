@@ -5,6 +5,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/json/json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,20 +20,6 @@ const char *const tw_top_sort_names[] = {
 
 /* ---- reading ---- */
 
-static const char *text_of(const json_t *w, const char *key)
-{
-	const char *text = json_string_value(json_object_get(w, key));
-
-	return text != NULL ? text : "";
-}
-
-static double number_of(const json_t *w, const char *key)
-{
-	const json_t *v = json_object_get(w, key);
-
-	return json_is_number(v) ? json_number_value(v) : 0;
-}
-
 /* The members that identify a workload, by level. */
 static char *key_of(const json_t *w, const char *node)
 {
@@ -42,16 +29,16 @@ static char *key_of(const json_t *w, const char *node)
 	struct tw_buf b = { 0 };
 
 	tw_buf_adds(&b, node != NULL ? node : "");
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		tw_buf_addf(&b, "%s/", text_of(w, parts[i]));
+	for (size_t i = 0; i < TW_COUNT(parts); i++)
+		tw_buf_addf(&b, "%s/", tw_json_text_or(w, parts[i], ""));
 	return tw_must(tw_buf_detach(&b, NULL));
 }
 
 static const char *first_of(const json_t *w, const char *const *keys)
 {
 	for (; *keys != NULL; keys++)
-		if (text_of(w, *keys)[0] != '\0')
-			return text_of(w, *keys);
+		if (tw_json_text_or(w, *keys, "")[0] != '\0')
+			return tw_json_text_or(w, *keys, "");
 	return "";
 }
 
@@ -73,17 +60,18 @@ static char *name_of(const json_t *w)
 	struct tw_buf b = { 0 };
 
 	tw_buf_adds(&b, first_of(w, names));
-	if (text_of(w, "namespace")[0] != '\0')
-		tw_buf_addf(&b, "  %s%s%s", text_of(w, "namespace"),
-			    text_of(w, "container_id")[0] != '\0' ? "/" : "",
-			    text_of(w, "container_id")[0] != '\0' ? text_of(w, "pod_name")
-								  : "");
-	if (text_of(w, "step_id")[0] != '\0')
-		tw_buf_addf(&b, "step %s  ", text_of(w, "step_id"));
-	if (text_of(w, "job_id")[0] != '\0')
-		tw_buf_addf(&b, "user %s", text_of(w, "user_id"));
-	if (text_of(w, "pid")[0] != '\0')
-		tw_buf_addf(&b, "  %s", text_of(w, "cgroup"));
+	if (tw_json_text_or(w, "namespace", "")[0] != '\0')
+		tw_buf_addf(&b, "  %s%s%s", tw_json_text_or(w, "namespace", ""),
+			    tw_json_text_or(w, "container_id", "")[0] != '\0' ? "/" : "",
+			    tw_json_text_or(w, "container_id", "")[0] != '\0'
+				    ? tw_json_text_or(w, "pod_name", "")
+				    : "");
+	if (tw_json_text_or(w, "step_id", "")[0] != '\0')
+		tw_buf_addf(&b, "step %s  ", tw_json_text_or(w, "step_id", ""));
+	if (tw_json_text_or(w, "job_id", "")[0] != '\0')
+		tw_buf_addf(&b, "user %s", tw_json_text_or(w, "user_id", ""));
+	if (tw_json_text_or(w, "pid", "")[0] != '\0')
+		tw_buf_addf(&b, "  %s", tw_json_text_or(w, "cgroup", ""));
 	return tw_must(tw_buf_detach(&b, NULL));
 }
 
@@ -131,17 +119,17 @@ static void read_zones(const json_t *answer, const json_t *w, struct tw_top_row 
 	for (int k = 0; k < TW_TOP_ZONES; k++)
 		row->zone_w[k] = NAN;
 	json_array_foreach(json_object_get(w, "zones"), i, z) {
-		const char *zone = text_of(z, "zone");
+		const char *zone = tw_json_text_or(z, "zone", "");
 
 		*estimated = *estimated || json_is_true(json_object_get(z, "estimated"));
 		for (int k = 0; k < TW_TOP_ZONES; k++)
 			if (strcmp(zone, shown[k]) == 0)
-				row->zone_w[k] = number_of(z, "dynamic_watts");
+				row->zone_w[k] = tw_json_number_or(z, "dynamic_watts", 0);
 		if (!tw_top_adds_up(answer, zone))
 			continue;
-		add(&row->watts, number_of(z, "dynamic_watts"));
-		add(&row->idle_w, number_of(z, "idle_watts"));
-		add(&row->joules, number_of(z, "dynamic_joules"));
+		add(&row->watts, tw_json_number_or(z, "dynamic_watts", 0));
+		add(&row->idle_w, tw_json_number_or(z, "idle_watts", 0));
+		add(&row->joules, tw_json_number_or(z, "dynamic_joules", 0));
 	}
 }
 
@@ -155,7 +143,7 @@ static int read_row(const json_t *answer, const json_t *w, const char *node,
 	row->node = node;
 	row->id = id_of(w);
 	row->name = name_of(w);
-	row->cpu_ms = number_of(w, "cpu_time_ms");
+	row->cpu_ms = tw_json_number_or(w, "cpu_time_ms", 0);
 	row->cpu = NAN;
 	row->ended = json_is_true(json_object_get(w, "ended"));
 	read_zones(answer, w, row, estimated);
@@ -169,7 +157,7 @@ static bool hides_idle(const json_t *models)
 	size_t i;
 
 	json_array_foreach(models, i, m)
-		if (strcmp(text_of(m, "idle"), "hidden") == 0)
+		if (strcmp(tw_json_text_or(m, "idle", ""), "hidden") == 0)
 			return true;
 	return false;
 }

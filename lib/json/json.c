@@ -359,6 +359,13 @@ double tw_json_number_or(const json_t *obj, const char *key, double otherwise)
 	return json_is_number(v) ? json_number_value(v) : otherwise;
 }
 
+const char *tw_json_text_or(const json_t *obj, const char *key, const char *otherwise)
+{
+	const char *text = json_string_value(json_object_get(obj, key));
+
+	return text != NULL ? text : otherwise;
+}
+
 json_t *tw_json_rounded(double v)
 {
 	return isfinite(v) ? json_real(round(v * 1e4) / 1e4) : json_null();

@@ -69,8 +69,9 @@ int tw_json_bool(const json_t *obj, const char *where, const char *key, bool opt
 int tw_json_strs(const json_t *obj, const char *where, const char *key, bool optional,
 		 struct tw_strs *out, struct tw_err *err);
 
-/* A member that is only shown: `otherwise` if it is absent or no number. */
+/* A member that is only shown: `otherwise` if it is absent or of another type. */
 double tw_json_number_or(const json_t *obj, const char *key, double otherwise);
+const char *tw_json_text_or(const json_t *obj, const char *key, const char *otherwise);
 
 /* Make an array of strings. NULL if out of memory, or if a text is not UTF-8. */
 json_t *tw_json_texts(const struct tw_strs *l);
