@@ -4,6 +4,7 @@
 #include "cli/memory.h"
 #include "estimator/predict/power_model.h"
 #include "isolator/isolator.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
@@ -268,7 +269,7 @@ static void add_row(struct tw_buf *b, const char *workload, enum tw_component c,
 			     trained };
 
 	tw_buf_addf(b, "  %-16s %-8s %6zu", workload, tw_component_name(c), s->rows);
-	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(v); i++)
 		add_figure(b, v[i]);
 	tw_buf_adds(b, "\n");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/pipeline.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -25,7 +26,7 @@ static int check_ending(const char *name, size_t len, struct tw_err *err)
 {
 	static const char *const endings[] = { ".zip", ".rollout.json", "index.json" };
 
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(endings); i++) {
 		const size_t of = strlen(endings[i]);
 
 		if (len >= of && strncasecmp(name + len - of, endings[i], of) == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/pipeline_merge.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 #include "lib/zip/fileset.h"
@@ -40,7 +41,7 @@ static size_t base_len(const char *name)
 		at = strchr(at + (slash > 0), '/');
 	if (at != NULL)
 		return (size_t)(at - name);
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(suffixes); i++) {
 		const size_t len = strlen(suffixes[i]);
 
 		if (whole > len && strcmp(name + whole - len, suffixes[i]) == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/v1: one model and its parts. An error names the part of the path that is wrong. */
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/server/accept.h"
@@ -330,7 +331,7 @@ static show_fn *split_file(const char *file, char *name, size_t size)
 	} kinds[] = { { ".zip", tw_send_zip }, { ".json", show_weights } };
 	const size_t len = strlen(file);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(kinds); i++) {
 		const size_t n = strlen(kinds[i].suffix);
 
 		if (len > n && len - n < size &&

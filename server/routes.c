@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/routes.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/http/server/httpd_reply.h"
 #include "lib/json/writer.h"
@@ -116,6 +117,6 @@ static const struct tw_http_route routes[] = {
 
 const struct tw_http_route *tw_server_routes(size_t *count)
 {
-	*count = sizeof(routes) / sizeof(routes[0]);
+	*count = TW_COUNT(routes);
 	return routes;
 }

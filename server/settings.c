@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/settings.h"
 
+#include "lib/core/array.h"
 #include "lib/http/server/httpd.h"
 #include "lib/program/kepler_key.h"
 #include "lib/program/log.h"
@@ -91,7 +92,7 @@ const struct tw_opts tw_server_opts = {
 	.program = "tw-server",
 	.summary = "Choose and serve power models from a model database.",
 	.opt = options,
-	.count = sizeof(options) / sizeof(options[0]),
+	.count = TW_COUNT(options),
 	.list_metrics = tw_server_list_metrics,
 };
 

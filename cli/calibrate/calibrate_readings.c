@@ -367,7 +367,7 @@ int tw_reading_list_record(struct tw_reading_list *l, const struct tw_reading_re
 	const struct tw_load_config c = { .cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
 					  .dir = "/" };
 
-	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(phases); i++) {
 		struct tw_load load = { 0 };
 		int rc;
 

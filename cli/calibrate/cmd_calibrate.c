@@ -309,7 +309,7 @@ static int make_models(const struct tw_prior_estimate *e,
 	if (tw_prior_curve_model(e, spec, &models[*count], err) < 0)
 		return -1;
 	++*count;
-	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(metrics); i++) {
 		struct tw_strs names = { 0 };
 		const int rc = tw_strs_split(&names, metrics[i], err) < 0
 				       ? -1

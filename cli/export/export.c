@@ -2,6 +2,7 @@
 #include "cli/export/export.h"
 
 #include "cli/memory.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
@@ -148,7 +149,7 @@ static int add_model(struct making *x, const struct tw_model *m, struct tw_err *
 	int rc = -1;
 
 	tw_export_base(m, base, sizeof(base));
-	for (size_t i = 0; i < sizeof(carried) / sizeof(carried[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(carried); i++) {
 		snprintf(path, sizeof(path), "%s%s", base, carried[i]);
 		if (carry(x, path, err) < 0)
 			goto out;

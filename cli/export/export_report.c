@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/export/export.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -122,7 +123,7 @@ static void add_attrs(struct tw_buf *b, const struct tw_machine_spec *s)
 	tw_buf_adds(b, " ");
 	tw_card_add_cell(b, s->processor[0] != '\0' ? s->processor : "-");
 	tw_buf_adds(b, " |");
-	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(v); i++)
 		tw_buf_addf(b, v[i] != 0 ? " %u |" : " - |", v[i]);
 }
 

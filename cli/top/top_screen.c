@@ -2,6 +2,7 @@
 #include "cli/top/top_screen.h"
 
 #include "cli/memory.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -173,7 +174,7 @@ static int key_of(const char *text, size_t len, size_t *bytes)
 		     { "\033[B", TW_KEY_DOWN },     { "\033OB", TW_KEY_DOWN },
 		     { "\033[5~", TW_KEY_PAGE_UP }, { "\033[6~", TW_KEY_PAGE_DOWN } };
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(keys); i++) {
 		*bytes = strlen(keys[i].text);
 		if (*bytes <= len && memcmp(keys[i].text, text, *bytes) == 0)
 			return keys[i].key;

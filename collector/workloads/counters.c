@@ -3,6 +3,7 @@
 
 #include "bpf/counters.skel.h"
 #include "collector/workloads/bpf_events.h"
+#include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -53,7 +54,7 @@ static const struct {
 	  true },
 };
 
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define KINDS TW_COUNT(kinds)
 
 /* Files of this process besides the events. */
 #define FILES_MORE 1024

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/workloads/tasks.h"
 
+#include "lib/core/array.h"
+
 #include <string.h>
 
 static const struct tw_task_source *const sources[] = {
@@ -13,7 +15,7 @@ static const struct tw_task_source *const sources[] = {
 
 size_t tw_task_source_count(void)
 {
-	return sizeof(sources) / sizeof(sources[0]);
+	return TW_COUNT(sources);
 }
 
 const struct tw_task_source *tw_task_source_at(size_t i)

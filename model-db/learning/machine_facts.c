@@ -13,6 +13,7 @@
  * asks, to every machine.
  */
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -54,7 +55,7 @@ static int take_machine(char *line, struct machine *m, struct tw_err *err)
 	if (cut(line, cell) != CELLS)
 		return tw_fail(err, TW_PARSE, "want %d cells", CELLS);
 	tw_processor_name(cell[0], strlen(cell[0]), s.processor);
-	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(number); i++)
 		if (tw_parse_u32(cell[2 + i], 0, UINT32_MAX, number[i], err) < 0)
 			return -1;
 	tw_prior_machine_of_name(cell[0], &m->known);

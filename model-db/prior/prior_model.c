@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/prior/prior_model.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -175,7 +176,7 @@ static bool is_client(const char *processor)
 
 	if (strncmp(processor, "amd_ryzen_threadripper", 22) == 0)
 		return false;
-	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(of); i++)
 		if (strncmp(processor, of[i], strlen(of[i])) == 0)
 			return true;
 	return false;
@@ -330,7 +331,7 @@ static void add_origin(json_t *metadata, const struct tw_prior_estimate *e,
 	add_figure(metadata, "prior_unit", json_string(units[e->curve.view->unit]));
 	add_figure(metadata, "prior_share", json_real(e->share));
 	add_figure(metadata, "prior_derived", json_boolean(is_derived));
-	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(yes); i++)
 		add_figure(metadata, yes[i], json_true());
 	add_figure(metadata, TW_CERTIFICATE_ADDITIVE, json_false());
 	add_figure(metadata, TW_CERTIFICATE_SHARE_DEVIATION, json_real(0));
@@ -367,7 +368,7 @@ static int add_part(struct tw_model *m, enum tw_component component,
 static int choose_group(const struct tw_strs *metrics, struct tw_model_info *i,
 			struct tw_err *err)
 {
-	for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
+	for (size_t g = 0; g < TW_COUNT(groups); g++) {
 		size_t n = 0;
 
 		while (groups[g].feature[n] != NULL &&

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/fleet/pull_source.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -151,7 +152,7 @@ static int add_usual(struct tw_pull_sources *out, const char *top, struct tw_err
 {
 	if (!is_kepler_model_db(top))
 		return add_source(out, trained, top, err);
-	for (size_t i = 0; i < sizeof(published) / sizeof(published[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(published); i++)
 		if (add_source(out, published[i], top, err) < 0)
 			return -1;
 	return 0;

@@ -12,6 +12,7 @@
  * training.
  */
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -58,7 +59,7 @@ static const struct {
 	{ "Curvefit-exp", "ExponentialRegressionTrainer" },
 };
 
-#define OLD_NAMES (sizeof(old_names) / sizeof(old_names[0]))
+#define OLD_NAMES TW_COUNT(old_names)
 
 struct golden {
 	char data[64], component[16], model[40];

@@ -19,6 +19,7 @@
  * and packets by each. Lines are all for the same two, and answered by their CPU ns by
  * switch.
  */
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "tests/bench/pair.h"
@@ -285,7 +286,7 @@ static const struct load {
 
 static const struct load *find_load(const char *name)
 {
-	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(loads); i++)
 		if (strcmp(loads[i].name, name) == 0)
 			return &loads[i];
 	return NULL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/bench/hidden_law.h"
 
+#include "lib/core/array.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -200,7 +202,7 @@ const struct law laws[] = {
 	  .instruction_nj = 1 },
 };
 
-const size_t law_count = sizeof(laws) / sizeof(laws[0]);
+const size_t law_count = TW_COUNT(laws);
 
 int law_cpus(const struct law *l)
 {

@@ -10,6 +10,7 @@
  * served by the best view for what is known of it.
  */
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "tests/bench/machine_figures.h"
@@ -37,7 +38,7 @@ static const struct calibration {
 	{ "name,half", "name", { 0.5 }, 1 },
 };
 
-#define CALIBRATIONS (sizeof(calibrations) / sizeof(calibrations[0]))
+#define CALIBRATIONS TW_COUNT(calibrations)
 
 /* Of the case that is being judged; its rows are those of all cases. */
 static struct tw_prior prior;

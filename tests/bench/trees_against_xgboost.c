@@ -8,6 +8,7 @@
  * the same to the bit.
  */
 #include "estimator/predict/predictor.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
@@ -166,7 +167,7 @@ int main(int argc, char **argv)
 	load(&b, argv[1]);
 	make_rows(&b);
 	compare(&b);
-	for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(batches); i++)
 		printf("%zu %.1f %.1f\n", batches[i], time_rows(&b, batches[i], 1),
 		       time_rows(&b, batches[i], 0));
 	tw_predictor_free(&tw_predictor_xgboost, b.ours);

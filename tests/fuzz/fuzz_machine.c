@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "profiler/cpu_identity.h"
 #include "profiler/cpuinfo.h"
 #include "profiler/name.h"
@@ -30,7 +31,7 @@ static void check_identity(const struct tw_cpu_identity *id)
 				      id->memory, id->low_power };
 
 	check_name(id->processor);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(texts); i++)
 		if (texts[i] == NULL)
 			abort();
 	if (id->nominal_mhz > 10000 || id->turbo_mhz > 10000)

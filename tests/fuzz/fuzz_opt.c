@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
 
@@ -43,7 +44,7 @@ static const struct tw_opt table[] = {
 static const struct tw_opts opts = {
 	.program = "fuzz_opt",
 	.opt = table,
-	.count = sizeof(table) / sizeof(table[0]),
+	.count = TW_COUNT(table),
 };
 
 /* Property: a file is rejected with a reason, or each of its values can be found. */

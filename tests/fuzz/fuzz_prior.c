@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "model-db/prior/prior_file.h"
@@ -55,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(specs); i++)
 		estimate(&p, &specs[i]);
 	tw_prior_write(&p, &text);
 	/* Rounding may make a covariance singular: a refusal is in order. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/opt_program.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/program/log.h"
@@ -71,7 +72,7 @@ const struct tw_opts opt_program = {
 	.program = "tw-test",
 	.summary = "Tests options.",
 	.opt = table,
-	.count = sizeof(table) / sizeof(table[0]),
+	.count = TW_COUNT(table),
 };
 
 #define ARGS_MAX 8

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/toy_server.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/tw_test.h"
 
@@ -155,7 +156,7 @@ void toy_start(struct toy_server *s, struct tw_httpd_config c)
 	if (c.listen == NULL)
 		c.listen = "127.0.0.1:0";
 	c.routes = routes;
-	c.route_count = sizeof(routes) / sizeof(routes[0]);
+	c.route_count = TW_COUNT(routes);
 	c.app = &s->app;
 	assert_int_equal(tw_httpd_open(&c, &s->httpd, &err), 0);
 	s->port = atoi(strrchr(tw_httpd_address(s->httpd), ':') + 1);

@@ -95,7 +95,7 @@ static void rows_are_sorted_as_asked(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_top_rows r = read_rows(two);
 
 		tw_top_rows_sort(&r, cases[i].by, cases[i].reverse);
@@ -275,7 +275,7 @@ static void the_summary_says_whether_estimates_include_idle_power(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(wanted); i++) {
 		struct tw_top_view v = { .level = "process" };
 		struct tw_buf b = { 0 };
 		struct tw_top_rows r;
@@ -403,7 +403,7 @@ static void a_malformed_answer_is_rejected(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_top_rows r = { .count = 0 };
 		struct tw_err err = { 0 };
 

@@ -47,7 +47,7 @@ static void energy_is_exact_to_the_microjoule(void **state)
 	char text[512];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		snprintf(
 			text, sizeof(text),
 			"{\"workloads\":[{\"level\":\"pod\",\"pod_id\":\"u\",\"zones\":[{"
@@ -169,7 +169,7 @@ static void a_hostile_answer_is_refused_with_a_reason(void **state)
 	struct tw_agent_rows r = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(
@@ -215,7 +215,7 @@ static void names_of_agents_are_checked(void **state)
 		      { "dns:a/b", NULL } };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 		char *url = NULL;
 

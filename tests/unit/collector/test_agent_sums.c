@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What identifies a sum, how long it stays, and its parts. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/agents/sums.h"
@@ -92,7 +93,7 @@ static void names_identify_a_sum(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < 3; k++)
-		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (size_t i = 0; i < TW_COUNT(cases); i++) {
 			struct tw_sums *s = open_sums();
 			struct tw_sum *sum = tw_sums_use(s, NULL, levels[k], &base);
 			const bool other =
@@ -188,7 +189,7 @@ static void nodes_and_namespaces_stay_a_night(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_sums *s = open_sums();
 
 		tw_sums_release(s, use_id(s, cases[i].level, "x"), SECOND);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/ask_filter.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/tw_test.h"
 
@@ -268,7 +269,7 @@ static int run(deed *does, bool net, bool keeper)
 static void the_helper_is_killed_for_other_system_calls(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(tries); i++) {
 		const struct try *t = &tries[i];
 
 		for (int net = 0; net < 2; net++) {

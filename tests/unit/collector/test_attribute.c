@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/power/attribute.h"
@@ -443,11 +444,11 @@ static void each_kind_goes_by_the_usage_that_drives_it(void **state)
 	counts_of[8][TW_COUNTER_CYCLES] = 300;
 	counts_of[8][TW_COUNTER_INSTRUCTIONS] = 100;
 	counts_of[8][TW_COUNTER_CACHE_MISSES] = 4;
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(want); i++)
 		energy.dynamic_uj[want[i].kind] = energy.idle_uj[want[i].kind] = 1000;
 	tick(f, &energy);
 	memset(counts_of, 0, sizeof(counts_of));
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(want); i++) {
 		const struct tw_charge *seven = &process(f, 7)->charged;
 		const struct tw_charge *eight = &process(f, 8)->charged;
 

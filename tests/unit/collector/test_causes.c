@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/power/causes.h"
@@ -158,7 +159,7 @@ static void causes_are_time_by_frequency_and_waiting(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		double x[TW_CAUSE_COUNT];
 
 		tw_causes_of(&cases[i].use, x);
@@ -193,7 +194,7 @@ static void weights_are_ready_by_their_errors(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct tw_causes w = { .rows = cases[i].rows,
 					     .error = cases[i].error,
 					     .plain_error = cases[i].plain_error,

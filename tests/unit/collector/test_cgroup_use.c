@@ -2,6 +2,7 @@
 #include "collector/system/process.h"
 #include "collector/system/roots.h"
 #include "collector/workloads/cgroup.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/scratch.h"
@@ -123,7 +124,7 @@ static void a_line_is_found_by_its_whole_key(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		uint64_t value = 0;
 
 		assert_int_equal(tw_cgroup_stat_find(cases[i].text, strlen(cases[i].text),
@@ -163,7 +164,7 @@ static void paths_of_a_namespace_are_those_of_the_machine(void **state)
 	tree_write(dir, "self/cgroup", "0::/\n");
 	if (tw_cgroup_tree_open(&roots, TW_CGROUPS_AUTO, &t, &err) < 0)
 		fail_msg("%s", err.text);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		uint64_t id;
 
 		snprintf(text, sizeof(text), "0::%s\n", cases[i].seen);

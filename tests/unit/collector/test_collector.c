@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A tick: what its time is. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/collector.h"
@@ -264,7 +265,7 @@ static void a_reader_between_ticks_sees_the_power_of_the_virtual_counter(void **
 	for (int i = 0; i < 67; i++)
 		run_on(m, &tenths);
 	last = written_uj(m);
-	for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(after); i++) {
 		uint64_t now;
 		double watts;
 

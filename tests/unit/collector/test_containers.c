@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of containers in no pod: a container engine's answer, and how it is asked. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/ask/ask_job.h"
@@ -85,8 +86,8 @@ static void names_of_an_answer(void **state)
 	static const size_t pieces[] = { 1, 7, 65536 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		for (size_t k = 0; k < sizeof(pieces) / sizeof(pieces[0]); k++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++)
+		for (size_t k = 0; k < TW_COUNT(pieces); k++) {
 			struct tw_buf text = { 0 }, out = { 0 };
 			struct tw_err err = { 0 };
 
@@ -119,7 +120,7 @@ static void a_malformed_answer_is_rejected(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_buf out = { 0 };
 		struct tw_err err = { 0 };
 
@@ -159,7 +160,7 @@ static void a_long_answer_is_read_whole(void **state)
 	static const size_t pieces[] = { 100, 5000, 8191, 8192, 8193, 1 << 20 };
 
 	(void)state;
-	for (size_t k = 0; k < sizeof(pieces) / sizeof(pieces[0]); k++) {
+	for (size_t k = 0; k < TW_COUNT(pieces); k++) {
 		struct tw_buf text = { 0 }, out = { 0 }, want = { 0 };
 		struct tw_err err = { 0 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/workloads/counts.h"
@@ -18,7 +19,7 @@ int __wrap_bpf_map_delete_elem(int map, const void *key);
 int __wrap_bpf_map_delete_elem(int map, const void *key)
 {
 	assert_int_equal(map, 7);
-	assert_true(deleted_count < sizeof(deleted) / sizeof(deleted[0]));
+	assert_true(deleted_count < TW_COUNT(deleted));
 	memcpy(&deleted[deleted_count++], key, sizeof(deleted[0]));
 	return 0;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/system/credentials.h"
@@ -67,7 +68,7 @@ static void a_file_that_others_may_read_is_refused(void **state)
 	static const mode_t modes[] = { 0644, 0604, 0602, 0620, 0601 };
 	struct fixture *f = *state;
 
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(modes); i++) {
 		struct tw_login login = { .user = "before" };
 		struct tw_err err = { 0 };
 		char wanted[64];
@@ -97,7 +98,7 @@ static void a_malformed_login_is_rejected(void **state)
 	};
 	struct fixture *f = *state;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_login login;
 		struct tw_err err = { 0 };
 
@@ -131,7 +132,7 @@ static void a_token_is_a_file_s_one_word(void **state)
 	put(f, "t0ken \n", 0644);
 	assert_int_equal(tw_token_read(f->path, token, sizeof(token), &err), 0);
 	assert_string_equal(token, "t0ken");
-	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(none); i++) {
 		err = (struct tw_err){ 0 };
 		put(f, none[i], 0644);
 		assert_int_equal(tw_token_read(f->path, token, sizeof(token), &err), -1);

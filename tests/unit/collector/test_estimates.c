@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/power/estimates.h"
@@ -197,7 +198,7 @@ static void a_guest_is_known_by_the_texts_of_its_firmware(void **state)
 	char name[64];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		char *top = scratch_new();
 
 		snprintf(name, sizeof(name), "class/dmi/id/%s", cases[i].file);
@@ -357,7 +358,7 @@ static void a_model_that_does_not_fit_is_refused(void **state)
 	};
 	struct fixture *f = *state;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 
 		write_model(f, &cases[i].s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A machine whose readings contradict physics, in each way that power/guard.h knows. */
 #include "collector/power/guard.h"
+#include "lib/core/array.h"
 #include "tests/unit/meters/meter_fixture.h"
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
@@ -191,7 +192,7 @@ static void a_board_has_at_most_what_its_supplies_take(void **state)
 	} cases[] = { { 225, 0 }, { 190, 0 }, { 170, 1 } };
 	struct meter_fixture *f = *state;
 
-	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+	for (size_t c = 0; c < TW_COUNT(cases); c++) {
 		write_meter(f, 0, "power_meter", "power1_average", 400);
 		write_meter(f, 1, "corsairpsu", "power1_input", cases[c].supply_w);
 		write_meter(f, 2, "corsairpsu", "power1_input", cases[c].supply_w);
@@ -220,7 +221,7 @@ static void a_reading_lies_between_what_its_supplies_take_and_give(void **state)
 	static const struct tw_zone zone = { .kind = TW_ZONE_PLATFORM, .package = -1 };
 
 	(void)state;
-	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+	for (size_t c = 0; c < TW_COUNT(cases); c++) {
 		struct tw_power_guard g = { .ticks = 0 };
 		struct tw_power_zone z = { .zone = &zone,
 					   .meter = &tw_meter_redfish,

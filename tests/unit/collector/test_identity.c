@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/workloads/identity.h"
@@ -158,7 +159,7 @@ static void a_path_gives_the_job_and_step_of_slurm(void **state)
 	struct tw_identity who;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		tw_identity_of_path(cases[i].path, strlen(cases[i].path), &who);
 		assert_string_equal(who.job, cases[i].job);
 		assert_string_equal(who.step, cases[i].step);
@@ -229,7 +230,7 @@ static void a_name_is_an_id_if_it_fits(void **state)
 				       TW_NAME_TEXT };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(lens); i++) {
 		char *args = long_text("kvm -name ", lens[i], "");
 		struct tw_identity who;
 
@@ -252,7 +253,7 @@ static void ids_have_hex_digits_in_lower_case(void **state)
 		      { '`', false }, { 'g', false }, { 'A', false } };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		char path[] = "/docker/" HEX;
 		struct tw_identity who;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/node.h"
 #include "collector/system/roots.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meters/meter_tree.h"
@@ -56,7 +57,7 @@ static void a_malformed_proc_stat_is_rejected(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_node_counts c;
 		struct tw_err err = { 0 };
 		unsigned cpus;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of pods: parsing of lists, and the collector's table. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/ask/ask_options.h"
@@ -79,7 +80,7 @@ static void all_containers_of_a_list_have_names(void **state)
 	char *data = read_list(&len);
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(pieces); i++) {
 		struct tw_err err = { 0 };
 		struct tw_buf b = { 0 };
 
@@ -134,7 +135,7 @@ static void labels_of_a_pod(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 		struct tw_buf b = { 0 };
 
@@ -161,7 +162,7 @@ static void a_malformed_list_is_rejected(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 		struct tw_buf b = { 0 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/probe.h"
 #include "collector/system/roots.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meters/meter_tree.h"
@@ -158,7 +159,7 @@ static void parts_are_compared_with_their_whole(void **state)
 		      { 40000, 40000, true },
 		      { 40000, 50000, false } };
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		json_t *doc = with_rapl(*state, cases[i].package_uj, cases[i].core_uj);
 		json_t *sum = find(json_object_get(doc, "sums"), "whole", "package");
 
@@ -196,7 +197,7 @@ static void may_use_bpf(bool may)
 	struct __user_cap_data_struct c[2];
 
 	assert_int_equal(syscall(SYS_capget, &h, c), 0);
-	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(caps); i++) {
 		struct __user_cap_data_struct *of = &c[caps[i] / 32];
 		const uint32_t bit = UINT32_C(1) << caps[i] % 32;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/system/process.h"
@@ -52,7 +53,7 @@ static void a_line_of_another_format_is_rejected(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(texts); i++) {
 		struct tw_err err = { 0 };
 		struct tw_task t;
 

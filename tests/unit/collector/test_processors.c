@@ -2,6 +2,7 @@
 #include "collector/system/processors.h"
 
 #include "collector/system/roots.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/tw_test.h"
@@ -57,7 +58,7 @@ static void odd_bytes_are_skipped_cut_or_replaced(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_processors p = { 0 };
 		struct tw_err err = { 0 };
 
@@ -156,7 +157,7 @@ static void microarchitectures_have_kepler_s_names(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const char *name = tw_processor_microarch(&cases[i].p);
 
 		assert_int_equal(name != NULL, cases[i].name != NULL);

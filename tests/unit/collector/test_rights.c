@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -47,7 +48,7 @@ static void without_rules_a_user_adds_to_its_own_pipelines(void **state)
 	const struct tw_strs none = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(tw_rights_check_name(&none, cases[i].user, "p", &err),
@@ -73,7 +74,7 @@ static void with_rules_only_their_users_train_into_their_pipelines(void **state)
 	struct tw_strs rules = rules_of(text, 3);
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(tw_rights_check_name(&rules, cases[i].user,

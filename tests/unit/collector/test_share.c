@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/power/share.h"
@@ -39,7 +40,7 @@ static void what_is_left_goes_to_the_largest_remainders(void **state)
 	uint64_t out[3];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		assert_true(tw_share_out(cases[i].total, cases[i].weight, 3, out, room));
 		assert_memory_equal(out, cases[i].want, sizeof(out));
 	}

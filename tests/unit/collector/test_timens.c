@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/system/process.h"
@@ -38,7 +39,7 @@ static void a_malformed_line_is_no_offset(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(texts); i++)
 		assert_true(tw_clock_offsets_parse(texts[i]).boot_ns == 0);
 }
 

@@ -133,7 +133,7 @@ static void power_in_a_long_gap_is_unknown(void **state)
 	};
 
 	(void)state;
-	for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
+	for (size_t g = 0; g < TW_COUNT(gaps); g++) {
 		const uint64_t tick_ns = gaps[g].tick_s * S;
 		struct tracked t = of_power();
 		struct tw_span s;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The owners of processes, which get their time, energy and counts. */
 #include "collector/workloads/workload_state.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "tests/unit/meters/meter_tree.h"
@@ -129,7 +130,7 @@ static void descriptors_of_a_hypervisor_are_a_proof(void **state)
 	tw_workloads_close(f->t);
 	f->t = workloads_open(f->dir, 1000);
 	workloads_tick(f);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		write_called_kvm(f, cases[i].pid, command, sizeof(command), 0);
 		hold(f, cases[i].pid, "9", cases[i].target);
 	}
@@ -139,7 +140,7 @@ static void descriptors_of_a_hypervisor_are_a_proof(void **state)
 			say(ALIVE, tgid, 5 * S, 1, 100 * k);
 		workloads_tick(f);
 	}
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(cases); i++)
 		if ((workload_find(f->t, TW_LEVEL_PROCESS, 70 + i)->owner != NULL) !=
 		    cases[i].proof)
 			fail_msg("%s", cases[i].target);

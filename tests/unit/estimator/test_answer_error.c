@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/answer_error.h"
@@ -114,7 +115,7 @@ static void what_is_not_an_interval_is_rejected(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_answer_error e = { 0 };
 		struct tw_err err = { 0 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the estimator's models come from: a model server of this test, and a database. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/models.h"
@@ -301,11 +302,11 @@ static void invalid_models_of_the_server_are_rejected(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i <= sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i <= TW_COUNT(wrong); i++) {
 		struct fixture f;
 
 		set_up(&f);
-		if (i < sizeof(wrong) / sizeof(wrong[0]))
+		if (i < TW_COUNT(wrong))
 			answer_model(&f.server, &wrong[i]);
 		else
 			answer(&f.server, 200, strdup("rubbish"), 7);

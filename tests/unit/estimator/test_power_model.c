@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/power_model.h"
@@ -165,7 +166,7 @@ static void a_model_that_its_predictor_rejects_is_refused(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_power_model *p = NULL;
 		struct tw_model m = { 0 };
 		struct tw_err err = { 0 };
@@ -370,7 +371,7 @@ static void a_column_is_found_wherever_it_is(void **state)
 	struct tw_power_model *p = make(&(struct sample){ .trainer = "T" });
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_strs names = { 0 };
 		struct tw_err err = { 0 };
 		uint32_t place[3];
@@ -472,7 +473,7 @@ static void errors_alone_do_not_look_back(void **state)
 		      { POWER(BACK("6")), 6 } };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct sample s = { .group = "BPFOnly",
 					  .trainer = "AutoTrainer",
 					  .predictor = "ensemble",

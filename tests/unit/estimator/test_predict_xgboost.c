@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/quick.h"
 #include "tests/unit/tw_test.h"
 
@@ -160,7 +161,7 @@ static void make_rows(const struct shape *s, const struct booster *b, double *x)
 	static double at[4000];
 
 	for (size_t c = 0; c < s->features; c++) {
-		const size_t count = thresholds(b, c, at, sizeof(at) / sizeof(at[0]));
+		const size_t count = thresholds(b, c, at, TW_COUNT(at));
 
 		for (size_t r = 0; r < TEST_ROWS; r++) {
 			const double u = random_unit();
@@ -267,7 +268,7 @@ static void predictions_equal_those_of_xgboost_to_the_bit(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(shapes); i++)
 		compare(&shapes[i]);
 }
 

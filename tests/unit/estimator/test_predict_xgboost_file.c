@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/predictor.h"
@@ -111,7 +112,7 @@ static void later_forms_of_files_are_read(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(files); i++)
 		assert_true(predict_once(files[i].text, 1, 6) == files[i].want);
 }
 

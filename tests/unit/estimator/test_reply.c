@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/models.h"
@@ -212,7 +213,7 @@ static void numbers_have_at_most_three_decimals_and_no_trailing_zeros(void **sta
 	struct outcome o;
 
 	(void)state;
-	reply_of_one(watts, sizeof(watts) / sizeof(watts[0]), &o);
+	reply_of_one(watts, TW_COUNT(watts), &o);
 	assert_string_equal(o.text.data,
 			    "{\"powers\":{\"platform\":[0,1,10,0.1,0.01,0.001,0.124,0,"
 			    "1000000,100,12345.679,100.05,0.12,7.002,1000000000]},"
@@ -240,7 +241,7 @@ static void a_row_without_a_power_is_null_and_the_others_have_watts(void **state
 	static const double bad[] = { INFINITY, 2e9 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		const double watts[] = { 1, bad[i], 2.5 };
 		struct outcome o;
 
@@ -276,7 +277,7 @@ static void a_prediction_of_nan_is_null_in_each_form_of_a_reply(void **state)
 	struct tw_power_model *m = make_of_two();
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		double x[] = { 1, INFINITY, 0, 2, 0, 0 };
 		struct outcome o;
 
@@ -431,7 +432,7 @@ static void kepler_0_5_gets_components_with_pkg_or_a_list_of_totals(void **state
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		double x[9] = { [3] = 2, [6] = 4.25 };
 		struct tw_model m = { 0 };
 		struct tw_power_model *p;

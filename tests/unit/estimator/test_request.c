@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/predictor.h"
@@ -84,7 +85,7 @@ static void each_old_output_type_has_its_form_of_answer(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct tw_request *r;
 		struct outcome o;
 		char text[256];
@@ -150,7 +151,7 @@ static void a_list_of_reference_cycles_proves_no_counters(void **state)
 		      { "cache_miss", "bpf_cpu_time_ms", false } };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct tw_request *r;
 		struct outcome o;
 		char text[160];
@@ -206,7 +207,7 @@ static void a_request_of_version_2_may_name_components(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct tw_request *r;
 		struct tw_buf b = { 0 };
 		struct outcome o;
@@ -239,7 +240,7 @@ static void unknown_versions_and_components_are_refused(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_buf b = { 0 };
 		struct outcome o;
 
@@ -308,7 +309,7 @@ static void series_and_times_have_one_entry_or_one_for_each_row(void **state)
 	static const int64_t second[] = { 7, 7, 8, 8 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(texts); i++) {
 		const struct tw_request *r;
 		struct outcome o;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clients of the estimator. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -195,7 +196,7 @@ static void braces_in_strings_and_invalid_json_do_no_harm(void **state)
 	set_up(&f);
 	start(&f);
 	ask(&f, REQUEST("[0,0,0]", ",\"x\":\"}\xc3\xa9}\""), POWERS("10"));
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		fd = dial(&f);
 		send_text(fd, bad[i], strlen(bad[i]));
 		shutdown(fd, SHUT_WR);
@@ -224,7 +225,7 @@ static void without_a_model_the_connection_is_closed_without_an_answer(void **st
 	(void)state;
 	set_up(&f);
 	start(&f);
-	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(none); i++) {
 		const int fd = dial(&f);
 
 		send_text(fd, none[i], strlen(none[i]));

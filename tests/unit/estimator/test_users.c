@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may ask, and sockets that are passed. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/listen.h"
@@ -53,7 +54,7 @@ static void an_owner_is_a_user_a_group_or_both(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 		uid_t user = 99;
 		gid_t group = 99;
@@ -69,7 +70,7 @@ static void an_unknown_owner_is_refused(void **state)
 	static const char *const texts[] = { "root:", "-1", "no one", "root:no group" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(texts); i++) {
 		struct tw_err err = { 0 };
 		uid_t user = 99;
 		gid_t group = 99;

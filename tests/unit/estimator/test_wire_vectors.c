@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The vectors of docs/wire.md, "Weights", that were observed in Kepler 0.7.12. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/predictor.h"
@@ -37,7 +38,7 @@ static void the_vectors_of_the_wire_contract_are_predicted(void **state)
 	const struct tw_rows rows = { .x = x, .rows = 2, .stride = 1 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(vectors); i++) {
 		const struct vector *v = &vectors[i];
 		struct tw_strs features = { 0 };
 		struct tw_err err = { 0 };

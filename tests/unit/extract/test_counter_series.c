@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/arena.h"
@@ -255,7 +256,7 @@ static void series_of_a_counter_are_in_order_of_their_begin(void **state)
 		{ &second, 0, 1000, 5 }, { &first, 1, 1000, 4 }, { &first, 0, 3000, 3 },
 		{ &first, 0, 1000, 0 },  { &first, 0, 2000, 1 }, { &first, 0, 2000, 2 },
 	};
-	enum { COUNT = sizeof(cases) / sizeof(cases[0]) };
+	enum { COUNT = TW_COUNT(cases) };
 	struct tw_series s[COUNT];
 	struct tw_arena arena = { 0 };
 	struct tw_counter_set c = { 0 };
@@ -304,7 +305,7 @@ static void two_series_are_sorted(void **state)
 static void the_first_time_that_is_not_before_another_is_found(void **state)
 {
 	static const int64_t ms[] = { 10, 20, 20, 30, 50, 60, 70, 80, 90 };
-	enum { TIMES = sizeof(ms) / sizeof(ms[0]) };
+	enum { TIMES = TW_COUNT(ms) };
 
 	(void)state;
 	for (size_t times = 0; times <= TIMES; times++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See also test_quality and tests/integration/test_mass_balance.py. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -67,7 +68,7 @@ static void whole_and_fractional_lags_are_found(void **state)
 	static const double lags[] = { -5, -3, -1.5, -1, 0, 0.4, 1, 2, 2.7, 4.5 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(lags) / sizeof(lags[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(lags); i++) {
 		struct recording r;
 
 		set_up(&r, lags[i]);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -268,7 +269,7 @@ static void ports_of_a_host_are_one_machine_unless_their_samples_overlap(void **
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_prom *p =
 			make_ports(cases[i].first, cases[i].second, cases[i].from);
 		struct tw_machines m = { 0 };

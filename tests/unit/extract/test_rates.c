@@ -287,7 +287,7 @@ static void a_counter_of_the_node_that_falls_is_refused(void **state)
 		{ "node_vmstat_pgfault", "", "100,10 103,40 106,100" },
 		{ "node_rapl_package_joules_total", "'index':'0'", RISE },
 	};
-	struct tw_prom *p = sampled_response(series, sizeof(series) / sizeof(series[0]));
+	struct tw_prom *p = sampled_response(series, TW_COUNT(series));
 	struct tw_extract_args args = make_args();
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "trainer/extract/scrapes.h"
@@ -41,7 +42,7 @@ static void steps_that_do_not_divide_show_the_scrapes(void **state)
 	struct tw_scraped_row row[ROWS];
 
 	(void)state;
-	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+	for (size_t k = 0; k < TW_COUNT(cases); k++) {
 		struct tw_scrape_times s;
 
 		query(row, cases[k].step_ms, cases[k].scrape_ms, cases[k].by_gauge, 1);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -85,7 +86,7 @@ static void invalid_names_are_rejected(void **state)
 	char text[300];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_thirdparty t = { 0 };
 		struct tw_err err = { 0 };
 
@@ -334,7 +335,7 @@ static void a_declared_gauge_is_averaged_by_the_exporters_clock(void **state)
 		.source = tw_energy_source_find("rapl-sysfs"),
 		.group = tw_thirdparty_group(&t, tw_feature_group_find("BPFOnly")),
 	};
-	char *text = sampled_text(series, sizeof(series) / sizeof(series[0]));
+	char *text = sampled_text(series, TW_COUNT(series));
 	struct tw_prom *p = NULL;
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };

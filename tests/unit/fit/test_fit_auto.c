@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/quick.h"
 #include "tests/unit/tw_test.h"
 
@@ -341,7 +342,7 @@ static void spans_are_of_time_not_of_rows(void **state)
 
 	(void)state;
 	s.rows = 40;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_buf text = { 0 };
 		struct tw_err err = { 0 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -44,7 +45,7 @@ static void a_curve_is_found_again(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct tw_curve_kind *k = tw_curve_kind_find(cases[i].curve);
 		double x[2 * ROWS], y[ROWS];
 		const struct tw_samples s = {

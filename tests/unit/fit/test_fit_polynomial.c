@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/predictor.h"
@@ -126,7 +127,7 @@ static void a_malformed_polynomial_is_rejected_and_named(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 
 		assert_null(load(cases[i].text, &err));

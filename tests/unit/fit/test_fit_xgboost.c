@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/predictor.h"
@@ -197,7 +198,7 @@ static void constant_power_is_predicted_everywhere(void **state)
 
 	(void)state;
 	make_samples(x, y);
-	for (size_t i = 0; i < sizeof(power) / sizeof(power[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(power); i++) {
 		struct tw_buf text = { 0 };
 		struct tw_err err = { 0 };
 
@@ -230,7 +231,7 @@ static void odd_samples_give_a_sane_model(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_buf text = { 0 };
 		struct tw_err err = { 0 };
 		double out[4];

@@ -2,6 +2,7 @@
 /*
  * Validation by workload and by shuffled rows, and the tables of what ran when.
  */
+#include "lib/core/array.h"
 #include "tests/unit/quick.h"
 #include "tests/unit/tw_test.h"
 
@@ -75,7 +76,7 @@ static void a_wrong_table_is_refused_by_line(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_workload_runs w = { 0 };
 		struct tw_err err = { 0 };
 
@@ -175,7 +176,7 @@ static void recordings_with_rows_are_numbered_in_order(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_folds f = { 0 };
 		struct tw_err err = { 0 };
 

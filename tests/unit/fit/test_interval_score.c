@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -84,7 +85,7 @@ static void misses_are_the_rows_above_the_nearest_rank(void **state)
 	} cases[] = { { 20, 1 }, { 21, 1 }, { 41, 2 }, { 101, 5 }, { 400, 20 } };
 
 	(void)state;
-	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+	for (size_t k = 0; k < TW_COUNT(cases); k++) {
 		const size_t rows = cases[k].rows;
 		double error[400], expected[400], area;
 		struct tw_err err = { 0 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/predictor.h"
@@ -81,7 +82,7 @@ static void odd_samples_give_a_sane_model(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < tw_trainer_count(); k++)
-		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (size_t i = 0; i < TW_COUNT(cases); i++) {
 			const struct tw_trainer *t = tw_trainer_at(k);
 			const double slack = 1e-5 * (1.0 + fabs(cases[i].high));
 			struct tw_err err = { 0 };
@@ -115,7 +116,7 @@ static void bad_samples_are_refused(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < tw_trainer_count(); k++)
-		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (size_t i = 0; i < TW_COUNT(cases); i++) {
 			struct tw_buf text = { 0 };
 			struct tw_err err = { 0 };
 

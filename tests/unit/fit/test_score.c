@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -82,7 +83,7 @@ static void percentiles_go_by_nearest_rank(void **state)
 	};
 
 	(void)state;
-	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+	for (size_t k = 0; k < TW_COUNT(cases); k++) {
 		double y[250] = { 0 }, p[250], load[250];
 		struct tw_score s;
 		struct tw_err err = { 0 };
@@ -191,7 +192,7 @@ static void constant_power_has_no_r2(void **state)
 	static const double watts[] = { 0.1, 3e12 + 0.3 };
 
 	(void)state;
-	for (size_t k = 0; k < sizeof(watts) / sizeof(watts[0]); k++) {
+	for (size_t k = 0; k < TW_COUNT(watts); k++) {
 		double y[30], p[30];
 		struct tw_score s;
 		struct tw_err err = { 0 };
@@ -219,7 +220,7 @@ static void a_malformed_number_is_rejected(void **state)
 	struct tw_err none = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(tw_score(cases[i].y, cases[i].p, NULL, 2, &s, &err), -1);

@@ -59,7 +59,7 @@ static void ambiguous_framing_is_refused_and_ends_the_connection(void **state)
 
 	(void)state;
 	toy_start(&s, (struct tw_httpd_config){ 0 });
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		snprintf(body, sizeof(body),
 			 "{\"title\":\"Bad Request\",\"status\":400,"
 			 "\"detail\":\"%s\"}",

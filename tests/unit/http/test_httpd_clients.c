@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/http/server/httpd.h"
@@ -210,7 +211,7 @@ static void any_number_of_arguments_has_an_answer(void **state)
 
 	(void)state;
 	toy_start(&s, (struct tw_httpd_config){ 0 });
-	for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+	for (size_t k = 0; k < TW_COUNT(counts); k++) {
 		struct tw_buf b = { 0 };
 		char *answer;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -75,7 +76,7 @@ static void requests_of_browsers_are_of_this_server(void **state)
 
 	(void)state;
 	assert_int_equal(tw_strs_adds(&names, "models.example", &err), 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct tw_origin_rules r = {
 			.names = (cases[i].how & NAMES) != 0 ? &names : NULL,
 			.loopback = (cases[i].how & LOOPBACK) != 0,
@@ -100,7 +101,7 @@ static void programs_may_use_any_name(void **state)
 	const struct tw_origin_rules r = { .reads = true };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(agents) / sizeof(agents[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(agents); i++) {
 		const struct tw_origin_headers h = {
 			.host = "kepler-model-server.kepler.svc.cluster.local:8100",
 			.agent = agents[i],

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passwords and their cache. tests/integration/server/test_server_setup.py has requests.
  */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -288,7 +289,7 @@ static void a_broken_hash_is_of_no_password(void **state)
 	static const char *const hashes[] = { "", "*0", "*1", "!", "$2b$04$", "secret" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(hashes) / sizeof(hashes[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(hashes); i++) {
 		struct tw_strs pairs = { 0 };
 		struct tw_web_users *u;
 		struct tw_err err = { 0 };
@@ -320,7 +321,7 @@ static void malformed_headers_are_unknown(void **state)
 	char user[TW_WEB_USER];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(texts); i++) {
 		assert_int_equal(tw_web_users_known(u, texts[i]), TW_WEB_UNKNOWN);
 		assert_int_equal(tw_web_users_check(u, texts[i]), TW_WEB_UNKNOWN);
 		assert_false(tw_web_users_name(u, texts[i], user));

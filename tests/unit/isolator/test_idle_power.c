@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "isolator/idle_power.h"
@@ -194,7 +195,7 @@ static void the_slope_is_of_the_half_or_of_the_window(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct machine m;
 
 		for (size_t r = 0; r < cases[i].rows; r++) {
@@ -259,7 +260,7 @@ static void power_within_three_deviations_is_noise(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct tw_idle_power p = find(&cases[i].m, cases[i].rows);
 
 		assert_int_equal(p.by_use, cases[i].by_use);
@@ -294,7 +295,7 @@ static void work_that_usage_misses_is_no_rest(void **state)
 	} cases[] = { { 200, 100, 120 }, { 500, 500, 150 } };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct machine m;
 		struct tw_idle_power p;
 		uint64_t seed = 1;
@@ -337,7 +338,7 @@ static void a_machine_rests_if_one_row_of_80_has_next_to_no_usage(void **state)
 	} cases[] = { { 13, 50, true }, { 13, 51, false }, { 12, 50, false } };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct machine m;
 
 		for (size_t r = 0; r < ROWS; r++) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/power_model.h"
@@ -61,7 +62,7 @@ static void columns_of_the_node_are_known_by_name(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		if (tw_isolate_is_share(cases[i].name) != cases[i].share ||
 		    tw_isolate_is_of_node(cases[i].name) != cases[i].of_node)
 			fail_msg("%s", cases[i].name);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -132,7 +133,7 @@ static void a_missing_notify_socket_is_ignored(void **state)
 	char longer[300];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(names); i++) {
 		struct tw_err err = { 0 };
 
 		setenv("NOTIFY_SOCKET", names[i], 1);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/date.h"
@@ -29,7 +30,7 @@ static void dates_parse_to_known_times(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 		int64_t ms = -1;
 
@@ -83,7 +84,7 @@ static void texts_that_are_not_times_are_rejected(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 		int64_t ms = 7;
 
@@ -100,7 +101,7 @@ static void formatted_times_parse_back(void **state)
 	char text[TW_DATE_TEXT];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(ms) / sizeof(ms[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(ms); i++) {
 		struct tw_err err = { 0 };
 		int64_t again;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -103,7 +104,7 @@ static void a_zone_s_path_names_the_source_that_does_not_measure(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(paths); i++) {
 		const char *source = tw_energy_source_of_path(paths[i].path);
 
 		if (paths[i].source == NULL)
@@ -136,7 +137,7 @@ static void each_meter_of_the_collector_is_known_with_its_components(void **stat
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(meters) / sizeof(meters[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(meters); i++) {
 		const struct tw_energy_source *s = tw_energy_source_find(meters[i].name);
 
 		assert_non_null(s);
@@ -188,7 +189,7 @@ static void bad_names_are_refused(void **state)
 	const struct tw_energy_source *s = NULL;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(tw_energy_source_open(bad[i].name, &s, &err), -1);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -81,12 +82,12 @@ static void numbers_have_the_syntax_of_go(void **state)
 	char line[64], wanted[64];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		snprintf(line, sizeof(line), "a %s\n", cases[i].text);
 		snprintf(wanted, sizeof(wanted), "a: %s;", cases[i].value);
 		gives(line, false, wanted);
 	}
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		snprintf(line, sizeof(line), "a %s\n", bad[i]);
 		refuses(line, false, TW_PARSE, "line 1: a: value '");
 	}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -278,7 +279,7 @@ static void wrong_members_are_rejected_with_their_place(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tree t = { .own = 0 };
 		struct tw_err err = { 0 };
 		char text[256];
@@ -320,7 +321,7 @@ static void wrong_documents_are_rejected(void **state)
 	char deep[200];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		tw_err_clear(&err);
 		assert_int_equal(parse(cases[i].text, &t, &err), -1);
 		if (strstr(err.text, cases[i].want) == NULL)

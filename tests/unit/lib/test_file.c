@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -163,7 +164,7 @@ static void reading_has_a_limit_and_needs_a_regular_file(void **state)
 
 	assert_int_equal(tw_file_create(path, "12345", 5, &err), 0);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_err why = { 0 };
 
 		assert_int_equal(tw_file_read(bad[i].path, 4, &data, &len, &why), -1);
@@ -311,7 +312,7 @@ static void names_that_are_unsafe_in_a_path_are_rejected(void **state)
 	char longer[300];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(tw_name_check("name", bad[i].name, bad[i].len, &err),
@@ -338,7 +339,7 @@ static void plain_names_are_accepted(void **state)
 	char longest[128];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(good); i++)
 		assert_int_equal(tw_name_check("name", good[i], strlen(good[i]), &err),
 				 0);
 	memset(longest, 'x', sizeof(longest));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -171,7 +172,7 @@ static void bad_and_repeated_names_are_rejected(void **state)
 	struct tw_err twice = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(tw_fileset_add(&s, bad[i], "x", 1, &err), -1);
@@ -206,7 +207,7 @@ static void limits_hold_when_reading(void **state)
 	snprintf(path, sizeof(path), "%s/set", (char *)*state);
 	assert_int_equal(fill(&s, &err), 0);
 	assert_int_equal(tw_fileset_write_dir(&s, path, &err), 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err why = { 0 };
 
 		assert_int_equal(tw_fileset_read_dir(&back, path, &cases[i].limits, &why),

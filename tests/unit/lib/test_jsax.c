@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -163,7 +164,7 @@ static void bad_numbers_are_rejected(void **state)
 					   ".5", "1e", "1-2", "1e999" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		char text[32];
 
 		snprintf(text, sizeof(text), "[%s]", bad[i]);

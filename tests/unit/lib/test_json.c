@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -47,7 +48,7 @@ static void bad_json_is_rejected_with_its_place(void **state)
 	json_t *v = NULL;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(tw_json_parse(cases[i].text, strlen(cases[i].text), "t",
@@ -314,7 +315,7 @@ static void invalid_utf8_is_replaced(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_buf b = { 0 };
 
 		tw_buf_add_json_text(&b, cases[i].in, strlen(cases[i].in));

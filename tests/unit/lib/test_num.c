@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/quick.h"
 #include "tests/unit/tw_test.h"
 
@@ -127,7 +128,7 @@ static void halfway_and_extreme_cases_round_correctly(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(texts); i++)
 		assert_reads_as_strtod(texts[i]);
 }
 
@@ -141,7 +142,7 @@ static void only_numbers_of_jsons_grammar_are_accepted(void **state)
 	double v = 7.0;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(bad); i++)
 		if (tw_parse_double(bad[i], strlen(bad[i]), &v))
 			fail_msg("'%s' is taken", bad[i]);
 	assert_false(tw_parse_double("1\0", 2, &v));
@@ -215,7 +216,7 @@ static void doubles_have_the_shortest_text(void **state)
 	struct tw_buf b = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		assert_int_equal(tw_format_double(text, cases[i].v),
 				 strlen(cases[i].text));
 		assert_string_equal(text, cases[i].text);
@@ -247,7 +248,7 @@ static void doubles_have_the_text_of_the_c_library(void **state)
 	double v;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(edges); i++) {
 		assert_like_the_library(edges[i]);
 		assert_like_the_library(-edges[i]);
 		assert_like_the_library(nextafter(edges[i], 0.0));
@@ -293,7 +294,7 @@ static void whole_numbers_must_be_in_range(void **state)
 	uint32_t v = 7;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(tw_parse_u32(bad[i], 10, 300, &v, &err), -1);
@@ -337,14 +338,14 @@ static void wrong_units_and_overflows_are_rejected(void **state)
 	uint64_t v = 7;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(durations) / sizeof(durations[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(durations); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(tw_parse_duration_ms(durations[i], &v, &err), -1);
 		assert_int_equal(err.code, TW_INVALID);
 		assert_non_null(strstr(err.text, "is not a duration such as 250ms"));
 	}
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(sizes); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(tw_parse_size_bytes(sizes[i], &v, &err), -1);

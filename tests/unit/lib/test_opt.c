@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -117,7 +118,7 @@ static void a_boolean_flag_needs_no_value(void **state)
 
 	(void)state;
 	setenv("TW_TEST_FAST", "yes", 1);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(opt_parse(&c, &action, &err, WORDS(cases[i].word)), 0);
@@ -157,7 +158,7 @@ static void a_short_flag_equals_its_long_flag(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		char *words[4] = { NULL };
 		enum tw_opts_action action;
 		struct opt_config c = { 0 };
@@ -203,7 +204,7 @@ static void yes_and_no_are_accepted_in_any_case(void **state)
 	struct opt_config c;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(words); i++) {
 		assert_int_equal(opt_parse(&c, &action, &err, WORDS(words[i])), 0);
 		assert_true(c.fast);
 		tw_opts_release(&opt_program, &c);
@@ -243,7 +244,7 @@ static void errors_name_the_wrong_use(void **state)
 	struct opt_config c;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(opt_parse(&c, &action, &err, WORDS(cases[i].word)), -1);
@@ -260,7 +261,7 @@ static void addresses_of_all_forms_are_accepted(void **state)
 	struct opt_config c;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(words); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(opt_parse(&c, &action, &err, WORDS(words[i])), 0);
@@ -285,7 +286,7 @@ static void errors_name_the_bad_line_of_the_file(void **state)
 	enum tw_opts_action action;
 	struct opt_config c;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		char *path = opt_write_file(*state, cases[i].text);
 		struct tw_err err = { 0 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/pool.h"
@@ -27,7 +28,7 @@ static void every_task_runs_once_with_any_number_of_threads(void **state)
 	static const unsigned threads[] = { 0, 1, 2, 7, 5000 };
 
 	(void)state;
-	for (size_t k = 0; k < sizeof(threads) / sizeof(threads[0]); k++) {
+	for (size_t k = 0; k < TW_COUNT(threads); k++) {
 		struct tally *t = calloc(1, sizeof(*t));
 
 		tw_pool_run(TASKS, threads[k], work, t);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/arena.h"
@@ -56,7 +57,7 @@ static void splitting_drops_blanks_and_empty_parts(void **state)
 	assert_string_equal(l.at[1], "b c");
 	assert_string_equal(l.at[2], "d");
 	tw_strs_clear(&l);
-	for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(empty); i++) {
 		assert_int_equal(tw_strs_split(&l, empty[i], &err), 0);
 		assert_int_equal(l.count, 0);
 	}

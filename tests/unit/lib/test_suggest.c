@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names that a person meant. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/program/suggest.h"
@@ -23,7 +24,7 @@ static void changes_between_two_texts_are_counted(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		assert_int_equal(tw_text_distance(cases[i].a, cases[i].b), cases[i].far);
 		assert_int_equal(tw_text_distance(cases[i].b, cases[i].a), cases[i].far);
 	}

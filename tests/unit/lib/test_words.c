@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -54,7 +55,7 @@ static void a_line_for_a_shell_is_refused(void **state)
 					     "a <b",         "a file?" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(lines); i++)
 		expect_error(lines[i], "needs a shell");
 	expect_error("a 'b", "a ' is not closed");
 	expect_error("a \"b\\\"", "a \" is not closed");

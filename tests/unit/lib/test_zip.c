@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -81,7 +82,7 @@ static void equal_sets_give_equal_bytes_in_any_order_time_and_zone(void **state)
 	/* The first local header: time 0, date 1980-01-01. */
 	assert_memory_equal(a.data + 10, "\0\0\x21\0", 4);
 	assert_memory_equal(a.data + 30, "a", 1);
-	for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(zones); i++) {
 		setenv("TZ", zones[i], 1);
 		tzset();
 		b = zip_write_set(&two);
@@ -147,7 +148,7 @@ static void names_that_leave_the_archive_are_rejected(void **state)
 					     "a/../", "/",      "~/x",    "a\nb" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(names); i++) {
 		struct zip_member m = { .name = names[i], .text = "1" };
 		struct tw_fileset out = { 0 };
 		struct tw_err err = { 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Archives at the limits of sizes, and those whose members are not where they should be.
  */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -196,7 +197,7 @@ static void a_member_may_be_packed_in_a_200th(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct archive a = { 0 };
 
 		add_member(&a, cases[i].packed, cases[i].len);
@@ -282,7 +283,7 @@ static void a_member_may_not_reach_into_the_directory(void **state)
 	} cases[] = { { 0, 5, 4 }, { 5, 0, 4 }, { 3, 2, 4 }, { 3, 2, 5 } };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const size_t packed = cases[i].packed;
 		struct archive a = { 0 };
 

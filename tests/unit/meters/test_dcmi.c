@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/ask/dcmi.h"
@@ -86,7 +87,7 @@ static void a_malformed_reading_is_rejected(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_dcmi_power p = { .now_w = 7 };
 		struct tw_err err = { 0 };
 		uint8_t *copy = malloc(cases[i].len > 0 ? cases[i].len : 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Meters together: order, choice, the simulated one. */
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "tests/unit/fail_alloc.h"
@@ -46,7 +47,7 @@ static void platform_power_beyond_the_other_zones_is_other(void **state)
 	struct meter_fixture *f = *state;
 
 	tree_write(f->dir, "class/hwmon/hwmon2/name", "power_meter\n");
-	for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(ticks); i++) {
 		tree_write(f->dir, "class/hwmon/hwmon2/power1_average",
 			   ticks[i].inlet_uw);
 		tree_rapl(f->dir, CAP "intel-rapl:0", "package-0", ticks[i].package_uj,
@@ -83,7 +84,7 @@ static void energy_lost_of_a_part_is_not_other(void **state)
 
 	tree_write(f->dir, "class/hwmon/hwmon2/name", "power_meter\n");
 	tree_write(f->dir, "class/hwmon/hwmon2/power1_average", "90000000");
-	for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(ticks); i++) {
 		tree_rapl(f->dir, CAP "intel-rapl:0", "package-0", ticks[i].package_uj,
 			  WATTS(1000000));
 		if (i == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs by a library that looks like AMD's (tests/fake/amdsmi.c). */
 #include "collector/power/tree.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meters/meter_fixture.h"
@@ -127,7 +128,7 @@ static void without_a_counter_it_is_the_power(void **state)
 	};
 	struct meter_fixture *f = *state;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		tell(f, cases[i].text);
 		meters_open(f);
 		assert_true(meters_zone(f, "gpu-0", -1)->zone->reports_power);
@@ -196,7 +197,7 @@ static void missing_parts_are_reported(void **state)
 	};
 	struct meter_fixture *f = *state;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		tell(f, cases[i].text);
 		meters_open(f);
 		if (strstr(f->passed, cases[i].why) == NULL)

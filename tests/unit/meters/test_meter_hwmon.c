@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sensors of hwmon, over trees as machines have them. */
+#include "lib/core/array.h"
 #include "tests/unit/meters/meter_fixture.h"
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
@@ -313,7 +314,7 @@ static void an_impossible_value_is_absent(void **state)
 	write_sensor(f, 0, "ina226", "power1_input", "5000000");
 	meters_open(f);
 	meters_tick(f);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		write_sensor(f, 0, "ina226", "power1_input", cases[i].value);
 		meters_tick(f);
 		assert_untold(f, "ina226:power1", cases[i].why);
@@ -417,7 +418,7 @@ static void a_device_in_the_place_of_another_is_not_that_one(void **state)
 	};
 	uint64_t before_uj;
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(files); i++)
 		tree_write(f->dir, files[i][0], files[i][1]);
 	link_device(f, "devices/a", 0);
 	link_device(f, "devices/b", 1);

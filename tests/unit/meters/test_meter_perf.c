@@ -3,6 +3,7 @@
  * RAPL by perf events. The tree names an event of the kernel's software PMU, which counts
  * the nanoseconds of a CPU: at 1e-7 J each, that is 100 W.
  */
+#include "lib/core/array.h"
 #include "tests/unit/meters/meter_fixture.h"
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
@@ -81,7 +82,7 @@ static void files_that_are_no_events_are_no_meter(void **state)
 	};
 	struct meter_fixture *f = *state;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		write_pmu(f, "0\n");
 		tree_write(f->dir, cases[i].file, cases[i].text);
 		meters_open(f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RAPL by powercap, over trees as machines have them. */
+#include "lib/core/array.h"
 #include "tests/unit/meters/meter_fixture.h"
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
@@ -119,7 +120,7 @@ static void dies_that_show_the_counter_of_their_package_count_once(void **state)
 	};
 	struct meter_fixture *f = *state;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		char cpuinfo[128];
 
 		snprintf(cpuinfo, sizeof(cpuinfo), "processor : 0\n%s", cases[i].cpuinfo);
@@ -374,7 +375,7 @@ static void garbage_is_absent_with_the_reason(void **state)
 	write_socket(f, 0, WATTS(1));
 	meters_open(f);
 	meters_tick(f);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(texts); i++) {
 		tree_write(f->dir, CAP "intel-rapl:0/energy_uj", texts[i]);
 		meters_tick(f);
 		assert_untold(f, "package-0", "want a number");

@@ -2,6 +2,7 @@
 #include "collector/meters/rapl.h"
 
 #include "collector/system/processors.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/tw_test.h"
 
@@ -45,7 +46,7 @@ static void units_are_those_of_the_model(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_processor p = { .number = "0" };
 		struct tw_err err = { 0 };
 		struct tw_rapl_unit u;
@@ -95,7 +96,7 @@ static void others_are_refused(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_processor p = { .number = "0" };
 		struct tw_err err = { 0 };
 		struct tw_rapl r;

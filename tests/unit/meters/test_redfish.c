@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/ask/redfish.h"
@@ -163,7 +164,7 @@ static show_fn *show_of(const char *kind)
 		      { "system", machine }, { "chassis", chassis },
 		      { "root", root },      { "members", members } };
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(kinds); i++)
 		if (strcmp(kinds[i].kind, kind) == 0)
 			return kinds[i].show;
 	fail_msg("no kind '%s'", kind);
@@ -242,7 +243,7 @@ static void an_error_has_the_controller_s_message(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		char out[8] = "x";
 
 		tw_redfish_parse_error(cases[i].json, strlen(cases[i].json), out,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A conversation with a controller: a script takes its part. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/ask/redfish_client.h"
@@ -79,7 +80,7 @@ static void without_sessions_it_is_basic_only_where_that_may_be(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 		struct tw_redfish r;
 		struct bmc b;
@@ -239,7 +240,7 @@ static void a_chassis_that_cannot_be_read_hides_no_other_one(void **state)
 	struct bmc b;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err why = { 0 };
 
 		bmc_set_up(&b, &r);
@@ -297,7 +298,7 @@ static void a_root_may_want_the_login(void **state)
 	struct bmc b;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(auths) / sizeof(auths[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(auths); i++) {
 		bmc_set_up(&b, &r);
 		b.root_wants_login = true;
 		b.wants_basic = auths[i] == TW_REDFISH_BASIC;
@@ -322,7 +323,7 @@ static void a_redirect_is_followed_on_the_same_server(void **state)
 	struct bmc b;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 
 		bmc_set_up(&b, &r);
@@ -364,7 +365,7 @@ static void a_placeholder_of_0_w_hides_no_other_source(void **state)
 	struct bmc b;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(zeros) / sizeof(zeros[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(zeros); i++) {
 		bmc_set_up(&b, &r);
 		snprintf(zero, sizeof(zero), READS("%s"), zeros[i]);
 		bmc_add(&b, CHASSIS "/1", 200,

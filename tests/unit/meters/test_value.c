@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a user's own meter may say: values, lines of a command, answers of a server. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/ask/value.h"
@@ -160,7 +161,7 @@ static void other_answers_say_why_not(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 		char text[TW_INSTANT_VALUE];
 

@@ -2,6 +2,7 @@
 /*
  * Model cards, the rows of a validation, and plots of them.
  */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -278,7 +279,7 @@ static void constant_and_undefined_values_are_drawn(void **state)
 					 { 1e9, 1e9 + 1 } };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(odd); i++) {
 		const struct tw_svg_series s = { "s", "#000", true, odd[i], odd[i], 2 };
 		struct tw_buf b = { 0 };
 

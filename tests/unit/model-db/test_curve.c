@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "estimator/predict/predictor.h"
@@ -46,7 +47,7 @@ static void curves_match_the_vectors_of_the_wire_contract(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_curve c;
 		struct tw_err err = { 0 };
 
@@ -73,8 +74,8 @@ static void no_value_gives_nan(void **state)
 	static const double x[] = { 0, 1, 1e308, INFINITY, NAN };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		for (size_t k = 0; k < sizeof(x) / sizeof(x[0]); k++) {
+	for (size_t i = 0; i < TW_COUNT(texts); i++)
+		for (size_t k = 0; k < TW_COUNT(x); k++) {
 			struct tw_curve c;
 			struct tw_err err = { 0 };
 
@@ -119,7 +120,7 @@ static void a_malformed_curve_is_refused_with_its_place(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_curve c;
 		struct tw_err err = { 0 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -183,10 +184,10 @@ static void broken_models_are_refused_and_the_others_served(void **state)
 	assert_int_equal(tw_index_count(x), 2);
 	assert_string_equal(tw_index_at(x, 0)->name, "XgboostFitTrainer_0");
 	assert_string_equal(tw_index_at(x, 1)->name, "SGDRegressorTrainer_2");
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(want); i++)
 		if (strstr(r.text, want[i]) == NULL)
 			fail_msg("'%s' is not in:\n%s", want[i], r.text);
-	assert_int_equal(r.count, sizeof(want) / sizeof(want[0]));
+	assert_int_equal(r.count, TW_COUNT(want));
 	tw_index_unref(x);
 	scratch_free(db);
 }

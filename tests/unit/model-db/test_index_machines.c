@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -106,7 +107,7 @@ static void models_of_a_machine_are_compared_by_the_figure_that_is_wanted(void *
 
 	(void)state;
 	sample_publish(db, "p", both, 2);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct tw_index_preference prefer = { .error = cases[i].key };
 		struct tw_index *x = NULL;
 		struct tw_err err = { 0 };

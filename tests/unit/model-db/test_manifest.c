@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/base64.h"
@@ -33,7 +34,7 @@ static void digests_are_those_of_the_standard(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const size_t len = cases[i].text ? strlen(cases[i].text) : cases[i].len;
 		char *data = malloc(len + 1), got[TW_SHA256_TEXT];
 
@@ -72,7 +73,7 @@ static void base64_reads_back_and_other_text_is_refused(void **state)
 		free(back);
 		tw_buf_clear(&b);
 	}
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_err err = { 0 };
 		char *back;
 		size_t len;
@@ -155,8 +156,8 @@ static void a_manifest_without_whole_figures_is_refused(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i <= sizeof(bad) / sizeof(bad[0]); i++) {
-		const bool good = i == sizeof(bad) / sizeof(bad[0]);
+	for (size_t i = 0; i <= TW_COUNT(bad); i++) {
+		const bool good = i == TW_COUNT(bad);
 		struct tw_fileset s = { 0 };
 		struct tw_err err = { 0 };
 		char text[300];
@@ -208,7 +209,7 @@ static void names_and_versions_are_read_and_checked(void **state)
 	assert_int_equal(tw_manifest_read_id(text, strlen(text), &got, &err), 0);
 	assert_string_equal(got.pipeline, "");
 	assert_int_equal(got.version, 0);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		err = (struct tw_err){ 0 };
 		snprintf(text, sizeof(text), "{\"format_version\":1,%s,\"files\":{}}",
 			 bad[i].more);

@@ -348,7 +348,7 @@ static void bad_files_are_refused_with_file_and_place(void **state)
 
 	(void)state;
 	sample_files(&s, &files);
-	for (size_t i = 0; i < sizeof(bad_files) / sizeof(bad_files[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad_files); i++) {
 		const struct bad *b = &bad_files[i];
 		struct tw_fileset edited = { 0 };
 		struct tw_model m = { 0 };
@@ -380,7 +380,7 @@ static void files_may_omit_trainer_and_node_type_of_the_name(void **state)
 
 	(void)state;
 	sample_files(&(struct sample){ 0 }, &files);
-	for (size_t i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cut); i++) {
 		struct tw_fileset edited = { 0 };
 		struct tw_model m = { 0 };
 

@@ -152,7 +152,7 @@ static void a_view_needs_no_more_than_is_known(void **state)
 	struct tw_prior_machine m;
 
 	measured_other(&m, 10, 100, 2);
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(steps); i++) {
 		m.number[steps[i].lost] = NAN;
 		assert_string_equal(tw_prior_view_for(p, &m)->name, steps[i].view);
 	}
@@ -231,7 +231,7 @@ static void broken_files_are_refused(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_prior p = { 0 };
 		struct tw_err err = { 0 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -51,9 +52,8 @@ static void a_name_that_is_a_path_is_refused_and_nothing_made(void **state)
 	memset(long_name, 'a', 300);
 	long_name[300] = '\0';
 	snprintf(db, sizeof(db), "%s/db", top);
-	for (size_t i = 0; i <= sizeof(names) / sizeof(names[0]); i++) {
-		const char *name =
-			i < sizeof(names) / sizeof(names[0]) ? names[i] : long_name;
+	for (size_t i = 0; i <= TW_COUNT(names); i++) {
+		const char *name = i < TW_COUNT(names) ? names[i] : long_name;
 		struct tw_err err = { 0 };
 
 		assert_int_equal(version_publish(db, name, 1, &err), -1);

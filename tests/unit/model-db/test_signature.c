@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/base64.h"
@@ -269,7 +270,7 @@ static void key_files_and_texts_are_read(void **state)
 	assert_int_equal(keys.count, 4);
 	for (size_t i = 0; i < 4; i++)
 		assert_string_equal(keys.at[i], mine.keys.at[0]);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		err = (struct tw_err){ 0 };
 		assert_int_equal(tw_file_replace(path, bad[i], strlen(bad[i]), &err), 0);
 		assert_int_equal(tw_signature_read_key(path, &keys, &err), -1);
@@ -339,7 +340,7 @@ static void a_key_file_has_two_lines(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < 2 * TW_COUNT(cases); i++) {
 		const char *text = cases[i / 2].text, *want = cases[i / 2].want;
 		struct fenced f = fenced_copy(text, strlen(text), i % 2);
 		unsigned char out[] = "xxx";
@@ -606,7 +607,7 @@ static void scrypt_has_limits(void **state)
 		  "secret key: its scrypt parameters exceed our limits" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		unsigned char file[TW_MINISIGN_SECRET] = "EdScB2";
 		struct tw_buf b = { 0 };
 		struct tw_strs keys = { 0 };

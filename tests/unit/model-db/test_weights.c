@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -179,7 +180,7 @@ static void trees_are_base64_and_for_current_clients_only(void **state)
 			    .trainer = "XgboostFitTrainer" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		char want[512], *text;
 
 		s.text = cases[i].text;
@@ -257,7 +258,7 @@ static void curves_that_clients_compute_wrongly_are_refused(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(cases); i++)
 		assert_refused(&(struct sample){ .source = "acpi",
 						 .group = "BPFOnly",
 						 .trainer = cases[i].trainer,
@@ -305,7 +306,7 @@ static void only_some_kinds_have_weights(void **state)
 		      { "knn", false, false } };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct sample s = { .predictor = cases[i].predictor };
 		struct tw_model m = { 0 };
 
@@ -354,7 +355,7 @@ static void weights_that_give_negative_power_are_refused(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(texts); i++) {
 		const struct sample s = { .group = "BPFOnly", .text = texts[i] };
 		struct tw_weights_shape shape;
 		struct tw_model m = { 0 };
@@ -436,7 +437,7 @@ static void weights_that_crash_clients_are_refused(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct sample s = { .group = "BPFOnly", .text = cases[i].text };
 
 		for (int c = 0; c < TW_CLIENT_COUNT; c++)

@@ -45,7 +45,7 @@ static void cores_are_counted_from_the_list_of_cpus(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 		uint32_t cores = 0;
 
@@ -62,7 +62,7 @@ static void a_malformed_list_of_cpus_is_rejected(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(lists); i++) {
 		struct tw_err err = { 0 };
 		uint32_t cores = 5;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -78,7 +79,7 @@ static void missing_null_zero_and_minus_one_mean_unknown(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(texts); i++) {
 		struct tw_machine_spec s = read_spec(texts[i]);
 		json_t *v;
 
@@ -129,7 +130,7 @@ static void text_that_is_no_number_is_rejected_with_its_path(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_machine_spec s = { .cores = 77 };
 		struct tw_err err = { 0 };
 		json_t *v = parse(cases[i].text);

@@ -371,7 +371,7 @@ static void a_list_of_all_metrics_proves_no_counters(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_wanted w = { 0 };
 		struct tw_err err = { 0 };
 

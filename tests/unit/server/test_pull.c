@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where pipelines are pulled from, and what is remembered of them. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -57,7 +58,7 @@ static void an_entry_is_a_url_a_path_or_a_name(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_pull_sources s = { .count = 0 };
 		struct tw_err err = { 0 };
 
@@ -105,7 +106,7 @@ static void an_unknown_source_is_named(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_pull_sources s = { .count = 0 };
 		struct tw_err err = { 0 };
 

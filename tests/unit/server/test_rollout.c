@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which version of a rollout a replica takes. */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/err.h"
@@ -29,11 +30,11 @@ static void the_place_of_a_replica_is_its_number_or_its_hash(void **state)
 	unsigned places = 0;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		assert_int_equal(tw_replica_init(cases[i].name, &no_labels, &r, &err), 0);
 		assert_int_equal(r.place, cases[i].place);
 	}
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(wrong); i++) {
 		err = (struct tw_err){ 0 };
 		assert_int_equal(tw_replica_init(wrong[i], &no_labels, &r, &err), -1);
 		assert_int_equal(err.code, TW_INVALID);
@@ -119,7 +120,7 @@ static void a_wrong_rollout_is_refused_with_its_key(void **state)
 	struct tw_replica r = { .place = 0, .labels = &no_labels };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_err err = { 0 };
 		char *got = NULL;
 		bool next;

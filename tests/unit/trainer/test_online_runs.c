@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -219,8 +220,8 @@ static void spans_without_rows_are_not_found(void **state)
 		{ start_ms - 60000, start_ms },
 		{ start_ms + 60000, start_ms + 60000 },
 	};
-	const struct tw_extract_args args = make_args(&(struct tw_train_response){
-		.span = span, .spans = sizeof(span) / sizeof(span[0]) });
+	const struct tw_extract_args args = make_args(
+		&(struct tw_train_response){ .span = span, .spans = TW_COUNT(span) });
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
 

@@ -123,7 +123,7 @@ static void a_segment_that_overlaps_is_rejected(void **state)
 	struct tw_err err = { 0 };
 
 	assert_int_equal(add(s, "a", 5000, &err), 0);
-	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(from); i++) {
 		struct tw_err why = { 0 };
 
 		assert_int_equal(add(s, "a", from[i], &why), -1);

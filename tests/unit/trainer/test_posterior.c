@@ -54,7 +54,7 @@ static void wrong_readings_are_refused(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_power_reading r[5];
 		struct tw_err err = { 0 };
 

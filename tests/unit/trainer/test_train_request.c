@@ -319,7 +319,7 @@ static void named_metrics_of_the_response_are_kept(void **state)
 static void bad_requests_are_refused_with_their_place(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(bad); i++) {
 		struct tw_train_request q = { 0 };
 		struct tw_err err = { 0 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -31,7 +32,7 @@ static void an_accuracy_is_read_or_refused(void **state)
 	assert_true(u.mae_w == 1.5 && u.mape_percent == 20);
 	assert_int_equal(tw_until_parse("mae:3", &u, &ok), 0);
 	assert_true(u.mae_w == 3 && isnan(u.mape_percent));
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < TW_COUNT(wrong); i++) {
 		struct tw_err err = { 0 };
 
 		assert_int_equal(tw_until_parse(wrong[i].text, &u, &err), -1);
