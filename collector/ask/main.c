@@ -182,6 +182,8 @@ int main(int argc, char **argv)
 			"tw-ask: takes no arguments: the Tallywatt daemons start it\n");
 		return TW_EXIT_USAGE;
 	}
+	/* It was executed by the number of a descriptor, which would be its name. */
+	prctl(PR_SET_NAME, TW_ASK_PROGRAM);
 	if (serve(STDIN_FILENO, &err) < 0) {
 		fprintf(stderr, "tw-ask: %s\n", err.text);
 		return TW_EXIT_FAILED;

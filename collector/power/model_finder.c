@@ -197,7 +197,7 @@ static void look(struct finder *f, size_t i)
 
 /* ---- the child: main loop ---- */
 
-static int open_models(struct finder *f, struct tw_fetch **fetch, struct tw_err *err)
+static int open_models(struct finder *f, struct tw_fetch *fetch, struct tw_err *err)
 {
 	const struct tw_model_finder_config *c = f->c;
 	struct tw_models_config config = { .model_db = c->model_db,
@@ -211,13 +211,10 @@ static int open_models(struct finder *f, struct tw_fetch **fetch, struct tw_err 
 					   .sys = c->sys,
 					   .keep_zips = true };
 
-	if (c->server_url != NULL || c->urls != NULL) {
-		if (tw_fetch_open(NULL, fetch, err) < 0)
-			return -1;
+	if (fetch != NULL)
 		config.http = (struct tw_models_http){ .call = tw_fetch_call,
 						       .stop = tw_fetch_stop,
-						       .arg = *fetch };
-	}
+						       .arg = fetch };
 	return tw_models_open(&config, &f->models, err);
 }
 
@@ -284,9 +281,13 @@ static int run(struct finder *f, struct tw_err *err)
 	struct tw_fetch *fetch = NULL;
 	int rc = -1;
 
-	/* Drop rights first: threads inherit them. */
+	/* tw-ask is opened with all rights. Threads start later: they inherit the rights.
+	 */
+	if ((f->c->server_url != NULL || f->c->urls != NULL) &&
+	    tw_fetch_open(NULL, &fetch, err) < 0)
+		goto out;
 	if (tw_give_directory(f->c->keep_dir, f->c->user, err) < 0 ||
-	    tw_privilege_drop(&p, err) < 0 || open_models(f, &fetch, err) < 0)
+	    tw_privilege_drop(&p, err) < 0 || open_models(f, fetch, err) < 0)
 		goto out;
 	serve(f);
 	rc = 0;
@@ -307,8 +308,7 @@ static int run_finder(const struct tw_model_finder_config *c, int fd)
 
 	block_signals();
 	if (run(&f, &err) < 0) {
-		tw_log_error("the model finder failed, models are not refreshed: %s",
-			     err.text);
+		tw_log_error("the model finder failed: %s", err.text);
 		return TW_EXIT_FAILED;
 	}
 	return TW_EXIT_OK;
@@ -352,7 +352,9 @@ int tw_model_finder_send_metrics(int fd, const struct tw_strs *metrics,
 		tw_fail(err, TW_NOMEM, "names of %zu features", metrics->count);
 		goto out;
 	}
-	if (send(fd, b.data, b.len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)b.len) {
+	/* tw_model_finder_next() reports a finder that has exited. */
+	if (send(fd, b.data, b.len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)b.len &&
+	    errno != EPIPE) {
 		tw_fail_errno(err, errno, "the model finder does not accept messages");
 		goto out;
 	}

@@ -47,7 +47,10 @@ struct tw_model_finder_config {
 int tw_model_finder_start(const struct tw_model_finder_config *c, int *fd, pid_t *pid,
 			  struct tw_err *err);
 
-/* Send the features that models may use, once. Then the search begins. */
+/*
+ * Send the features that models may use, once. Then the search begins. A finder that has
+ * exited is no failure.
+ */
 int tw_model_finder_send_metrics(int fd, const struct tw_strs *metrics,
 				 struct tw_err *err);
 

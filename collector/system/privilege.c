@@ -144,8 +144,8 @@ static const uint64_t bpf_commands[] = { BPF_PROG_TEST_RUN,    BPF_ITER_CREATE,
 					 BPF_MAP_LOOKUP_ELEM,  BPF_MAP_LOOKUP_BATCH,
 					 BPF_MAP_GET_NEXT_KEY, BPF_MAP_DELETE_ELEM };
 
-/* A child that writes an answer ends with the collector. */
-static const uint64_t prctl_commands[] = { PR_SET_PDEATHSIG };
+/* A child that writes an answer ends with the collector. tw-ask sets its name. */
+static const uint64_t prctl_commands[] = { PR_SET_PDEATHSIG, PR_SET_NAME };
 
 /* The flags of open() that allow more than reading. */
 #define OPEN_WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)

@@ -31,22 +31,20 @@ static int start(struct tw_ask *a, const struct tw_ask_config *c, const char *jo
 {
 	json_t *more = json_pack("{s:s,s:b,s:i,s:s?}", "job", job, "filter", c->filter,
 				 "log_format", c->log_format, "user", c->user);
-	char *found = NULL;
+	struct tw_helper_program program = { .path = NULL };
 	int rc = -1;
 
 	if (more == NULL || json_object_update(settings, more) < 0) {
 		tw_fail(err, TW_NOMEM, "settings");
 		goto out;
 	}
-	if (c->program == NULL && tw_helper_find(&found, err) < 0)
-		goto out;
-	if (tw_helper_start(c->program != NULL ? c->program : found, settings, -1,
-			    &a->helper, err) < 0)
+	if (tw_helper_program_open(c->program, &program, err) < 0 ||
+	    tw_helper_start(&program, settings, -1, &a->helper, err) < 0)
 		goto out;
 
 	rc = 0;
 out:
-	free(found);
+	tw_helper_program_close(&program);
 	json_decref(more);
 	return rc;
 }

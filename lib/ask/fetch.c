@@ -22,21 +22,31 @@
 #define ANSWER_MAX ((size_t)64 << 20)
 
 struct tw_fetch {
-	char *program;
-	int stop_fd; /* eventfd; readable: calls fail */
+	struct tw_helper_program program; /* path NULL: each call looks for it again */
+	char *path;                       /* as given, or NULL */
+	int stop_fd;                      /* eventfd; readable: calls fail */
 };
 
 /* A call in progress. */
 struct running {
 	const struct tw_fetch *f;
+	const char *program; /* its path, for errors */
 	struct tw_helper helper;
 	uint64_t until_ms; /* deadline */
 };
 
+static int open_program(const char *path, struct tw_helper_program *out,
+			struct tw_err *err)
+{
+	return tw_helper_program_open(path, out, err) < 0
+		       ? tw_err_wrap(err, "HTTP client")
+		       : 0;
+}
+
 int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err)
 {
 	struct tw_fetch *f = calloc(1, sizeof(*f));
-	int rc = -1;
+	struct tw_err missing = { 0 };
 
 	if (f == NULL)
 		return tw_fail(err, TW_NOMEM, "HTTP client");
@@ -45,27 +55,21 @@ int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err
 		tw_fail_errno(err, errno, "cannot make an eventfd");
 		goto out;
 	}
-	if (program == NULL) {
-		if (tw_helper_find(&f->program, err) < 0)
+	if (program != NULL) {
+		f->path = strdup(program);
+		if (f->path == NULL) {
+			tw_fail(err, TW_NOMEM, "HTTP client");
 			goto out;
-	} else {
-		f->program = strdup(program);
+		}
 	}
-	if (f->program == NULL) {
-		tw_fail(err, TW_NOMEM, "HTTP client");
-		goto out;
-	}
-	if (access(f->program, X_OK) < 0) {
-		tw_fail_errno(err, errno, "cannot run '%s', the HTTP client", f->program);
-		goto out;
-	}
+	/* Each call reports a missing program. */
+	(void)open_program(program, &f->program, &missing);
 
 	*out = f;
-	f = NULL;
-	rc = 0;
+	return 0;
 out:
 	tw_fetch_close(f);
-	return rc;
+	return -1;
 }
 
 void tw_fetch_stop(void *fetch)
@@ -83,7 +87,8 @@ void tw_fetch_close(struct tw_fetch *f)
 		return;
 	if (f->stop_fd >= 0)
 		close(f->stop_fd);
-	free(f->program);
+	tw_helper_program_close(&f->program);
+	free(f->path);
 	free(f);
 }
 
@@ -99,10 +104,10 @@ static int wait_for(const struct running *r, short events, struct tw_err *err)
 
 		if (now_ms >= r->until_ms)
 			return tw_fail(err, TW_IO, "'%s' did not answer in time",
-				       r->f->program);
+				       r->program);
 		ready = poll(p, 2, (int)(r->until_ms - now_ms));
 		if (ready < 0 && errno != EINTR)
-			return tw_fail_errno(err, errno, "'%s'", r->f->program);
+			return tw_fail_errno(err, errno, "'%s'", r->program);
 		if (ready > 0 && p[1].revents != 0)
 			return tw_fail(err, TW_IO, "stopping");
 		if (ready > 0 && p[0].revents != 0)
@@ -122,7 +127,7 @@ static int send_body(const struct running *r, const char *data, size_t len,
 		n = send(r->helper.fd, data, part, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return tw_fail_errno(err, errno, "cannot write the call to '%s'",
-					     r->f->program);
+					     r->program);
 		data += n > 0 ? n : 0;
 		len -= n > 0 ? (size_t)n : 0;
 	}
@@ -144,12 +149,11 @@ static int receive(const struct running *r, void *data, size_t size, size_t *len
 	} while (n < 0 && (errno == EINTR || errno == EAGAIN || errno == ECONNRESET));
 	if (n < 0)
 		return tw_fail_errno(err, errno, "cannot read the answer of '%s'",
-				     r->f->program);
+				     r->program);
 	if (n == 0)
-		return tw_fail(err, TW_IO, "'%s' ended without an answer", r->f->program);
+		return tw_fail(err, TW_IO, "'%s' ended without an answer", r->program);
 	if ((size_t)n > size)
-		return tw_fail(err, TW_PARSE, "'%s' is of another version",
-			       r->f->program);
+		return tw_fail(err, TW_PARSE, "'%s' is of another version", r->program);
 	*len = (size_t)n;
 	return 0;
 }
@@ -166,8 +170,7 @@ static int read_head(const struct running *r, struct tw_ask_fetched *out,
 	if (len == sizeof(m) && m.kind == TW_ASK_FAILED)
 		return tw_fail(err, TW_IO, "%s", m.why);
 	if (len != sizeof(m) || m.kind != TW_ASK_FETCHED)
-		return tw_fail(err, TW_PARSE, "'%s' is of another version",
-			       r->f->program);
+		return tw_fail(err, TW_PARSE, "'%s' is of another version", r->program);
 	*out = m.of.fetched;
 	out->content_type[sizeof(out->content_type) - 1] = '\0';
 	out->etag[sizeof(out->etag) - 1] = '\0';
@@ -225,17 +228,27 @@ static int run(const struct tw_fetch *f, const struct tw_http_call *call, int fi
 	       struct tw_http_answer *out, struct tw_err *err)
 {
 	const uint64_t timeout_ms = call->timeout_ms != 0 ? call->timeout_ms : TIMEOUT_MS;
+	struct tw_helper_program found = { .path = NULL };
+	const struct tw_helper_program *program = &f->program;
 	struct running r = { .f = f, .until_ms = tw_now_ms() + timeout_ms + GRACE_MS };
-	json_t *settings = make_settings(call, file >= 0);
+	json_t *settings;
 	int rc = -1;
 
-	if (tw_helper_start(f->program, settings, file, &r.helper, err) == 0 &&
+	if (program->path == NULL) {
+		if (open_program(f->path, &found, err) < 0)
+			return -1;
+		program = &found;
+	}
+	r.program = program->path;
+	settings = make_settings(call, file >= 0);
+	if (tw_helper_start(program, settings, file, &r.helper, err) == 0 &&
 	    send_body(&r, call->body, call->body != NULL ? call->body_len : 0, err) ==
 		    0 &&
 	    read_answer(&r, call->answer_max != 0 ? call->answer_max : ANSWER_MAX, out,
 			err) == 0)
 		rc = 0;
 	tw_helper_end(&r.helper, rc != 0);
+	tw_helper_program_close(&found);
 	json_decref(settings);
 	return rc;
 }

@@ -17,7 +17,9 @@ struct tw_http_call;
 
 /*
  * program: the path of tw-ask; NULL: beside this program, or where make install puts it.
- * TW_NOTFOUND if it is missing. *out is yours: tw_fetch_close().
+ * Call it before the process drops its rights: a later user may not reach the program.
+ * If the program is missing, each call looks for it again and fails with TW_NOTFOUND.
+ * *out is yours: tw_fetch_close().
  */
 int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err);
 

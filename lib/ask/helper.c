@@ -7,12 +7,17 @@
 #include "lib/json/json.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,19 +38,92 @@ static int path_beside(char **out, struct tw_err *err)
 	return tw_path_join(out, err, self, TW_ASK_PROGRAM, NULL);
 }
 
-int tw_helper_find(char **out, struct tw_err *err)
+/* The path beside this program, or that of `make install` if there is no such file. */
+static int find(char **out, struct tw_err *err)
 {
 	struct tw_err unknown = { 0 };
 	char *path = NULL;
 
-	if (path_beside(&path, &unknown) < 0 || access(path, X_OK) < 0) {
-		free(path);
-		path = NULL;
-		if (tw_path_join(&path, err, TW_LIBEXEC, TW_ASK_PROGRAM, NULL) < 0)
-			return -1;
+	if (path_beside(&path, &unknown) == 0 && access(path, X_OK) == 0) {
+		*out = path;
+		return 0;
 	}
-	*out = path;
+	free(path);
+	return tw_path_join(out, err, TW_LIBEXEC, TW_ASK_PROGRAM, NULL);
+}
+
+/* Copy a file into memory, where every user may execute it. -1: errno says why. */
+static int copy_into_memory(const char *path, off_t size)
+{
+	const int from = open(path, O_RDONLY | O_CLOEXEC);
+	const int to = memfd_create(TW_ASK_PROGRAM, MFD_CLOEXEC);
+	ssize_t n = 1;
+	int e;
+
+	while (from >= 0 && to >= 0 && size > 0 && n > 0) {
+		n = sendfile(to, from, NULL, (size_t)size);
+		size -= n > 0 ? n : 0;
+	}
+	e = n == 0 ? EIO : errno;
+	if (from >= 0)
+		close(from);
+	if (to >= 0 && size == 0)
+		return to;
+	if (to >= 0)
+		close(to);
+	errno = e;
+	return -1;
+}
+
+/* -1: errno says why. */
+static int open_program(const char *path)
+{
+	struct stat st;
+	int fd, high;
+
+	if (access(path, X_OK) < 0 || stat(path, &st) < 0)
+		return -1;
+	fd = geteuid() == 0 && (st.st_mode & S_IXOTH) == 0
+		     ? copy_into_memory(path, st.st_size)
+		     : open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0 || fd > TW_ASK_FILE)
+		return fd;
+	/* The helper's own files take the low numbers before it starts. */
+	high = fcntl(fd, F_DUPFD_CLOEXEC, TW_ASK_FILE + 1);
+	close(fd);
+	return high;
+}
+
+int tw_helper_program_open(const char *path, struct tw_helper_program *out,
+			   struct tw_err *err)
+{
+	struct tw_helper_program p = { .fd = -1 };
+
+	if (path == NULL) {
+		if (find(&p.path, err) < 0)
+			return -1;
+	} else {
+		p.path = strdup(path);
+		if (p.path == NULL)
+			return tw_fail(err, TW_NOMEM, "'%s'", path);
+	}
+	p.fd = open_program(p.path);
+	if (p.fd < 0) {
+		tw_fail_errno(err, errno, "cannot run '%s'", p.path);
+		free(p.path);
+		return -1;
+	}
+	*out = p;
 	return 0;
+}
+
+void tw_helper_program_close(struct tw_helper_program *p)
+{
+	if (p->path == NULL)
+		return;
+	close(p->fd);
+	free(p->path);
+	*p = (struct tw_helper_program){ .fd = -1 };
 }
 
 /* Errors go where those of this program go. */
@@ -78,9 +156,9 @@ static int set_signals(posix_spawnattr_t *attr)
 }
 
 /* Returns 0 or an errno value. */
-static int spawn(const char *program, int fd, int file, pid_t *pid)
+static int spawn(const struct tw_helper_program *program, int fd, int file, pid_t *pid)
 {
-	char name[] = TW_ASK_PROGRAM;
+	char name[] = TW_ASK_PROGRAM, path[sizeof("/proc/self/fd/") + 11];
 	char *argv[] = { name, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -92,11 +170,12 @@ static int spawn(const char *program, int fd, int file, pid_t *pid)
 		posix_spawn_file_actions_destroy(&actions);
 		return ENOMEM;
 	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", program->fd);
 	e = set_files(&actions, fd, file);
 	if (e == 0)
 		e = set_signals(&attr);
 	if (e == 0)
-		e = posix_spawn(pid, program, &actions, &attr, argv, environ);
+		e = posix_spawn(pid, path, &actions, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	return e;
@@ -120,8 +199,8 @@ static int send_settings(int fd, const json_t *settings, struct tw_err *err)
 	return rc;
 }
 
-int tw_helper_start(const char *program, const json_t *settings, int file,
-		    struct tw_helper *out, struct tw_err *err)
+int tw_helper_start(const struct tw_helper_program *program, const json_t *settings,
+		    int file, struct tw_helper *out, struct tw_err *err)
 {
 	int ends[2], e;
 
@@ -135,7 +214,7 @@ int tw_helper_start(const char *program, const json_t *settings, int file,
 	close(ends[1]);
 	if (e != 0) {
 		out->pid = 0;
-		return tw_fail_errno(err, e, "cannot start '%s'", program);
+		return tw_fail_errno(err, e, "cannot start '%s'", program->path);
 	}
 	return send_settings(out->fd, settings, err);
 }

@@ -4,7 +4,7 @@
 
 /*
  * The process of the program tw-ask, which does slow and risky work for the daemons
- * (lib/ask/ask.h, lib/ask/fetch.h): to find, to start and to end it.
+ * (lib/ask/ask.h, lib/ask/fetch.h): to open, to start and to end it.
  */
 
 #include <jansson.h>
@@ -27,11 +27,22 @@ struct tw_helper {
 };
 
 /*
- * Find the program: in the directory of this program (a build runs in place), else in the
- * directory of `make install`. The latter path is returned even if there is no such file.
- * *out is yours.
+ * The opened program. A process that opens it as root can start it after it became
+ * another user, also if that user may not search the program's directory or execute the
+ * file.
  */
-int tw_helper_find(char **out, struct tw_err *err);
+struct tw_helper_program {
+	char *path;
+	int fd;
+};
+
+/*
+ * Open the program. path NULL: in the directory of this program (a build runs in place),
+ * else in the directory of `make install`. Close *out with tw_helper_program_close().
+ */
+int tw_helper_program_open(const char *path, struct tw_helper_program *out,
+			   struct tw_err *err);
+void tw_helper_program_close(struct tw_helper_program *p);
 
 /*
  * Start the program and send it the settings. Its command line is empty, because settings
@@ -39,8 +50,8 @@ int tw_helper_find(char **out, struct tw_err *err);
  * helper has as TW_ASK_FILE; -1: none. Signals are unblocked, and SIGPIPE has its default
  * action. End *out with tw_helper_end(), even after a failure.
  */
-int tw_helper_start(const char *program, const json_t *settings, int file,
-		    struct tw_helper *out, struct tw_err *err);
+int tw_helper_start(const struct tw_helper_program *program, const json_t *settings,
+		    int file, struct tw_helper *out, struct tw_err *err);
 
 /* Close the socket and wait for the helper; kill_it: do not let it finish. */
 void tw_helper_end(struct tw_helper *h, bool kill_it);

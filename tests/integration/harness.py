@@ -12,7 +12,6 @@ import select
 import shutil
 import signal
 import socket
-import stat
 import struct
 import subprocess
 import sys
@@ -56,16 +55,6 @@ def need_fleet():
     with open(os.path.join(BIN, "flags"), encoding="utf-8") as f:
         if "-DTW_FLEET=0" in f.read():
             raise unittest.SkipTest("built without the fleet wing")
-
-
-def open_to_all(path):
-    """Whether every user may run programs below a folder: a daemon that gave up root's rights
-    cannot start its helpers below a private one."""
-    while path != "/":
-        if not os.stat(path).st_mode & stat.S_IXOTH:
-            return False
-        path = os.path.dirname(path)
-    return True
 
 
 def sanitized(name="tw-collector"):

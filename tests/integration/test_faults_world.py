@@ -14,7 +14,7 @@ import subprocess
 import unittest
 import zipfile
 
-from harness import BIN, GENERATED, TIMEOUT_S, ask_estimator, call, need, open_to_all, \
+from harness import BIN, GENERATED, TIMEOUT_S, ask_estimator, call, need, \
     power_request, read_json, sanitized, train_generated, tree, wait_until
 from test_estimator_faults import ModelServer
 from test_faults_disk import FAULTS, FaultCase
@@ -341,9 +341,7 @@ class BadServers(FaultCase):
         server = Dripping()
         self.addCleanup(server.close)
         server.behave = server.drip
-        args = [] if open_to_all(BIN) else ["--user", "root"]
-        if sanitized():
-            args = ["--user", "root", "--filter=no"]
+        args = ["--user", "root", "--filter=no"] if sanitized() else []
         collector = self.start_http("tw-collector", "--interval", "100ms", "--shipped-models",
                                     "", "--model-server", server.url, "--bpf", "off", *args)
         estimator = self.start("tw-estimator", "--socket", self.path("s"), "--model-db", db,

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 import zipfile
 
-from harness import Case, Daemon, call, children, run_tallywatt, sanitized, tree, wait_until
+from harness import BIN, Case, Daemon, call, children, need, run_tallywatt, sanitized, tree, wait_until
 
 SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -278,6 +278,55 @@ class Models(Case):
         wait_until(lambda: "the model finder has exited" in daemon.log(), "it is missed")
         self.estimates_go_on(daemon)
         self.wait_for_power(daemon, 8)
+
+    def copy_programs(self, mode, *names):
+        """Programs in a folder of their own, with the mode of both."""
+        folder = self.path("programs")
+        os.makedirs(folder, exist_ok=True)
+        for name in names:
+            shutil.copy(os.path.join(BIN, name), folder)
+            os.chmod(os.path.join(folder, name), mode)
+        os.chmod(folder, mode)
+        return folder
+
+    def ask_as_nobody(self, folder):
+        """The collector of a folder, which becomes nobody, with the model of a server."""
+        self.pipeline(self.path("db/own"), 8)
+        server = self.serve()
+        daemon = Daemon(self.path("nobody"), os.path.join(folder, "tw-collector"),
+                        ["--listen", "127.0.0.1:0", "--interval", "100ms", "--bpf", "off",
+                         "--user", "nobody", "--meters", "model", "--estimated-idle", "scale",
+                         "--shipped-models", "", "--model-source", "fake", "--model-server",
+                         f"http://{server.address}"])
+        self.addCleanup(self.stop_once, daemon)
+        return daemon
+
+    @unittest.skipIf(sanitized(), "a sanitizer wants calls that the filter refuses")
+    def test_programs_that_are_private_to_root_ask_the_server(self):
+        need("root", os.geteuid() == 0)
+        daemon = self.ask_as_nobody(self.copy_programs(0o700, "tw-collector", "tw-ask"))
+        self.wait_for_power(daemon, 8)
+        self.assertEqual(self.info(daemon)[0]["origin"], "server")
+
+    @unittest.skipIf(sanitized(), "a sanitizer wants calls that the filter refuses")
+    def test_a_missing_helper_ends_nothing_and_is_used_once_it_is_there(self):
+        os.chmod(self.dir, 0o755)
+        daemon = self.ask_as_nobody(self.copy_programs(0o755, "tw-collector"))
+        daemon.wait_logged("trying again: HTTP client: cannot run '.*/tw-ask'")
+        ticks = self.value(daemon, "tallywatt_collector_ticks_total")
+        wait_until(lambda: self.value(daemon, "tallywatt_collector_ticks_total") > ticks + 20,
+                   "it ticks on")
+        self.assertEqual(daemon.log().count("HTTP client"), 1, daemon.log())
+        self.copy_programs(0o755, "tw-ask")
+        self.wait_for_power(daemon, 8)
+
+    def test_a_finder_that_cannot_start_ends_nothing(self):
+        daemon = self.collect("--model-db", self.top + "/db", "--keep", "/proc/self/keep")
+        daemon.wait_logged("the model finder failed: .*/proc/self/keep")
+        daemon.wait_logged("the model finder has exited: the models are no longer refreshed")
+        ticks = self.value(daemon, "tallywatt_collector_ticks_total")
+        wait_until(lambda: self.value(daemon, "tallywatt_collector_ticks_total") > ticks + 3,
+                   "it ticks on")
 
     def test_the_collector_has_one_thread_while_models_are_found(self):
         if sanitized():

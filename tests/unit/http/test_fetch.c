@@ -251,15 +251,18 @@ static void a_hanging_helper_is_killed_on_stop(void **state)
 
 static void a_missing_program_is_named(void **state)
 {
+	const struct tw_http_call call = post("http://h/bytes");
 	struct tw_fetch *fetch = NULL;
+	struct tw_http_answer answer = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(tw_fetch_open("/nowhere/tw-ask", &fetch, &err), -1);
+	assert_int_equal(tw_fetch_open("/nowhere/tw-ask", &fetch, &err), 0);
+	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), -1);
 	assert_int_equal(err.code, TW_NOTFOUND);
-	assert_string_equal(err.text, "cannot run '/nowhere/tw-ask', the HTTP client: "
+	assert_string_equal(err.text, "HTTP client: cannot run '/nowhere/tw-ask': "
 				      "No such file or directory");
-	assert_null(fetch);
+	tw_fetch_close(fetch);
 }
 
 static void every_failed_allocation_is_reported(void **state)
