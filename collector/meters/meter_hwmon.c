@@ -65,6 +65,8 @@ static const struct chip chips[] = {
 	{ "hwmon", "fam15h_power", "", TW_ZONE_PACKAGE, NULL },
 	{ "hwmon", "i915", "", TW_ZONE_GPU, "intel" },
 	{ "hwmon", "ibmpowernv", "System", TW_ZONE_PLATFORM, NULL },
+	/* The labels are those of arch/arm64/boot/dts/apple/hwmon-common.dtsi. */
+	{ "hwmon", "macsmc_hwmon", "Total System Power", TW_ZONE_PLATFORM, NULL },
 	{ "hwmon", "nouveau", "", TW_ZONE_GPU, "nvidia" },
 	{ "hwmon", "xe", "card", TW_ZONE_GPU, "intel" },
 	{ "hwmon", "xe", "pkg", TW_ZONE_GPU, "intel" },
@@ -295,11 +297,11 @@ static void set_name(struct tw_zone *z, const char *chip, const char *label)
 
 /* Why a sensor is not read; NULL: it is. `best`: of the GPU. */
 static const char *left_out_of(const char *dir, const struct sensor *s,
-			       const struct chip *best)
+			       const struct sensor *best)
 {
 	if (is_battery(dir, s->form, s->n))
 		return "a battery: charging is not consumption";
-	if (s->chip->kind == TW_ZONE_GPU && best != NULL && s->chip != best)
+	if (s->chip->kind == TW_ZONE_GPU && best != NULL && s != best)
 		return "a part of the GPU's card";
 	return NULL;
 }
@@ -312,7 +314,7 @@ static enum tw_place place_of(const struct chip *chip)
 }
 
 static int add_sensor(struct tw_zone_list *l, const struct sensor *s, const char *name,
-		      const char *dir, int package, const struct chip *best,
+		      const char *dir, int package, const struct sensor *best,
 		      struct tw_err *err)
 {
 	const struct chip *chip = s->chip;
@@ -352,7 +354,7 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 {
 	struct tw_err ignored = { 0 };
 	const size_t had = l->count;
-	const struct chip *best = NULL;
+	const struct sensor *best = NULL;
 	struct sensor sensor[SENSORS_MAX];
 	char name[TW_ZONE_NAME], path[TW_ZONE_PATH];
 	size_t count;
@@ -366,8 +368,9 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 
 		s->chip = find_chip(meter, dir, name, s->label);
 		if (s->chip != NULL && s->chip->kind == TW_ZONE_GPU &&
-		    strcmp(name, RAILS) != 0 && (best == NULL || s->chip < best))
-			best = s->chip;
+		    strcmp(name, RAILS) != 0 &&
+		    (best == NULL || s->chip < best->chip))
+			best = s;
 	}
 	for (size_t i = 0; i < count; i++)
 		if (sensor[i].chip != NULL &&
