@@ -368,8 +368,7 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 
 		s->chip = find_chip(meter, dir, name, s->label);
 		if (s->chip != NULL && s->chip->kind == TW_ZONE_GPU &&
-		    strcmp(name, RAILS) != 0 &&
-		    (best == NULL || s->chip < best->chip))
+		    strcmp(name, RAILS) != 0 && (best == NULL || s->chip < best->chip))
 			best = s;
 	}
 	for (size_t i = 0; i < count; i++)
