@@ -4,6 +4,10 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/zip/fileset.h"
+#include "model-db/pipeline.h"
+#include "model-db/publish.h"
+#include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
 #include "trainer/online/attempt.h"
 #include "trainer/online/node.h"
@@ -20,6 +24,7 @@
 #define RESPONSE "tests/data/prom/simulated-0.7.json"
 #define SPAN_MS 30000
 #define START_MS INT64_C(1000000000)
+#define NO_WEIGHT "{\"scale\":1,\"mean\":0,\"variance\":1,\"weight\":0}"
 
 /* Nothing here waits for the disk. */
 int fsync(int fd)
@@ -37,7 +42,7 @@ int fdatasync(int fd)
 
 static struct {
 	struct tw_window_choice read[3];
-	size_t reads, started, rows_min;
+	size_t reads, started, rows_min, drops;
 	bool done, fails, had_alone;
 	struct tw_candidate *best; /* NULL: none could be trained */
 } training;
@@ -105,6 +110,7 @@ void tw_contest_drop_losers(const struct tw_contest *c,
 	(void)c;
 	(void)candidates;
 	(void)pipeline;
+	training.drops++;
 }
 
 /* ---- the fixture ---- */
@@ -247,12 +253,34 @@ static char *reason(struct fixture *f)
 	return text;
 }
 
+/* Let the store fail at such a statement, as with a full disk. */
+static void make_full(struct fixture *f, const char *statement)
+{
+	struct tw_err err = { 0 };
+	sqlite3 *db = NULL;
+	char sql[160];
+
+	tw_online_node_free(f->node);
+	tw_store_close(f->store);
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	snprintf(sql, sizeof(sql),
+		 "DROP TRIGGER IF EXISTS t; CREATE TRIGGER t BEFORE %s BEGIN "
+		 "SELECT RAISE(ABORT, 'full'); END",
+		 statement);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(tw_store_open(f->path, &f->store, &err), 0);
+	f->rules.store = f->store;
+	open_node(f);
+}
+
 /* ---- the window ---- */
 
 static void samples_are_segments(void **state)
 {
 	struct fixture *f = *state;
 	struct tw_online_figures g;
+	const size_t bytes = figures(f).bytes;
 	size_t held = 0;
 
 	tw_online_node_free(f->node);
@@ -268,7 +296,7 @@ static void samples_are_segments(void **state)
 	assert_int_equal(g.segments, 12);
 	assert_int_equal(g.held_rows, held * f->rows);
 	assert_int_equal(g.rows, (12 - held) * f->rows);
-	assert_true(g.bytes > 12 * 100 && g.bytes < 12 << 20 && g.glitches == 0);
+	assert_true(bytes > 100 && g.bytes == 12 * bytes && g.glitches == 0);
 	assert_true(!g.serving && isnan(g.expected_w) && !g.drifting);
 	assert_int_equal(tw_online_node_taken_to(f->node), f->to_ms);
 	/* An interval without a row between two is kept. */
@@ -292,6 +320,26 @@ static void intervals_before_the_first_row_are_none(void **state)
 	take(f, f->none);
 	assert_int_equal(figures(f).segments, 0);
 	assert_int_equal(tw_online_node_taken_to(f->node), 0);
+}
+
+/* The client reads the interval again. */
+static void samples_that_cannot_be_stored_are_not_taken(void **state)
+{
+	static const char *const refused[] = { "INSERT ON segment", "DELETE ON segment" };
+	struct fixture *f = *state;
+	const int64_t to_ms = f->to_ms;
+
+	f->rules.limits.bytes = figures(f).bytes;
+	for (size_t i = 0; i < TW_COUNT(refused); i++) {
+		struct tw_err err = { 0 };
+
+		make_full(f, refused[i]);
+		assert_int_equal(tw_online_node_take(f->node, f->samples, to_ms,
+						     to_ms + SPAN_MS, &err),
+				 -1);
+		assert_non_null(strstr(err.text, "full"));
+		assert_int_equal(tw_online_node_taken_to(f->node), to_ms);
+	}
 }
 
 static void a_window_has_limits(void **state)
@@ -506,21 +554,8 @@ static void a_verdict_that_cannot_be_stored_is_an_error(void **state)
 	stand(f, &seen);
 	for (size_t i = 0; i < TW_COUNT(refused); i++) {
 		struct tw_err err = { 0 };
-		sqlite3 *db = NULL;
-		char sql[160];
 
-		tw_online_node_free(f->node);
-		tw_store_close(f->store);
-		assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-		snprintf(sql, sizeof(sql),
-			 "DROP TRIGGER IF EXISTS t; CREATE TRIGGER t BEFORE %s BEGIN "
-			 "SELECT RAISE(ABORT, 'full'); END",
-			 refused[i]);
-		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-		sqlite3_close(db);
-		assert_int_equal(tw_store_open(f->path, &f->store, &err), 0);
-		f->rules.store = f->store;
-		open_node(f);
+		make_full(f, refused[i]);
 		training.reads = 0;
 		decide(f);
 		assert_int_equal(training.started, i + 1);
@@ -530,6 +565,289 @@ static void a_verdict_that_cannot_be_stored_is_an_error(void **state)
 		assert_int_equal(figures(f).verdicts[TW_NOT_TRAINED], 0);
 		assert_int_equal(standing(f).tried_to_ms, 0);
 	}
+}
+
+/* ---- models ---- */
+
+/* A pipeline of a model of so many watts at any load, with that error of validation. */
+static void make_pipeline(double watts, double mae_w, struct tw_fileset *out)
+{
+	char text[512];
+	const struct sample s = { .mae_w = mae_w, .text = text };
+	struct tw_model m = { 0 };
+	struct tw_err err = { 0 };
+	json_t *none = json_object();
+
+	snprintf(text, sizeof(text),
+		 "{\"All_Weights\":{\"Bias_Weight\":%g,\"Categorical_Variables\":{},"
+		 "\"Numerical_Variables\":{\"cpu_cycles\":" NO_WEIGHT
+		 ",\"cpu_instructions\":" NO_WEIGHT ",\"cache_miss\":" NO_WEIGHT "}}}",
+		 watts);
+	sample_model(&s, &m);
+	if (tw_pipeline_add_model(out, &m, &err) < 0 ||
+	    tw_pipeline_add_summary(out, none, &m, 1, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_model_release(&m);
+	json_decref(none);
+}
+
+static void serve(struct fixture *f, double watts, double mae_w)
+{
+	struct tw_fileset files = { 0 };
+	struct tw_err err = { 0 };
+
+	make_pipeline(watts, mae_w, &files);
+	if (tw_pipeline_publish(f->dir, "own-m", &files, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_fileset_clear(&files);
+}
+
+/* The live error of 1000 W on the samples. */
+static double error_of_1000_w(struct fixture *f)
+{
+	const struct tw_standing none = { 0 };
+
+	serve(f, 1000, 1);
+	stand(f, &none);
+	take(f, f->samples);
+	return figures(f).live_w;
+}
+
+/* A pipeline is found by the machine's name, with '_' for what no file name may have. */
+static void a_machine_has_a_pipeline(void **state)
+{
+	struct fixture *f = *state;
+	const struct sample s = { 0 };
+	struct tw_err err = { 0 };
+
+	sample_publish(f->dir, "own-a_b_c-1:@", &s, 1);
+	tw_online_node_free(f->node);
+	assert_int_equal(tw_online_node_new(&f->rules, "a/b c-1:@", &f->node, &err), 0);
+	assert_true(figures(f).serving);
+	assert_string_equal(figures(f).machine, "a/b c-1:@");
+	assert_int_equal(tw_online_node_taken_to(f->node), 0);
+}
+
+/* A process may have ended between a publication and its record. */
+static void published_data_was_trained_on(void **state)
+{
+	struct fixture *f = *state;
+	const struct sample s = { .metadata =
+					  "{\"data_last\":\"2026-03-01T00:00:00Z\"}" };
+	struct tw_standing before = { .trained_to_ms = INT64_C(1772323200000) - 1 };
+
+	sample_publish(f->dir, "own-m", &s, 1);
+	stand(f, &before);
+	assert_int_equal(figures(f).trained_to_ms, before.trained_to_ms + 1);
+	before.trained_to_ms += 2;
+	stand(f, &before);
+	assert_int_equal(figures(f).trained_to_ms, before.trained_to_ms);
+}
+
+/* A drift is of two intervals at least, and of more than twice the expected error. */
+static void a_drift_begins_and_ends(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_standing s = { .onset_ms = 5 };
+	const double live_w = error_of_1000_w(f);
+	int64_t first_ms;
+
+	/* The error of the contest is expected where it is larger than the validation's.
+	 */
+	s.error_w = live_w / 2;
+	stand(f, &s);
+	assert_true(figures(f).expected_w == live_w / 2);
+	take(f, f->samples);
+	assert_true(isnan(figures(f).drift));
+	assert_true(figures(f).drifting);
+	take(f, f->samples);
+	assert_true(figures(f).drift == 2);
+	assert_false(figures(f).drifting);
+	assert_int_equal(standing(f).onset_ms, 0);
+	serve(f, 1000, live_w / 2.001);
+	s = (struct tw_standing){ .error_w = 1 };
+	stand(f, &s);
+	assert_true(figures(f).expected_w > live_w / 2.002);
+	first_ms = f->to_ms;
+	take(f, f->samples);
+	assert_false(figures(f).drifting);
+	take(f, f->samples);
+	assert_true(figures(f).drifting);
+	assert_int_equal(standing(f).onset_ms, first_ms);
+	take(f, f->samples);
+	assert_int_equal(standing(f).onset_ms, first_ms);
+}
+
+/* ---- roll-backs ---- */
+
+/* Serve 1000 W, and 500 W before. Returns the ratio of the live errors. */
+static double serve_worse(struct fixture *f)
+{
+	const struct tw_standing s = { .published_ms = 1, .error_w = 1e6 };
+	double ratio;
+
+	serve(f, 500, 1);
+	serve(f, 1000, 1);
+	stand(f, &s);
+	take(f, f->samples);
+	ratio = figures(f).live_w / figures(f).previous_w;
+	assert_true(ratio > 1.1);
+	stand(f, &s);
+	return ratio;
+}
+
+/* Whether the previous model is better by the margin, and since when, is of five. */
+static void a_previous_model_is_better_by_a_margin(void **state)
+{
+	struct fixture *f = *state;
+	const double ratio = serve_worse(f);
+
+	f->rules.margin = ratio - 1 - 1e-9;
+	for (int i = 0; i < 4; i++)
+		take(f, f->samples);
+	assert_int_equal(standing(f).worse_since_ms, 0);
+	take(f, f->samples);
+	assert_int_equal(standing(f).worse_since_ms, f->to_ms);
+	take(f, f->samples);
+	assert_int_equal(standing(f).worse_since_ms, f->to_ms - SPAN_MS);
+	f->rules.margin = ratio - 1 + 1e-9;
+	take(f, f->samples);
+	assert_int_equal(standing(f).worse_since_ms, 0);
+}
+
+static void a_model_that_stays_worse_is_rolled_back(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_online_figures was;
+	char want[256], *why;
+
+	serve_worse(f);
+	f->rules.rollback_ms = 2 * SPAN_MS;
+	for (int i = 0; i < 6; i++)
+		take(f, f->samples);
+	decide(f);
+	assert_int_equal(figures(f).verdicts[TW_ROLLED_BACK], 0);
+	take(f, f->samples);
+	was = figures(f);
+	decide(f);
+	assert_int_equal(figures(f).verdicts[TW_ROLLED_BACK], 1);
+	assert_int_equal(figures(f).published_ms, 0);
+	assert_true(isnan(figures(f).live_w) && isnan(figures(f).previous_w));
+	assert_true(figures(f).expected_w == 1);
+	assert_int_equal(standing(f).worse_since_ms, 0);
+	take(f, f->samples);
+	assert_true(figures(f).live_w == was.previous_w);
+	snprintf(want, sizeof(want),
+		 "live error %.3f W, that of the previous model %.3f W, for 60 s",
+		 was.live_w, was.previous_w);
+	why = reason(f);
+	assert_string_equal(why, want);
+	free(why);
+}
+
+/* Of models that nobody published here, or without a model before, none returns. */
+static void only_a_publication_is_rolled_back(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_standing s = { .worse_since_ms = 1 };
+
+	f->rules.rollback_ms = 1;
+	serve(f, 1000, 1);
+	s.published_ms = 1;
+	stand(f, &s);
+	decide(f);
+	serve(f, 500, 1);
+	s.published_ms = 0;
+	stand(f, &s);
+	decide(f);
+	assert_int_equal(figures(f).verdicts[TW_ROLLED_BACK], 0);
+	assert_true(figures(f).serving);
+}
+
+/* ---- publications ---- */
+
+static void make_candidate(struct tw_candidate *c, double candidate_w)
+{
+	make_pipeline(700, 1, &c->result.pipeline);
+	c->contest.wins = 1;
+	c->contest.rows = 60;
+	c->contest.candidate_w = candidate_w;
+	c->contest.serving_w = 9;
+}
+
+/* Train with that winner in a standing; whether it is published. */
+static bool is_published(struct fixture *f, const struct tw_standing *s,
+			 double candidate_w, bool had_alone)
+{
+	struct tw_candidate c = { 0 };
+	const uint64_t before = figures(f).verdicts[TW_PUBLISHED];
+	bool published;
+
+	/* A publication releases held segments. */
+	fill(f, 1);
+	serve(f, 1000, 2);
+	stand(f, s);
+	make_candidate(&c, candidate_w);
+	training.reads = 0;
+	decide(f);
+	training.best = &c;
+	training.had_alone = had_alone;
+	training.done = true;
+	decide(f);
+	tw_fileset_clear(&c.result.pipeline);
+	published = figures(f).verdicts[TW_PUBLISHED] > before;
+	assert_int_equal(standing(f).published_ms, published ? f->to_ms : 0);
+	assert_true(standing(f).error_w == (published ? candidate_w : 0));
+	assert_int_equal(standing(f).tried_to_ms, f->to_ms);
+	return published;
+}
+
+/* Better, but for the drift: that takes an error within twice the expected one. */
+static void a_candidate_has_to_end_the_drift(void **state)
+{
+	struct fixture *f = *state;
+	const struct tw_standing calm = { 0 }, drifts = { .onset_ms = START_MS };
+	char *why;
+
+	f->rules.rows_min = 1;
+	assert_true(is_published(f, &drifts, 4, false));
+	assert_true(is_published(f, &drifts, 4.001, true));
+	assert_true(is_published(f, &calm, 4.001, false));
+	assert_false(is_published(f, &drifts, 4.001, false));
+	assert_int_equal(figures(f).verdicts[TW_NOT_BETTER], 1);
+	assert_int_equal(training.drops, 3);
+	why = reason(f);
+	assert_string_equal(why, "error 4.001 W, that of the serving model 9.000 W, on "
+				 "60 held-out rows: it would still drift");
+	free(why);
+}
+
+/* Models of the samples since a drift began make those before useless. */
+static void a_publication_is_of_some_samples(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_candidate c = { 0 };
+	char *why;
+
+	fill(f, 1);
+	f->rules.rows_min = 1;
+	make_candidate(&c, 1.25);
+	decide(f);
+	training.best = &c;
+	training.done = true;
+	c.alone = true;
+	assert_true(figures(f).segments > 1);
+	decide(f);
+	tw_fileset_clear(&c.result.pipeline);
+	/* No model served: every model of the candidate stays. */
+	assert_int_equal(training.drops, 0);
+	assert_true(figures(f).serving);
+	assert_int_equal(figures(f).trained_to_ms, f->to_ms);
+	assert_int_equal(figures(f).held_rows, 0);
+	why = reason(f);
+	assert_string_equal(why, "'own-m' on samples since the drift began: error 1.250 "
+				 "W, that of the mean 9.000 W, on 60 held-out rows");
+	free(why);
 }
 
 /* ---- clocks ---- */
@@ -584,6 +902,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(samples_are_segments),
 		TEST(intervals_before_the_first_row_are_none),
+		TEST(samples_that_cannot_be_stored_are_not_taken),
 		TEST(a_window_has_limits),
 		TEST(a_window_may_be_far_too_large),
 		TEST(a_training_begins_with_enough_rows),
@@ -594,6 +913,14 @@ int main(void)
 		TEST(a_candidate_without_a_certificate_is_not_published),
 		TEST(a_certificate_may_be_untested),
 		TEST(a_verdict_that_cannot_be_stored_is_an_error),
+		TEST(a_machine_has_a_pipeline),
+		TEST(published_data_was_trained_on),
+		TEST(a_drift_begins_and_ends),
+		TEST(a_previous_model_is_better_by_a_margin),
+		TEST(a_model_that_stays_worse_is_rolled_back),
+		TEST(only_a_publication_is_rolled_back),
+		TEST(a_candidate_has_to_end_the_drift),
+		TEST(a_publication_is_of_some_samples),
 		TEST(times_of_the_future_are_forgotten),
 	};
 
