@@ -368,12 +368,10 @@ static void move_agent(struct tw_agents *a, struct slot *to, struct slot *from)
 	from->named = false;
 }
 
-static bool is_proved_elsewhere(const struct tw_agents *a, const struct slot *s,
-				const char *instance)
+static bool is_proved(const struct tw_agents *a, const char *instance)
 {
 	for (size_t i = 0; i < a->slots; i++)
-		if (a->slot[i] != s && a->slot[i]->polled &&
-		    strcmp(a->slot[i]->proved, instance) == 0)
+		if (a->slot[i]->polled && strcmp(a->slot[i]->proved, instance) == 0)
 			return true;
 	return false;
 }
@@ -398,7 +396,7 @@ static int own_instance(struct tw_agents *a, struct slot *s, const char *instanc
 	}
 	if (same != NULL)
 		move_agent(a, s, same);
-	else if (!is_proved_elsewhere(a, s, instance))
+	else if (!is_proved(a, instance))
 		snprintf(s->proved, sizeof(s->proved), "%s", instance);
 	return 0;
 }

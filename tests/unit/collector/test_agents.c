@@ -269,6 +269,13 @@ static void a_row_that_was_cut_is_no_jump(void **state)
 	assert_int_equal(energy_of(f, TW_SUM_POD, "p"), 7);
 	assert_int_equal(energy_of(f, TW_SUM_POD, "new"), 30);
 	assert_int_equal(f->agent.quota->left_out[TW_QUOTA_ROWS], 1);
+	/* A process that began since has counted nothing unseen. */
+	f->answer.rows_cut = 1;
+	take(f, 10);
+	node_answers(f, "i2", 1, 0);
+	add_row(f, "pod", "late", "shop", "rapl", 12);
+	take(f, 10);
+	assert_int_equal(energy_of(f, TW_SUM_POD, "late"), 12);
 }
 
 static void a_share_stays_free_for_each_agent(void **state)

@@ -417,6 +417,21 @@ static void the_sum_waits_until_each_was_asked(void **state)
 	assert_int_equal(all_energy(p), 36);
 }
 
+/* Nor does a helper that failed before it named an agent make a sum whole. */
+static void without_an_agent_there_is_no_whole_sum(void **state)
+{
+	struct poll *p = *state;
+
+	strcpy(say(TW_ASK_FAILED, 0)->why, "it crashed");
+	tw_agents_drain(p->a);
+	poll_from_now(p, 0, "http://a");
+	poll_from_now(p, 1, "http://b");
+	answer(p, 0, "n1", "i1", 5, 20);
+	assert_int_equal(all_energy(p), 0);
+	answer(p, 1, "n2", "i2", 5, 30);
+	assert_int_equal(all_energy(p), 50);
+}
+
 /* A drain has an end: a tick waits for it. */
 static void a_drain_takes_some_messages(void **state)
 {
@@ -860,6 +875,7 @@ int main(void)
 		TEST(messages_of_no_agent_change_nothing),
 		TEST(an_answer_has_its_own_rows_and_all_of_them),
 		TEST(the_sum_waits_until_each_was_asked),
+		TEST(without_an_agent_there_is_no_whole_sum),
 		TEST(a_drain_takes_some_messages),
 		TEST(an_address_that_is_gone_is_remembered_for_an_hour),
 		TEST(an_agent_that_began_since_the_last_lookup_counts_from_its_start),
