@@ -43,6 +43,8 @@ RELEASES = re.compile(r"^(free|close|closedir|fclose|json_decref|explicit_bzero|
                       r"tw_\w+_(free|release|clear|close|unref)|pthread_\w*(lock|destroy)|"
                       r"zip_\w+_(free|fini)|zip_discard|yaml_\w+_delete|inflateEnd|"
                       r"tw_log_\w+|release\w*|free_\w+|assert)$")
+# An index outside of an array ends a test, as under the sanitizers of BUILD=asan.
+TRAPS = "-fsanitize=bounds -fsanitize-undefined-trap-on-error"
 # (what, pattern, replacements). Groups stay around the middle one, which is replaced.
 OPERATORS = (
     ("comparison flipped", r"()( == )()", (" != ",)),
@@ -216,7 +218,8 @@ class Build:
     def make(self, source):
         """Compile; the reason if it does not compile."""
         command = self.compile.replace(self.object, f"{self.folder}/mutant.o")
-        command = re.sub(r" -MMD -MP -c \S+", " -w -O0 -g0 -c " + shlex.quote(source), command)
+        command = re.sub(r" -MMD -MP -c \S+", f" -w -O0 -g0 {TRAPS} -c {shlex.quote(source)}",
+                         command)
         done = run(["sh", "-c", command])
         return done.stdout.decode(errors="replace") if done.returncode != 0 else None
 
