@@ -326,6 +326,8 @@ static void numbers_have_a_type_and_a_range(void **state)
 		{ "{" Z "}", 1000000, 0, 0, 0, 1 },
 		{ "{" Z ",\"idle_joules\":2.5}", 1000000, 2500000, 0, 0, 1 },
 		{ "{" Z ",\"idle_joules\":\"2\"}", 1000000, 0, 0, 0, 1 },
+		{ "{" Z ",\"idle_joules\":2.5,\"idle_joules\":\"2\"}", 1000000, 2500000,
+		  0, 0, 1 },
 		{ "{" Z ",\"watts\":1}", 1000000, 0, 1, 1, 1 },
 		{ "{" Z ",\"watts\":1,\"dynamic_watts\":20,\"idle_watts\":300}", 1000000,
 		  0, 321, 1, 1 },

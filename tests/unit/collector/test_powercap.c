@@ -279,6 +279,9 @@ static void a_counter_advances_between_ticks(void **state)
 	struct machine *m = *state;
 	struct tw_err err = { 0 };
 	const uint64_t least_ns = TW_POWERCAP_STEP_NS / 100;
+	const mode_t mask = umask(0);
+	char file[512];
+	struct stat st;
 	uint64_t now_ns;
 
 	begin(m, 1);
@@ -307,6 +310,11 @@ static void a_counter_advances_between_ticks(void **state)
 	/* What is written is not written again. */
 	tw_powercap_step(&m->pc, now_ns + 6 * S);
 	assert_int_equal(m->pc.stepped, 0);
+	/* Each user may read it, and the collector's alone may write. */
+	snprintf(file, sizeof(file), "%s/vm0/" ZONE "/energy_uj", m->dir);
+	assert_int_equal(stat(file, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	umask(mask);
 }
 
 /*

@@ -11,6 +11,7 @@
 #include "tests/unit/scratch.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <stdlib.h>
 
 #define MS UINT64_C(1000000)
@@ -139,19 +140,33 @@ static void time_on_small_cores_is_apart(void **state)
 		for (unsigned c = 0; c < 5; c++)
 			assert_int_equal(f->s.cpu[c].small, cases[i].small >> c & 1);
 	}
+	/* A file too long is none of the kernel's. */
+	for (size_t len = 4096; len <= 4097; len++) {
+		char text[4098];
+
+		tw_schedule_close(&f->s);
+		memset(text, '\n', sizeof(text));
+		text[0] = '1';
+		text[len] = '\0';
+		tree_write(f->dir, "devices/cpu_atom/cpus", text);
+		assert_int_equal(open_cpus(f, 5, &err), 0);
+		assert_int_equal(f->s.cpu[1].small, len == 4096);
+	}
 	tw_schedule_close(&f->s);
 	tree_write(f->dir, "devices/cpu_atom/cpus", "2-3\n");
 	assert_int_equal(open_cpus(f, 5, &err), 0);
-	f->slice[0].used.cpu_ns = f->slice[1].used.cpu_ns = 20 * MS;
+	f->slice[0].used.cpu_ns = 20 * MS;
+	f->slice[1].used.cpu_ns = 30 * MS;
 	f->slice[0].used.counter[TW_COUNTER_CYCLES] = 1000;
 	tw_schedule_begin(&f->s, 3);
 	take(f, 0, IDLE, 1, 0, 10 * MS);
+	take(f, 1, IDLE, 1, IDLE, 10 * MS);
 	tw_schedule_end(&f->s, f->slice);
 	assert_int_equal(use(f, 0, 0)->shared_ns, 10 * MS);
 	assert_int_equal(use(f, 0, 1)->small_ns, 10 * MS);
 	assert_int_equal(use(f, 0, 1)->cycles, 500);
 	assert_int_equal(use(f, 1, 0)->small_ns, 20 * MS);
-	assert_int_equal(use(f, 1, 0)->shared_ns, 0);
+	assert_int_equal(use(f, 1, 0)->shared_ns, 10 * MS);
 }
 
 /* At an instant, awake packages are of all that run there, whatever number of CPUs each

@@ -7,6 +7,7 @@
 #include "lib/core/err.h"
 #include "model-db/prior/prior.h"
 #include "model-db/prior/prior_file.h"
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/scratch.h"
 
@@ -263,6 +264,14 @@ static void a_file_is_named_in_its_refusal(void **state)
 	if (strstr(err.text, dir) == NULL)
 		fail_msg("%s", err.text);
 	tw_err_clear(&err);
+	/* Of its path, its bytes and its document. */
+	for (int n = 1; n <= 3; n++) {
+		fail_alloc_at(n);
+		assert_int_equal(tw_prior_load(*state, &p, &err), -1);
+		assert_true(fail_alloc_hit());
+		assert_int_equal(err.code, TW_NOMEM);
+		tw_err_clear(&err);
+	}
 	text = calloc(1, TW_PRIOR_BYTES_MAX + 1);
 	memset(text, ' ', TW_PRIOR_BYTES_MAX + 1);
 	assert_int_equal(tw_prior_read(text, TW_PRIOR_BYTES_MAX + 1, &p, &err), -1);

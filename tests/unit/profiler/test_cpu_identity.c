@@ -354,6 +354,8 @@ static const struct {
 	  "amd_opteron_2216_se amd k8 santa_rosa ddr2 90 0 0 0 0 0  nnnnnnuuuuu" },
 	{ "AMD Opteron 2216SE", NO_SIGNATURE,
 	  "amd_opteron_2216_se amd k8 santa_rosa ddr2 90 0 0 0 0 0  nnnnnnuuuuu" },
+	{ "Dual-Core AMD Opteron(tm) Processor 2216SE", NO_SIGNATURE,
+	  "amd_opteron_2216_se amd k8 santa_rosa ddr2 90 0 0 0 0 0  nnnnnnuuuuu" },
 	{ "AMD Opteron 2216EE", NO_SIGNATURE,
 	  "amd_opteron_2216_ee amd k8 santa_rosa ddr2 90 0 0 0 0 0 ee nnnnnnuuuuu" },
 	{ "AMD Opteron 2216XX", NO_SIGNATURE,
