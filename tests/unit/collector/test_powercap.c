@@ -15,9 +15,11 @@
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/scratch.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -663,6 +665,49 @@ static void a_file_that_cannot_be_written_waits(void **state)
 	assert_int_equal(energy_of(m, "vm0"), 100);
 }
 
+/* Nor is a counter replaced by what a full disk has left of it. */
+static void a_full_disk_leaves_the_last_counter(void **state)
+{
+	struct machine *m = *state;
+	struct tw_err err = { 0 };
+	struct rlimit was, full;
+
+	m->uj = 100;
+	begin(m, 1);
+	tick(m, 1);
+	assert_int_equal(begin_tick(m, 1, &err), 0);
+	getrlimit(RLIMIT_FSIZE, &was);
+	full = (struct rlimit){ 0, was.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &full);
+	tw_powercap_step(&m->pc, m->f->now_ns + S);
+	setrlimit(RLIMIT_FSIZE, &was);
+	assert_int_equal(m->pc.stepped, 0);
+	assert_int_equal(energy_of(m, "vm0"), 100);
+	tw_powercap_step(&m->pc, m->f->now_ns + 2 * S);
+	assert_int_equal(energy_of(m, "vm0"), 200);
+}
+
+/* The energy of a machine that has the id of an earlier one is added to its tree's. */
+static void a_machine_goes_on_in_the_tree_of_its_id(void **state)
+{
+	struct machine *m = *state;
+
+	m->uj = 100;
+	begin(m, 1);
+	for (int i = 0; i < 3; i++)
+		tick(m, 1);
+	assert_int_equal(energy_of(m, "vm0"), 300);
+	say(ENDED, 100, LATER + 1, 10, 0);
+	say_path(50, m->path[0]);
+	for (uint64_t i = 1; i <= 3; i++) {
+		say(ALIVE, 500, LATER + 1, 50, 7 * i);
+		tick(m, 0);
+		assert_int_equal(energy_of(m, "vm0"), 300 + 100 * i);
+	}
+	assert_int_equal(trees(m), 1);
+}
+
 /* A tick syncs 64 trees, the next one goes on behind them. */
 static void trees_are_synced_in_turn(void **state)
 {
@@ -759,6 +804,8 @@ int main(void)
 		TREE_TEST(a_tree_that_fails_stops_no_other),
 		TREE_TEST(the_machines_tree_may_fail),
 		TREE_TEST(a_file_that_cannot_be_written_waits),
+		TREE_TEST(a_full_disk_leaves_the_last_counter),
+		TREE_TEST(a_machine_goes_on_in_the_tree_of_its_id),
 		TREE_TEST(trees_are_synced_in_turn),
 		TREE_TEST(a_tree_has_a_longest_path),
 		TREE_TEST(counters_have_another_name_without_a_collector),

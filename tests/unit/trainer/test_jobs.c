@@ -231,6 +231,20 @@ static void two_processes_do_not_share_a_directory(void **state)
 	scratch_free(dir);
 }
 
+static char *read_record(const char *dir, const char *id)
+{
+	struct tw_err err = { 0 };
+	char name[TW_JOB_ID + 8], *path, *text = NULL;
+	size_t len;
+
+	snprintf(name, sizeof(name), "%s.json", id);
+	path = scratch_path(dir, name);
+	if (tw_file_read(path, 65536, &text, &len, &err) < 0)
+		assert_int_equal(err.code, TW_NOTFOUND);
+	free(path);
+	return text;
+}
+
 static void old_jobs_and_pipelines_are_dropped_running_ones_never(void **state)
 {
 	char *dir = scratch_new(), first_zip[TW_JOB_ID] = "", last_zip[TW_JOB_ID] = "";
@@ -240,8 +254,10 @@ static void old_jobs_and_pipelines_are_dropped_running_ones_never(void **state)
 	struct tw_jobs_zip *zip;
 	int cancelled = 0;
 	struct tw_job *running = add(t, "running", &cancelled);
+	char *record, id[TW_JOB_ID];
 
 	(void)state;
+	strcpy(id, tw_job_id(running));
 	for (int i = 0; i < TW_JOBS_MAX + 10; i++) {
 		struct tw_job *job = add(t, "web", &cancelled);
 
@@ -258,7 +274,12 @@ static void old_jobs_and_pipelines_are_dropped_running_ones_never(void **state)
 	assert_int_equal(tw_jobs_zip(t, first_zip, &zip, &gone), -1);
 	assert_int_equal(gone.code, TW_INVALID);
 	assert_int_equal(tw_jobs_zip(t, last_zip, &zip, &err), 0);
+	record = read_record(dir, id);
+	assert_non_null(record);
+	free(record);
+	/* It is old when it ends. */
 	end(t, running, (struct tw_job_end){ .state = TW_JOB_FAILED, .error = "x" });
+	assert_null(read_record(dir, id));
 	tw_jobs_close(t);
 	/* A reply may still hold the bytes. */
 	assert_memory_equal(tw_jobs_zip_data(zip, &len), "zip", 3);
@@ -336,20 +357,6 @@ static void a_job_that_runs_is_shown_as_it_is_cancelled(void **state)
 	end(t, job, (struct tw_job_end){ .state = TW_JOB_DONE });
 	shows(t, id, "\"state\":\"done\"");
 	tw_jobs_close(t);
-}
-
-static char *read_record(const char *dir, const char *id)
-{
-	struct tw_err err = { 0 };
-	char name[TW_JOB_ID + 8], *path, *text = NULL;
-	size_t len;
-
-	snprintf(name, sizeof(name), "%s.json", id);
-	path = scratch_path(dir, name);
-	if (tw_file_read(path, 65536, &text, &len, &err) < 0)
-		assert_int_equal(err.code, TW_NOTFOUND);
-	free(path);
-	return text;
 }
 
 static void a_file_has_each_state(void **state)

@@ -4,6 +4,7 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "lib/zip/fileset.h"
 #include "model-db/pipeline.h"
 #include "model-db/publish.h"
@@ -14,6 +15,7 @@
 #include "trainer/response/prom.h"
 #include "trainer/response/prom_store.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -24,6 +26,7 @@
 #define RESPONSE "tests/data/prom/simulated-0.7.json"
 #define SPAN_MS 30000
 #define START_MS INT64_C(1000000000)
+#define CYCLES "kepler_container_cpu_cycles_total"
 #define NO_WEIGHT "{\"scale\":1,\"mean\":0,\"variance\":1,\"weight\":0}"
 
 /* Nothing here waits for the disk. */
@@ -274,6 +277,46 @@ static void make_full(struct fixture *f, const char *statement)
 	open_node(f);
 }
 
+/* What is logged from now on goes to a file. Returns the standard error output. */
+static int begin_log(struct fixture *f)
+{
+	char *path = scratch_path(f->dir, "log");
+	const int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	const int saved = dup(STDERR_FILENO);
+
+	assert_true(fd >= 0 && saved >= 0);
+	dup2(fd, STDERR_FILENO);
+	close(fd);
+	free(path);
+	return saved;
+}
+
+/* End that, and assert that the file has these lines, or parts of them, alone. */
+static void end_log(struct fixture *f, int saved, const char *const *want, size_t count)
+{
+	char *path = scratch_path(f->dir, "log"), *text, *at;
+	struct tw_err err = { 0 };
+	size_t len, lines = 0;
+
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	assert_int_equal(tw_file_read(path, 1 << 16, &text, &len, &err), 0);
+	at = text;
+	for (size_t i = 0; i < count; i++) {
+		const char *found = strstr(at, want[i]);
+
+		if (found == NULL)
+			fail_msg("%s\nhas no '%s'", text, want[i]);
+		at = strchr(found, '\n');
+	}
+	for (const char *c = text; *c != '\0'; c++)
+		lines += *c == '\n';
+	if (lines != count)
+		fail_msg("%zu lines, not %zu: %s", lines, count, text);
+	free(text);
+	free(path);
+}
+
 /* ---- the window ---- */
 
 static void samples_are_segments(void **state)
@@ -320,6 +363,80 @@ static void intervals_before_the_first_row_are_none(void **state)
 	take(f, f->none);
 	assert_int_equal(figures(f).segments, 0);
 	assert_int_equal(tw_online_node_taken_to(f->node), 0);
+}
+
+/* A machine without rows is named once, if the scrapes are too far apart for any. */
+static void why_nothing_is_trained_is_said_once(void **state)
+{
+	static const char *const none[] = { "level=warn program=tallywatt msg=\"m: not "
+					    "trained on: an interval of 30 s has one "
+					    "sample of a series at most" };
+	static const char two_samples[] =
+		"{\"" CYCLES "\":[{\"metric\":{\"__name__\":\"" CYCLES
+		"\"},\"values\":[[1,\"1\"],[2,\"2\"]]}]}";
+	struct fixture *f = *state;
+	struct tw_prom *two = NULL;
+	struct tw_err err = { 0 };
+	char *path = scratch_path(f->dir, "two.json");
+	int saved;
+
+	assert_int_equal(tw_file_replace(path, two_samples, strlen(two_samples), &err),
+			 0);
+	if (tw_prom_read(path, &two, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_online_node_free(f->node);
+	assert_int_equal(tw_online_node_new(&f->rules, "m2", &f->node, &err), 0);
+	saved = begin_log(f);
+	take(f, two);
+	end_log(f, saved, none, 0);
+	tw_online_node_free(f->node);
+	assert_int_equal(tw_online_node_new(&f->rules, "m", &f->node, &err), 0);
+	/* A machine with rows is not: it may have an interval without. */
+	saved = begin_log(f);
+	take(f, f->none);
+	end_log(f, saved, none, 0);
+	tw_online_node_free(f->node);
+	assert_int_equal(tw_store_forget(f->store, "m", INT64_MAX, &err), 0);
+	assert_int_equal(tw_online_node_new(&f->rules, "m", &f->node, &err), 0);
+	saved = begin_log(f);
+	for (int i = 0; i < 3; i++)
+		take(f, f->none);
+	end_log(f, saved, none, 1);
+	tw_prom_free(two);
+	free(path);
+}
+
+/* Power that is written by another program is named once. */
+static void a_virtual_meter_is_named_once(void **state)
+{
+	static const char *const named[] = {
+		"level=warn program=tallywatt msg=\"m: the meter's path "
+		"'/srv/class/powercap/intel-rapl:0' is not below /sys: a host or another "
+		"program wrote it"
+	};
+	struct fixture *f = *state;
+	char *path = scratch_path(f->dir, "virtual.json"), *text;
+	struct tw_prom *samples = NULL;
+	struct tw_err err = { 0 };
+	size_t len;
+	int saved;
+
+	assert_int_equal(tw_file_read("tests/data/prom/simulated-0.10.json", 1 << 24,
+				      &text, &len, &err),
+			 0);
+	for (char *at = text; (at = strstr(at, "/sys/")) != NULL;)
+		memcpy(at, "/srv/", 5);
+	assert_int_equal(tw_file_replace(path, text, len, &err), 0);
+	if (tw_prom_read(path, &samples, &err) < 0)
+		fail_msg("%s", err.text);
+	saved = begin_log(f);
+	take(f, f->samples);
+	take(f, samples);
+	take(f, samples);
+	end_log(f, saved, named, 1);
+	tw_prom_free(samples);
+	free(text);
+	free(path);
 }
 
 /* The client reads the interval again. */
@@ -825,19 +942,25 @@ static void a_candidate_has_to_end_the_drift(void **state)
 /* Models of the samples since a drift began make those before useless. */
 static void a_publication_is_of_some_samples(void **state)
 {
+	static const char *const told[] = {
+		"level=info program=tallywatt msg=\"m: published: 'own-m' on samples"
+	};
 	struct fixture *f = *state;
+	int saved;
 	struct tw_candidate c = { 0 };
 	char *why;
 
 	fill(f, 1);
 	f->rules.rows_min = 1;
 	make_candidate(&c, 1.25);
+	saved = begin_log(f);
 	decide(f);
 	training.best = &c;
 	training.done = true;
 	c.alone = true;
 	assert_true(figures(f).segments > 1);
 	decide(f);
+	end_log(f, saved, told, TW_COUNT(told));
 	tw_fileset_clear(&c.result.pipeline);
 	/* No model served: every model of the candidate stays. */
 	assert_int_equal(training.drops, 0);
@@ -902,6 +1025,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(samples_are_segments),
 		TEST(intervals_before_the_first_row_are_none),
+		TEST(why_nothing_is_trained_is_said_once),
+		TEST(a_virtual_meter_is_named_once),
 		TEST(samples_that_cannot_be_stored_are_not_taken),
 		TEST(a_window_has_limits),
 		TEST(a_window_may_be_far_too_large),

@@ -7,6 +7,7 @@
 #include "lib/core/file.h"
 #include "lib/json/json.h"
 #include "lib/zip/zip.h"
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/scratch.h"
 #include "trainer/shards/part.h"
 #include "trainer/shards/plan.h"
@@ -311,6 +312,29 @@ static void foreign_parts_are_rejected(void **state)
 	}
 }
 
+static void without_memory_no_part_is_written_or_read(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_part p = { 0 };
+	struct tw_err err = { 0 };
+
+	for (int n = 1, rc = -1; rc < 0; n++) {
+		tw_err_clear(&err);
+		fail_alloc_at(n);
+		rc = tw_part_write(f->dir, &plan, 1, &f->unit, &err);
+		fail_alloc_told(rc, &err);
+		assert_int_equal(access(f->path, F_OK), rc);
+	}
+	for (int n = 1, rc = -1; rc < 0; n++) {
+		tw_err_clear(&err);
+		fail_alloc_at(n);
+		rc = tw_part_read(f->path, &plan, &p, &err);
+		fail_alloc_told(rc, &err);
+		assert_int_equal(p.files.count, rc == 0 ? 2 : 0);
+	}
+	tw_part_release(&p);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -322,6 +346,7 @@ int main(void)
 		TEST(a_unit_gives_the_same_bytes_or_none),
 		TEST(a_part_is_present_under_its_number),
 		TEST(foreign_parts_are_rejected),
+		TEST(without_memory_no_part_is_written_or_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
