@@ -205,6 +205,136 @@ static void a_board_has_at_most_what_its_supplies_take(void **state)
 	assert_doubted(f, "power1", "the board has 400.0 W, its supplies take 340.0 W");
 }
 
+/* Balanced load: the same power, in other steps. */
+static void packages_of_equal_power_are_two(void **state)
+{
+	static const struct machine m = { { 100, 100 }, 60, 20, 0, 1, false };
+	struct meter_fixture *f = *state;
+
+	run(f, &m);
+	assert_string_equal(doubt_of(f, "package-1"), "");
+	assert_true(meters_zone(f, "package-1", -2)->counts);
+}
+
+/* ---- copies, by the energy of each tick ---- */
+
+struct pair {
+	enum tw_zone_kind kind[2];
+	bool estimated, reports_power, absent; /* the second */
+	double ratio;                          /* of the second's steps */
+	double vary;                           /* share of a step */
+	int ticks;                             /* of a second each, of TICKS */
+	bool copy;
+};
+
+/* Steps that vary by so much of 100 J about it. */
+static uint64_t step_at(int tick, double vary)
+{
+	return (uint64_t)(1e8 * (1 + vary * ((tick * 7 % 10) / 4.5 - 1)));
+}
+
+static void check_pair(size_t i, const struct pair *p)
+{
+	const struct tw_zone zone[] = {
+		{ .kind = p->kind[0], .package = 0, .name = "first" },
+		{ .kind = p->kind[1],
+		  .package = 1,
+		  .name = "second",
+		  .estimated = p->estimated,
+		  .reports_power = p->reports_power },
+	};
+	struct tw_power_guard g = { .ticks = 0 };
+	struct tw_power_zone z[2] = {
+		{ .zone = &zone[0], .meter = &tw_meter_redfish, .counts = true },
+		{ .zone = &zone[1], .meter = &tw_meter_redfish, .counts = !p->absent },
+	};
+
+	for (int tick = 0; tick < p->ticks; tick++) {
+		const uint64_t uj = step_at(tick, p->vary);
+
+		z[0].dynamic_uj += uj;
+		z[1].dynamic_uj += (uint64_t)((double)uj * p->ratio);
+		z[0].fresh = z[1].fresh = true;
+		tw_guard_tick(&g, z, 2, S, 0);
+	}
+	tw_guard_judge(&g, z, 2, 0);
+	assert_string_equal(z[0].rejected, "");
+	if (strcmp(z[1].rejected, p->copy ? "its counter is that of first" : "") != 0)
+		fail_msg("case %zu: '%s'", i, z[1].rejected);
+}
+
+static void copies_are_equal_steps_that_vary(void **state)
+{
+	static const struct pair cases[] = {
+#define TWO(kind) { TW_ZONE_##kind, TW_ZONE_##kind }
+		{ .kind = TWO(PACKAGE),
+		  .ratio = 1,
+		  .vary = 0.2,
+		  .ticks = 20,
+		  .copy = true },
+		{ .kind = TWO(DRAM), .ratio = 1, .vary = 0.2, .ticks = 20, .copy = true },
+		{ .kind = TWO(GPU), .ratio = 1, .vary = 0.2, .ticks = 20, .copy = true },
+		{ .kind = TWO(CORE), .ratio = 1, .vary = 0.2, .ticks = 20 },
+		{ .kind = { TW_ZONE_PACKAGE, TW_ZONE_DRAM },
+		  .ratio = 1,
+		  .vary = 0.2,
+		  .ticks = 20 },
+		/* A percent of the larger step, and more. */
+		{ .kind = TWO(PACKAGE),
+		  .ratio = 0.991,
+		  .vary = 0.9,
+		  .ticks = 20,
+		  .copy = true },
+		{ .kind = TWO(PACKAGE), .ratio = 0.989, .vary = 0.9, .ticks = 20 },
+		{ .kind = TWO(PACKAGE),
+		  .ratio = 1.009,
+		  .vary = 0.9,
+		  .ticks = 20,
+		  .copy = true },
+		{ .kind = TWO(PACKAGE), .ratio = 1.012, .vary = 0.9, .ticks = 20 },
+		/* Idle machines use the same power all the time: that is no copy. */
+		{ .kind = TWO(PACKAGE), .ratio = 1, .vary = 0.06, .ticks = 20 },
+		{ .kind = TWO(PACKAGE),
+		  .ratio = 1,
+		  .vary = 0.1,
+		  .ticks = 20,
+		  .copy = true },
+		/* Few ticks tell nothing. */
+		{ .kind = TWO(PACKAGE),
+		  .ratio = 1,
+		  .vary = 0.2,
+		  .ticks = 16,
+		  .copy = true },
+		{ .kind = TWO(PACKAGE), .ratio = 1, .vary = 0.2, .ticks = 15 },
+		{ .kind = TWO(PACKAGE),
+		  .ratio = 1,
+		  .vary = 0.2,
+		  .ticks = 100,
+		  .copy = true },
+		/* Only counters of energy have steps of their own. */
+		{ .kind = TWO(PACKAGE),
+		  .ratio = 1,
+		  .vary = 0.2,
+		  .ticks = 20,
+		  .estimated = true },
+		{ .kind = TWO(PACKAGE),
+		  .ratio = 1,
+		  .vary = 0.2,
+		  .ticks = 20,
+		  .reports_power = true },
+		{ .kind = TWO(PACKAGE),
+		  .ratio = 1,
+		  .vary = 0.2,
+		  .ticks = 20,
+		  .absent = true },
+#undef TWO
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		check_pair(i, &cases[i]);
+}
+
 /* By what a controller tells of them beside its reading. */
 static void a_reading_lies_between_what_its_supplies_take_and_give(void **state)
 {
@@ -248,6 +378,8 @@ int main(void)
 		METER_TEST(a_package_is_not_above_three_times_its_design_power),
 		METER_TEST(a_package_at_rest_uses_some_power),
 		METER_TEST(two_counters_in_step_are_one),
+		METER_TEST(packages_of_equal_power_are_two),
+		cmocka_unit_test(copies_are_equal_steps_that_vary),
 		METER_TEST(a_board_has_at_most_what_its_supplies_take),
 		cmocka_unit_test(a_reading_lies_between_what_its_supplies_take_and_give),
 	};
