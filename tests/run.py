@@ -279,6 +279,8 @@ def main(argv):
     if len(argv) < 3 or argv[1] not in kinds:
         print(__doc__, file=sys.stderr)
         return 2
+    # Some daemons become another user and read files that the tests write.
+    os.umask(0o022)
     clock = Clock()
     counts = kinds[argv[1]](argv[2:])
     label = {"one": argv[2], "skip": argv[2], "python": "+".join(

@@ -106,6 +106,15 @@ def run_tallywatt(*args, timeout=TIMEOUT_S):
                           stderr=subprocess.PIPE, timeout=timeout)
 
 
+def copy_for_all(source, to):
+    """A copy that every user may read: the repository may be in a private folder, or have
+    private files, and some daemons become another user."""
+    shutil.copytree(source, to, copy_function=shutil.copyfile)
+    for folder, _, _ in os.walk(to):
+        os.chmod(folder, 0o755)
+    return to
+
+
 def tree(top):
     """Name -> bytes of every file below a directory."""
     files = {}

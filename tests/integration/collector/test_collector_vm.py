@@ -12,8 +12,8 @@ import socket
 import statistics
 import unittest
 
-from harness import ROOT, TIMEOUT_S, Case, ask_estimator, call, power_request, sanitized, \
-    wait_until
+from harness import ROOT, TIMEOUT_S, Case, ask_estimator, call, copy_for_all, power_request, \
+    sanitized, wait_until
 from scripted_vm import Machine, Scrape, Watched
 
 MODELS = os.path.join(ROOT, "model-db/models")
@@ -35,6 +35,7 @@ class VirtualMachine(Case):
     def setUp(self):
         super().setUp()
         os.chmod(self.dir, 0o755)  # the collector becomes another user
+        self.models = copy_for_all(MODELS, self.path("shipped"))
 
     def collect(self, way, *args, containers=1):
         machine = Machine(self.path("machine-" + way), CPUS, containers)
@@ -46,7 +47,8 @@ class VirtualMachine(Case):
                    f"{way}: there is power of {ZONES}: {daemon.log()}")
         return Watched(way, daemon, machine, INTERVAL_MS)
 
-    def ways(self, models=MODELS):
+    def ways(self, models=None):
+        models = models or self.models
         server = self.server = self.start_http("tw-server", "--model-db", models)
         return {"database": ("--model-db", models),
                 "server": ("--model-server", f"http://{server.address}")}
@@ -106,7 +108,7 @@ class VirtualMachine(Case):
 
     def test_top_says_that_power_is_estimated_and_whether_with_idle(self):
         for idle, words in (("auto", "above idle"), ("scale", "with idle")):
-            watched = self.collect(idle, "--model-db", MODELS, "--estimated-idle", idle)
+            watched = self.collect(idle, "--model-db", self.models, "--estimated-idle", idle)
             for _ in range(3):
                 watched.step([1])
             text = self.tallywatt("top", "-b", "-n1", "-d", "100ms", "-l", "container",
@@ -139,12 +141,12 @@ class VirtualMachine(Case):
         ways = self.ways()
         estimator = self.path("estimator.socket")
         # The estimator chooses for its machine: one like the collectors'.
-        self.start("tw-estimator", "--socket", estimator, "--model-db", MODELS,
+        self.start("tw-estimator", "--socket", estimator, "--model-db", self.models,
                    "--shipped-models", "", *Machine(self.path("host"), CPUS, 1).args)
         chosen = {way: self.chosen_by_collector(self.collect(way, *args))
                   for way, args in ways.items()}
         for source, zone in zip(("rapl-sysfs", "acpi"), ZONES):
-            line = self.tallywatt("explain", "--model-db", MODELS, "--metrics",
+            line = self.tallywatt("explain", "--model-db", self.models, "--metrics",
                                   ",".join(features), "--cores", str(CPUS), "--source", source)
             [words] = [x.split() for x in line.splitlines() if x.endswith(" CHOSEN")]
             told = {way: models[source] for way, models in chosen.items()}
