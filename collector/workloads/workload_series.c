@@ -18,8 +18,8 @@
 
 #include <string.h>
 
-/* Resolution of the time that a LAST series stays, if there are too many. */
-#define EARLY_STEPS 8
+/* Of the search for the oldest LAST series: 30 ms, if they stay for 2 min. */
+#define EARLY_STEPS 12
 
 static bool is_in_other(const struct tw_workload *w)
 {
@@ -75,30 +75,41 @@ static bool is_unused(const struct tw_workload *w)
 	       memcmp(&w->charged, &(struct tw_charge){ 0 }, sizeof(w->charged)) == 0;
 }
 
-/* End LAST series whose time is over at `when_ns`; return the number of the others. */
-static size_t end_last(struct tw_workloads *t, enum tw_level level, uint64_t when_ns)
+/* The number of LAST series whose time is not over at `when_ns`. */
+static size_t count_last(const struct tw_workloads *t, enum tw_level level,
+			 uint64_t when_ns)
 {
 	size_t count = 0;
 
-	for (struct tw_workload *w = t->level[level].first; w != NULL; w = w->next) {
-		if (w->series != TW_SERIES_LAST)
-			continue;
-		if (when_ns < w->until_ns)
-			count++;
-		else
-			w->series = TW_SERIES_OTHER;
-	}
+	for (const struct tw_workload *w = t->level[level].first; w != NULL; w = w->next)
+		count += w->series == TW_SERIES_LAST && when_ns < w->until_ns;
 	return count;
 }
 
-/* If there are too many, the oldest end early: each was exported at least once. */
+/*
+ * End LAST series whose time is over, and the oldest of too many. One scrape begins at
+ * most as many as it exports, so those of the scrape before stay: each of two scrapers
+ * that take turns reads every last value.
+ */
 static void limit_last(struct tw_workloads *t, enum tw_level level, size_t max)
 {
-	const uint64_t step_ns = t->config.keep_ms * UINT64_C(1000000) / EARLY_STEPS;
+	uint64_t when_ns = t->now_ns;
 
-	for (unsigned i = 0; i <= EARLY_STEPS; i++)
-		if (end_last(t, level, t->now_ns + i * step_ns) <= max)
-			return;
+	if (count_last(t, level, when_ns) > max) {
+		uint64_t step_ns = t->config.keep_ms * UINT64_C(1000000);
+
+		/* The last time that leaves too many, to within keep_ms / 2^EARLY_STEPS.
+		 */
+		for (unsigned i = 0; i < EARLY_STEPS; i++) {
+			step_ns /= 2;
+			if (count_last(t, level, when_ns + step_ns) > max)
+				when_ns += step_ns;
+		}
+		when_ns += step_ns;
+	}
+	for (struct tw_workload *w = t->level[level].first; w != NULL; w = w->next)
+		if (w->series == TW_SERIES_LAST && when_ns >= w->until_ns)
+			w->series = TW_SERIES_OTHER;
 }
 
 /* w had a series of its own. An ended workload's until_ns is set already. */

@@ -112,12 +112,10 @@ class Limited(Case):
         for step in range(STEPS):
             self.storm.fork()
             self.wait_tick()
-            if step % 2 == 0:
-                found = one.scrape()
-                most = max(most, sum(name == "tallywatt_process_cpu_seconds_total"
-                                     for name, _ in found))
-            if step % 3 == 2:
-                two.scrape()
+            # They take turns, as a pair of Prometheus servers does.
+            found = (one, two)[step % 2].scrape()
+            most = max(most, sum(name == "tallywatt_process_cpu_seconds_total"
+                                 for name, _ in found))
         # The growth of the last step, for both.
         self.wait_tick()
         one.scrape()

@@ -248,12 +248,38 @@ static void a_series_never_has_usage_that_other_had(void **state)
 	free(s);
 }
 
+/* TOP of the processes, from `first` on, get the most CPU time of all. */
+static void scrape_top(struct workload_fixture *f, struct scraper *s, uint32_t first)
+{
+	for (uint32_t i = 1; i <= 4 * TOP; i++)
+		say(ALIVE, i, LATER + i, 3, i < first + TOP ? 1000 * i : i);
+	workloads_tick(f);
+	scrape(f->t, s, TOP);
+}
+
+static void too_many_last_series_end_with_the_oldest(void **state)
+{
+	struct workload_fixture *f = *state;
+	struct scraper *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	for (uint32_t first = 1; first <= 3 * TOP + 1; first += TOP)
+		scrape_top(f, s, first);
+	for (uint32_t i = 1; i <= 4 * TOP; i++)
+		assert_int_equal(workload_find(f->t, TW_LEVEL_PROCESS, i)->series,
+				 i <= TOP       ? TW_SERIES_OTHER
+				 : i <= 3 * TOP ? TW_SERIES_LAST
+						: TW_SERIES_OWN);
+	free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORKLOAD_TEST(two_scrapers_each_see_all_growth),
 		WORKLOAD_TEST(a_fork_storm_loses_nothing),
 		WORKLOAD_TEST(a_series_never_has_usage_that_other_had),
+		WORKLOAD_TEST(too_many_last_series_end_with_the_oldest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
