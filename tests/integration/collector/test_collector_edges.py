@@ -36,7 +36,7 @@ class EdgeCase(Case):
         if not prefix:
             return self.start_http("tw-collector", *args)
         script = self.write("start", "#!/bin/sh\nexec " + " ".join(prefix) + " " +
-                            os.path.join(BIN, "tw-collector") + ' "$@"\n')
+                            f"'{BIN}/tw-collector' \"$@\"\n")
         os.chmod(script, 0o755)
         return self.start_http(script, *args)
 
@@ -52,8 +52,15 @@ class EdgeCase(Case):
                               stderr=subprocess.DEVNULL, timeout=TIMEOUT_S)
         return json.loads(done.stdout or b"[]") or []
 
-    def maps(self):
-        return {m["id"] for m in self.bpftool("map", "list") if m.get("name") == "dead"}
+    def map_of(self, collector, name):
+        """The id of a collector's map. Collectors of other tests have maps of that name, too."""
+        fdinfo, ids = f"/proc/{collector.proc.pid}/fdinfo", set()
+        for fd in os.listdir(fdinfo):
+            with open(f"{fdinfo}/{fd}", encoding="ascii") as f:
+                ids.update(map(int, re.findall(r"^map_id:\s*(\d+)$", f.read(), re.M)))
+        [found] = [m["id"] for m in self.bpftool("map", "list")
+                   if m["id"] in ids and m.get("name") == name]
+        return str(found)
 
     @staticmethod
     def ticks(collector):
@@ -83,7 +90,6 @@ class Edges(EdgeCase):
     def test_a_stale_entry_of_dead_threads_is_nobodys(self):
         """An entry that is older than the process was left by another one."""
         need("bpftool", shutil.which("bpftool"))
-        others = self.maps()
         collector = self.collect("--bpf=walk")
         # A process with a thread that has exited, so that it has an entry.
         late = subprocess.Popen(
@@ -93,25 +99,22 @@ class Edges(EdgeCase):
         self.addCleanup(late.communicate)
         self.addCleanup(late.kill)
         late.stdout.readline()
-        ids = self.maps() - others
-        self.assertTrue(ids)
-        key, holder = None, None
+        dead, key = self.map_of(collector, "dead"), None
 
         def entry():
-            nonlocal key, holder
-            for holder in ids:  # other tests may have started a collector meanwhile
-                for e in self.bpftool("map", "dump", "id", str(holder)):
-                    raw = [int(b, 16) for b in e["key"]]
-                    if int.from_bytes(raw[8:], "little") == late.pid:
-                        key = [str(b) for b in raw]
-                        return True
+            nonlocal key
+            for e in self.bpftool("map", "dump", "id", dead):
+                raw = [int(b, 16) for b in e["key"]]
+                if int.from_bytes(raw[8:], "little") == late.pid:
+                    key = [str(b) for b in raw]
+                    return True
             return False
         wait_until(entry, "the process has an entry")
 
         def replace(since_ns):
             """An hour of CPU time, of threads that began at that time."""
             value = (3600 * 10**9).to_bytes(8, "little") + since_ns.to_bytes(8, "little")
-            subprocess.run(["bpftool", "map", "update", "id", str(holder), "key", *key,
+            subprocess.run(["bpftool", "map", "update", "id", dead, "key", *key,
                             "value", *[str(b) for b in value]], check=True,
                            timeout=TIMEOUT_S)
         replace(1)
