@@ -79,7 +79,7 @@ endif
 # CFLAGS, CPPFLAGS and LDFLAGS belong to the person who builds. Ours are tw-*.
 
 # The same sources give the same bytes in any directory.
-same-paths := -ffile-prefix-map=$(CURDIR)=.
+same-paths := -ffile-prefix-map='$(CURDIR)'=.
 
 tw-cflags := -std=c11 -g -pthread -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wwrite-strings \
@@ -472,7 +472,7 @@ dist-source:
 	$(if $(filter 0,$(WEB)),,$(NODE) $(O)/dist/pages/web/build.mjs $(O)/dist/pages/bundle $(WEB_MODULES))
 	$(if $(filter 0,$(WEB)),,@set -e; for m in $(web-linked); do cp $(WEB_MODULES)/$$m/LICENSE $(O)/dist/pages/bundle/$$m.LICENSE; done)
 	$(if $(filter 0,$(WEB)),,tar -r $(tar-bytes) --transform 's|^bundle|$(dist-name)/web/bundle|' -C $(O)/dist/pages \
-		-f $(abspath $(O))/dist/$(dist-name).tar bundle)
+		-f "$(abspath $(O))/dist/$(dist-name).tar" bundle)
 	gzip -9n $(O)/dist/$(dist-name).tar && rm -r $(O)/dist/pages
 
 # Packages of the tarball by rpmbuild. On Debian, whose packages rpm does not know, it takes them as
@@ -490,7 +490,7 @@ rpm: dist-source
 binary-name := $(dist-name)-linux-$(shell uname -m)
 dist-binary: all $(portable)
 	rm -rf $(O)/binary && mkdir -p $(O)/binary $(O)/dist
-	$(MAKE) --no-print-directory -s -o all install DESTDIR=$(abspath $(O))/binary/installed prefix=/usr/local
+	$(MAKE) --no-print-directory -s -o all install DESTDIR=$(O)/binary/installed prefix=/usr/local
 	etc/dist/stage $(O)/portable $(O)/binary/installed/usr/local $(O)/binary/$(binary-name)
 	tar -c $(tar-bytes) -C $(O)/binary $(binary-name) | gzip -9n >$(O)/dist/$(binary-name).tar.gz
 

@@ -151,7 +151,7 @@ static void write_bash(struct tw_buf *b)
 	tw_buf_adds(b, "_tallywatt_daemon()\n{\n"
 		       "\tlocal cur=${COMP_WORDS[COMP_CWORD]} options=''\n"
 		       "\tcase $cur in\n"
-		       "\t-*) options=$($1" LIST_OPTIONS ") ;;\n\tesac\n"
+		       "\t-*) options=$(\"$1\"" LIST_OPTIONS ") ;;\n\tesac\n"
 		       "\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n}\n"
 		       "complete -o default -F _tallywatt_daemon " DAEMONS "\n");
 }

@@ -22,7 +22,7 @@ benches-apart := bench-scrapes bench-shards
 # Not in bench-quick: seconds are too few for what they measure.
 benches-whole :=
 bench-src :=
-bench = $(test-env) TW_BENCH=$(abspath $(O)) \
+bench = $(test-env) TW_BENCH="$(abspath $(O))" \
 	$(if $(TW_BENCH_QUICK),$(run) one $@,$(guard)) $(PYTHON)
 include $(sort $(wildcard tests/bench/targets/*.mk))
 ifneq ($(FLEET),1)

@@ -8,7 +8,7 @@ run := $(guard) $(PYTHON) tests/run.py
 export PYTHONDONTWRITEBYTECODE := 1
 source-files = $(sort $(call files,[ch]) $(foreach d,docs/examples tests/unit tests/unit/* tests/fuzz tests/fake tests/bench,$(wildcard $d/*.[ch])))
 # What the integration tests and the demo start.
-test-env = TW_BIN=$(abspath $(O)) PYTHONPATH=$(abspath tests/integration):$(abspath tests/integration/collector):$(abspath tests/integration/server)
+test-env = TW_BIN="$(abspath $(O))" PYTHONPATH="$(abspath tests/integration):$(abspath tests/integration/collector):$(abspath tests/integration/server)"
 # Sanitizers find the same with smaller inputs: tests leave out slow trainers, which are
 # tested by themselves, and parts of recordings. TW_TEST_QUICK= tests with everything.
 TW_TEST_QUICK ?= $(if $(filter asan tsan,$(BUILD)),1)
@@ -34,7 +34,7 @@ test-web:
 ifndef TW_RESULTS
 test-run:
 	@rm -f $(O)/results $(O)/results.skipped
-	@status=0; TW_RESULTS=$(abspath $(O))/results $(MAKE) --no-print-directory test-run || status=1; \
+	@status=0; TW_RESULTS="$(abspath $(O))/results" $(MAKE) --no-print-directory test-run || status=1; \
 	$(PYTHON) tests/run.py total $(O)/results || status=1; exit $$status
 else
 # TEST_JOBS=N runs N at a time. The checks among them: `check`, or less.

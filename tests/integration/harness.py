@@ -91,6 +91,14 @@ def wait_until(condition, what, timeout=TIMEOUT_S, pause_s=0.005):
 HERE = tempfile.TemporaryDirectory(prefix="tw-here-")
 
 
+def preload(name):
+    """The path of a library of tests/fake for LD_PRELOAD, in which a space ends a path."""
+    link = os.path.join(HERE.name, name)
+    if not os.path.lexists(link):
+        os.symlink(os.path.join(BIN, "tests/fake", name), link)
+    return link
+
+
 def children(pid):
     """The processes that a process has started; none of a process that has ended."""
     try:

@@ -9,12 +9,12 @@ import socket
 import unittest
 
 from harness import BIN, GENERATED, TIMEOUT_S, Case, ask_estimator, call, need, \
-    power_request, published, read_json, run_tallywatt, sanitized, train_generated, tree, \
+    power_request, preload, published, read_json, run_tallywatt, sanitized, train_generated, tree, \
     wait_until
 from test_publish import PIPELINE, TOKEN, zip_of
 from test_train_jobs import train_request
 
-FAULTS = os.path.join(BIN, "tests/fake/libfaults.so")
+FAULTS = preload("libfaults.so")
 EIO = errno.EIO
 
 

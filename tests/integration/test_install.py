@@ -110,7 +110,7 @@ class Install(Case):
     def make(self, *what, **variables):
         """Its stdout. Programs are those that were built, whatever flags they have."""
         done = subprocess.run(
-            ["make", "-C", ROOT, "-o", "all", *what, f"O={BIN}", "WEB=0",
+            ["make", "-C", ROOT, "-o", "all", *what, f"O={os.path.relpath(BIN, ROOT)}", "WEB=0",
              *(f"{name}={value}" for name, value in variables.items())],
             check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, timeout=TIMEOUT_S, env=clean_environment())

@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from harness import BIN, need, sanitized
+from harness import BIN, need, preload, sanitized
 from metered import Metered
 
 J = 16384  # of RAPL's counts
@@ -166,7 +166,7 @@ class MetersTeach(Metered):
 
     def controller(self, args):
         """A collector whose tw-ask has a simulated controller; None if it cannot have."""
-        library = os.path.join(BIN, "tests/fake/libfreeipmi.so")
+        library = preload("libfreeipmi.so")
         self.assertTrue(os.path.exists(library), f"no {library}: make build-tests")
         if sanitized() or "freeipmi: yes" not in self.tallywatt_version():
             return None

@@ -25,7 +25,7 @@ class Roles(Transcript):
     def setUpClass(cls):
         cls.stage = tempfile.mkdtemp(prefix="tw-stage-")
         cls.addClassCleanup(shutil.rmtree, cls.stage)
-        subprocess.run(["make", "-s", "-C", ROOT, "-o", "all", "install", f"O={BIN}", "WEB=0", "prefix=/usr/local",
+        subprocess.run(["make", "-s", "-C", ROOT, "-o", "all", "install", f"O={os.path.relpath(BIN, ROOT)}", "WEB=0", "prefix=/usr/local",
                         f"DESTDIR={cls.stage}"], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                        timeout=TIMEOUT_S)
 

@@ -186,7 +186,7 @@ class VirtualMachine(Case):
     def test_without_abspower_models_dynpower_models_serve(self):
         """The power of the machine is the sum of its containers', above idle."""
         models = self.path("db")
-        shutil.copytree(MODELS, models, ignore=shutil.ignore_patterns("AbsPower", "machines"))
+        shutil.copytree(self.models, models, ignore=shutil.ignore_patterns("AbsPower", "machines"))
         for way, more in self.ways(models=models).items():
             # Idle power is wanted, but these models have none.
             w = self.collect(way, *more, "--estimated-idle=scale", containers=EQUAL)
