@@ -349,7 +349,6 @@ static int add_text(struct tw_store *s, struct tw_segment *g, const char *text,
 		fail(s, err);
 		goto out;
 	}
-	g->bytes = packed;
 	rc = change(s, err, "UPDATE segment SET packed = ? WHERE id = ?", "ii",
 		    (int64_t)packed, g->id);
 out:

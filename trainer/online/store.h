@@ -41,7 +41,7 @@ int tw_store_windows(struct tw_store *s, struct tw_strs *out, struct tw_err *err
 
 /*
  * Add a segment with its response as text. TW_INVALID if it overlaps a segment of the
- * window or is before the last. Sets id and bytes.
+ * window or is before the last. Sets id.
  */
 int tw_store_add(struct tw_store *s, const char *window, struct tw_segment *segment,
 		 const char *text, size_t len, struct tw_err *err);

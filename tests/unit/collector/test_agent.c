@@ -457,6 +457,10 @@ static void the_rest_of_a_guest_is_in_the_sum_of_all(void **state)
 	assert_true(all->part[0].watts == 2 && all->part[0].powered);
 	tw_agent_settle(&f->agent, f->sums, part, f->now_ns, 0);
 	assert_int_equal(all->part[0].dynamic_uj, 60);
+	tw_sums_power_begin(f->sums);
+	vm.watts = 4.5;
+	tw_agent_add_power_to_all(&f->agent, f->sums, part);
+	assert_true(all->part[0].watts == 0.5 && all->part[0].powered);
 	/* A guest that is covered is no part of it. */
 	tw_sums_power_begin(f->sums);
 	vm.watts = 5;

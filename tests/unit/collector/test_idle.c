@@ -103,6 +103,7 @@ static void a_line_ends_at_no_load(void **state)
 	(void)state;
 	assert_float_equal(from_line(0.25, 30, 0.75, 55), 17.5, 1e-4);
 	assert_float_equal(from_line(0.25, 5.5, 0.75, 15.5), 0.5, 1e-4);
+	assert_float_equal(from_line(0.25, 10.1, 0.75, 10.5), 9.9, 1e-4);
 	/* The last bin has the full load, too. */
 	assert_float_equal(from_line(0.25, 30, 1, 60), 20, 1e-4);
 	/* Power that falls with load, and a line below 0 W. */

@@ -708,6 +708,24 @@ static void a_machine_goes_on_in_the_tree_of_its_id(void **state)
 	assert_int_equal(trees(m), 1);
 }
 
+/* The machine's tree may lie among those of VMs: none writes there. */
+static void no_machine_has_the_hosts_tree(void **state)
+{
+	struct machine *m = *state;
+	char *vm0 = scratch_path(m->dir, "vm0");
+
+	m->pc.node_dir = vm0;
+	m->uj = 100;
+	begin(m, 2);
+	tick(m, 2);
+	tick(m, 2);
+	assert_int_equal(energy_of(m, "vm0"), UINT64_C(2) * 100000000);
+	assert_int_equal(energy_of(m, "vm1"), 200);
+	assert_int_equal(m->pc.left_out, 1);
+	m->pc.node_dir = NULL;
+	free(vm0);
+}
+
 /* A tick syncs 64 trees, the next one goes on behind them. */
 static void trees_are_synced_in_turn(void **state)
 {
@@ -806,6 +824,7 @@ int main(void)
 		TREE_TEST(a_file_that_cannot_be_written_waits),
 		TREE_TEST(a_full_disk_leaves_the_last_counter),
 		TREE_TEST(a_machine_goes_on_in_the_tree_of_its_id),
+		TREE_TEST(no_machine_has_the_hosts_tree),
 		TREE_TEST(trees_are_synced_in_turn),
 		TREE_TEST(a_tree_has_a_longest_path),
 		TREE_TEST(counters_have_another_name_without_a_collector),

@@ -519,6 +519,17 @@ static void a_long_name_stays_as_it_is(void **state)
 		identify(brand, NULL, &id);
 		assert_string_equal(id.processor, want);
 	}
+	/* Nor a vendor in front that does not fit. */
+	for (size_t len = TW_SPEC_TEXT - 2; len <= TW_SPEC_TEXT; len++) {
+		char brand[TW_SPEC_TEXT + 1] = "ryzen_", want[TW_SPEC_TEXT + 5];
+		struct tw_cpu_identity id;
+
+		memset(brand + strlen("ryzen_"), 'x', len - strlen("amd_ryzen_"));
+		snprintf(want, sizeof(want), "%s%s", len < TW_SPEC_TEXT ? "amd_" : "",
+			 brand);
+		identify(brand, NULL, &id);
+		assert_string_equal(id.processor, want);
+	}
 }
 
 static void another_kind_of_processor_is_no_xeon(void **state)

@@ -326,14 +326,16 @@ static void constant_power_explains_nothing(void **state)
 	struct made m;
 
 	(void)state;
-	make_blocks(&m, apart, apart);
-	for (size_t i = 0; i < BLOCKS; i++)
-		m.energy_j[i] = BLOCK_S;
-	if (tw_unit_fit(&m.b, &f, &err) < 0)
-		fail_msg("%s", err.text);
-	assert_true(isnan(f.r2));
-	expect_joules("standing", &f.standing_w, 1, 1e-9);
-	tw_unit_fit_release(&f);
+	for (int w = 1; w < 16; w++) {
+		make_blocks(&m, apart, apart);
+		for (size_t i = 0; i < BLOCKS; i++)
+			m.energy_j[i] = w * BLOCK_S;
+		if (tw_unit_fit(&m.b, &f, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_true(isnan(f.r2));
+		expect_joules("standing", &f.standing_w, w, 1e-9);
+		tw_unit_fit_release(&f);
+	}
 }
 
 static void work_at_the_ends_alone_is_refused(void **state)
