@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -65,9 +66,15 @@ class Collector(Case):
         """A collector that is started by a command in which "$@" is its own."""
         script = self.write("start", '#!/bin/sh\n' + " ".join(command) + "\n")
         os.chmod(script, 0o755)
-        os.chmod(os.path.dirname(script), 0o777)
         return self.start_http(script, "--interval", "100ms",
                                *(["--filter=no"] if sanitized() else []))
+
+    def copy_of(self, program):
+        """A copy that every user may run: the build may be in a private folder."""
+        path = shutil.copyfile(os.path.join(BIN, program), self.path(program))
+        os.chmod(path, 0o755)
+        os.chmod(self.dir, 0o777)
+        return path
 
     def health(self, daemon):
         return json.loads(call(daemon, "GET", "/healthz").body)
@@ -372,7 +379,7 @@ class Collector(Case):
         need("root", os.geteuid() == 0)
         daemon = self.collect_as(
             "exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all",
-            "--bounding-set=-all", os.path.join(BIN, "tw-collector"), '"$@"')
+            "--bounding-set=-all", self.copy_of("tw-collector"), '"$@"')
         self.wait_ticks(daemon)
         self.assertEqual(self.health(daemon)["tasks"], "proc")
         self.assertIn("between two ticks are not seen", daemon.log())
@@ -390,7 +397,7 @@ class Collector(Case):
             daemon = self.collect_as(
                 "exec setpriv --inh-caps=-all",
                 f"--bounding-set=-all,+setuid,+setgid,+setpcap,+{caps}",
-                os.path.join(BIN, "tw-collector"), '"$@"', "--trace softirqs",
+                self.copy_of("tw-collector"), '"$@"', "--trace softirqs",
                 "--user root" if sanitized() else "")
             self.wait_ticks(daemon)
             self.assertEqual(self.health(daemon)["tasks"], tasks, caps)
@@ -406,7 +413,7 @@ class Collector(Case):
         need("bpf", bpf_works())
         daemon = self.collect_as(
             "exec unshare -m sh -c 'mount -t tmpfs -o ro none /sys/kernel/btf && exec \"$@\"' sh",
-            os.path.join(BIN, "tw-collector"), '"$@"', "--trace page-cache,softirqs",
+            self.copy_of("tw-collector"), '"$@"', "--trace page-cache,softirqs",
             "--user root" if sanitized() else "")
         self.wait_ticks(daemon)
         self.assertEqual(self.health(daemon)["tasks"], "proc")
@@ -422,7 +429,7 @@ class Collector(Case):
         daemon = self.collect_as(
             "exec unshare -m sh -c 'mount -t proc -o hidepid=2,ro proc /proc && exec",
             "setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all",
-            '"$@"', "'", "sh", os.path.join(BIN, "tw-collector"), '"$@"')
+            '"$@"', "'", "sh", self.copy_of("tw-collector"), '"$@"')
         self.wait_ticks(daemon)
         self.assertEqual(self.health(daemon)["tasks"], "proc")
         self.assertIn("hides processes of other users", daemon.log())
@@ -433,14 +440,14 @@ class Collector(Case):
         need("bpf", bpf_works())
         # unshare does not pass on the signal that stops it.
         daemon = self.collect_as(
-            "unshare -m -p -f --mount-proc", os.path.join(BIN, "tw-collector"), '"$@"',
+            "unshare -m -p -f --mount-proc", self.copy_of("tw-collector"), '"$@"',
             "--user root --filter=no & child=$!\n"
             "trap 'kill $(cat /proc/$child/task/$child/children)' TERM\n"
             "wait $child || wait $child")
         self.end_one(daemon, 0.02)
 
     def probe(self, *command):
-        done = subprocess.run([*command, os.path.join(BIN, "tallywatt"), "probe", "--json",
+        done = subprocess.run([*command, self.copy_of("tallywatt"), "probe", "--json",
                                "--watch", "10ms"], check=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=60)
         self.assertEqual(done.stderr, b"")
