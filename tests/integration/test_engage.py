@@ -18,7 +18,7 @@ import unittest
 from xml.etree import ElementTree
 
 from harness import BIN, Case, need, sanitized, wait_until
-from metered import CPU_W, IDLE_W, RANGE, WORKLOADS, Metered
+from metered import CPU_W, IDLE_W, RANGE, WORKLOADS, Metered, keep_time
 
 PHASES = 13
 # Rows of a phase need more time under the sanitizers.
@@ -49,6 +49,7 @@ class Engage(Metered):
         self.write("log", "")
         machine = self.machine()
         collector = self.collect(*machine, "--top", "0", "--meters", "rapl-sysfs")
+        keep_time(collector.proc.pid)
         self.args = ["engage", "--url", f"http://{collector.address}", "--dir",
                      self.path("out"), "--phase", PHASE, "--interval", "100ms", *machine[:4],
                      "--trainers", "LinearRegressionTrainer", "--group", "BPFOnly"]
