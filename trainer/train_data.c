@@ -2,6 +2,7 @@
 #include "trainer/train_data.h"
 
 #include "lib/core/date.h"
+#include "trainer/fit/fits.h"
 #include "trainer/fit/rest.h"
 #include "trainer/isolation.h"
 #include "trainer/train_job.h"
@@ -404,6 +405,8 @@ static void prepare(struct tw_train_data *t)
 		return;
 	}
 	if (t->output == TW_ABS_POWER)
+		t->fits = tw_fits_new(); /* without memory nothing is shared */
+	if (t->output == TW_ABS_POWER)
 		fill_power(t, &t->d, 0);
 	else if (isolate(t, t->job->isolator, &t->err) < 0)
 		return;
@@ -435,6 +438,8 @@ struct tw_samples tw_train_data_samples(const struct tw_train_data *t, size_t sp
 			     !t->job->unconstrained,
 		.overlap = overlap_of(t),
 		.time_ms = t->d.time_ms,
+		.blocks = t->folds,
+		.fits = t->fits,
 		.unconstrained = t->job->unconstrained,
 		.rest = &t->rest[split * t->components + component],
 	};
@@ -454,6 +459,8 @@ void tw_train_data_drop(struct tw_train_data *t)
 	t->x = NULL;
 	t->y = NULL;
 	t->rest = NULL;
+	tw_fits_free(t->fits);
+	t->fits = NULL;
 }
 
 void tw_train_data_release(struct tw_train_data *t)

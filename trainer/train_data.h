@@ -22,6 +22,7 @@
 #include <jansson.h>
 
 struct tw_isolation;
+struct tw_fits;
 struct tw_rest;
 struct tw_train_job;
 struct tw_train_machine;
@@ -60,6 +61,9 @@ struct tw_train_data {
 	double *x;             /* d.rows * cols */
 	double *y;             /* for each split, each component: d.rows */
 	struct tw_rest *rest;  /* for each split, each component: of the training rows */
+	/* Of AbsPower: isolated power differs by split, so its fits are never the same.
+	 */
+	struct tw_fits *fits;
 	/* The recorded cycles do not fit into the group's CPU time (trainer/fit/rest.h).
 	 */
 	bool cpu_time_incomplete;

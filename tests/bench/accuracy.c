@@ -22,6 +22,7 @@
 #include "lib/field/dataset.h"
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
+#include "trainer/fit/fits.h"
 #include "trainer/fit/score.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
@@ -225,7 +226,9 @@ static void add_target(struct bench *b, const char *name, const struct tw_datase
 					  .y = tw_dataset_find(d, tw_power_column(c)),
 					  .features = features,
 					  .component = c,
-					  .time_ms = d->time_ms };
+					  .time_ms = d->time_ms,
+					  .blocks = FOLDS,
+					  .fits = must(tw_fits_new()) };
 	for (size_t i = 0; i < d->cols; i++)
 		cols += is_feature(name, d->col[i].name);
 	for (size_t i = 0; i < d->cols; i++) {

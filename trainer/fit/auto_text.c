@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
+#include "trainer/fit/fits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,7 +57,8 @@ static int add_member(const struct tw_auto_trials *t, const struct tw_auto_rows 
 	if (tw_auto_design_init(&d, t->samples, t->rest, rows, &trial->columns, err) < 0)
 		goto out;
 	d.samples.unconstrained = trial->role == TW_AUTO_FREE;
-	if (trial->learner->fit(trial->learner, &d.samples, t->seed, text, err) < 0) {
+	if (tw_fits_fit(t->samples->fits, trial->learner, &d.samples, t->seed, text,
+			err) < 0) {
 		tw_err_wrap(err, "%s", trial->learner->name);
 		goto out;
 	}
@@ -193,7 +195,7 @@ static int explain_form(const char *form, const struct tw_auto_trials *t,
 		add_names(t, &trial->columns, &line);
 	}
 	tw_buf_addf(&line, ": %.4f W on %d inner blocked folds of %zu rows", b->mae,
-		    TW_AUTO_FOLDS, t->rows.count);
+		    (int)tw_auto_folds(t), t->rows.count);
 	if (add_line(list, &line, err) < 0)
 		goto out;
 

@@ -3,8 +3,10 @@
 
 #include "estimator/predict/predictor.h"
 #include "lib/core/array.h"
+#include "lib/core/buf.h"
 #include "lib/core/num.h"
 #include "lib/field/feature.h"
+#include "trainer/fit/fits.h"
 #include "trainer/fit/validate.h"
 
 #include <math.h>
@@ -145,8 +147,20 @@ void tw_auto_design_release(struct tw_auto_design *d)
 
 /* ---- trials ---- */
 
-/* A clearly better trial is better in at least this many inner folds. */
-#define MOST_FOLDS 3
+/* A clearly better trial is better in at least this share of the inner folds. */
+#define MOST_FOLDS 0.75
+/* Rows of a fit, at most: as many as an inner fold leaves of TW_AUTO_ROWS_MAX. */
+#define FIT_ROWS_MAX (TW_AUTO_ROWS_MAX / 4 * 3)
+
+size_t tw_auto_folds(const struct tw_auto_trials *t)
+{
+	const size_t blocks = t->samples->blocks, rows = t->samples->rows;
+	const size_t folds = blocks >= TW_AUTO_FOLDS && blocks <= TW_AUTO_FOLDS_MAX
+				     ? blocks
+				     : TW_AUTO_FOLDS;
+
+	return rows < folds ? rows : folds;
+}
 
 static double mean_error(const struct tw_auto_trial *trial, const double *measured,
 			 size_t from, size_t to)
@@ -171,24 +185,82 @@ static double rise(const struct tw_auto_trials *t, size_t row, double watts)
 	       (load < t->rest->low_load ? above * load / t->rest->low_load : above);
 }
 
+/*
+ * Fit the learner on the rows outside a block. All that it learns, the power at rest and
+ * earlier rows too, is of these rows only.
+ */
+static int fit_outside(const struct tw_auto_trials *t, const struct tw_auto_trial *trial,
+		       struct tw_fold block, struct tw_buf *text, struct tw_err *err)
+{
+	struct tw_outside outside = { 0 };
+	struct tw_auto_design d = { 0 };
+	struct tw_auto_rows rows = { 0 };
+	struct tw_rest rest;
+	int rc = -1;
+
+	if (tw_outside_init(&outside, t->samples, block, err) < 0)
+		goto out;
+	outside.samples.rest = NULL;
+	if (tw_rest_find(&outside.samples, &rest, err) < 0 ||
+	    tw_auto_rows_init(&rows, &outside.samples, t->rows.step_ms, FIT_ROWS_MAX,
+			      err) < 0 ||
+	    tw_auto_design_init(&d, &outside.samples, &rest, &rows, &trial->columns,
+				err) < 0)
+		goto out;
+	d.samples.unconstrained = trial->role == TW_AUTO_FREE;
+	rc = tw_fits_fit(t->samples->fits, trial->learner, &d.samples, t->seed, text,
+			 err);
+out:
+	tw_auto_design_release(&d);
+	free(rows.at);
+	tw_outside_release(&outside);
+	return rc;
+}
+
+/* The trial's rows in a block of the samples. */
+static struct tw_fold rows_in(const struct tw_auto_trials *t, struct tw_fold block)
+{
+	struct tw_fold f = { 0, 0 };
+
+	while (f.from < t->rows.count && t->rows.at[f.from] < block.from)
+		f.from++;
+	f.to = f.from;
+	while (f.to < t->rows.count && t->rows.at[f.to] < block.to)
+		f.to++;
+	return f;
+}
+
+/* Predict a block by the learner, fitted on the other blocks. */
+static int validate_block(const struct tw_auto_trials *t, struct tw_auto_trial *trial,
+			  const struct tw_auto_design *d, size_t k, struct tw_err *err)
+{
+	const struct tw_fold block = tw_fold_at(t->samples->rows, tw_auto_folds(t), k);
+	const struct tw_fold rows = rows_in(t, block);
+	struct tw_buf text = { 0 };
+	int rc = -1;
+
+	if (fit_outside(t, trial, block, &text, err) < 0 ||
+	    tw_validate_text(trial->learner, &d->samples, rows, &text,
+			     trial->predicted + rows.from, NULL, err) < 0) {
+		tw_err_wrap(err, "without rows %zu to %zu", block.from, block.to - 1);
+		goto out;
+	}
+	for (size_t r = rows.from; r < rows.to && trial->role != TW_AUTO_FREE; r++)
+		trial->predicted[r] = rise(t, r, trial->predicted[r]);
+	trial->fold_mae[k] = mean_error(trial, d->y, rows.from, rows.to);
+	rc = 0;
+out:
+	tw_buf_clear(&text);
+	return rc;
+}
+
 static int validate(const struct tw_auto_trials *t, struct tw_auto_trial *trial,
 		    const struct tw_auto_design *d, struct tw_err *err)
 {
-	const size_t rows = t->rows.count,
-		     folds = rows < TW_AUTO_FOLDS ? rows : TW_AUTO_FOLDS;
-
-	for (size_t f = 0; f < folds; f++) {
-		const struct tw_fold fold = tw_fold_at(rows, folds, f);
-
-		if (tw_validate_fold(trial->learner, &d->samples, fold, t->seed,
-				     trial->predicted + fold.from, NULL, err) < 0)
+	for (size_t k = 0; k < tw_auto_folds(t); k++)
+		if (validate_block(t, trial, d, k, err) < 0)
 			return -1;
-		for (size_t r = fold.from; r < fold.to && trial->role != TW_AUTO_FREE;
-		     r++)
-			trial->predicted[r] = rise(t, r, trial->predicted[r]);
-		trial->fold_mae[f] = mean_error(trial, d->y, fold.from, fold.to);
-	}
-	trial->mae = mean_error(trial, d->y, 0, rows);
+	trial->mae = mean_error(trial, d->y, 0, t->rows.count);
 	if (!isfinite(trial->mae))
 		return tw_fail(err, TW_INVALID, "predictions are not finite");
 	return 0;
@@ -237,14 +309,15 @@ out:
 	return rc;
 }
 
-bool tw_auto_better(const struct tw_auto_trial *a, const struct tw_auto_trial *b,
-		    double share)
+bool tw_auto_better(const struct tw_auto_trials *t, const struct tw_auto_trial *a,
+		    const struct tw_auto_trial *b, double share)
 {
+	const size_t folds = tw_auto_folds(t);
 	size_t smaller = 0;
 
-	for (size_t f = 0; f < TW_AUTO_FOLDS; f++)
+	for (size_t f = 0; f < folds; f++)
 		smaller += a->fold_mae[f] < b->fold_mae[f];
-	return a->mae < share * b->mae && smaller >= MOST_FOLDS;
+	return a->mae < share * b->mae && (double)smaller >= MOST_FOLDS * (double)folds;
 }
 
 double tw_auto_measured(const struct tw_auto_trials *t, size_t row)
@@ -295,7 +368,8 @@ static size_t find_alternative(const struct tw_auto_trials *t)
 		const struct tw_auto_trial *at = &t->at[i];
 
 		if (at->role != TW_AUTO_ALTERNATIVE || at->err.code != TW_OK ||
-		    (preferred != NULL && !tw_auto_better(at, preferred, CLEARLY_BETTER)))
+		    (preferred != NULL &&
+		     !tw_auto_better(t, at, preferred, CLEARLY_BETTER)))
 			continue;
 		if (best == SIZE_MAX || at->mae < t->at[best].mae)
 			best = i;

@@ -63,8 +63,14 @@ void tw_auto_design_release(struct tw_auto_design *d);
 
 /* ---- trials ---- */
 
-/* Number of inner folds. More would compare better and take longer. */
+/*
+ * Number of inner folds: the blocks that the rows consist of, if these are four or five,
+ * else four. Blocks of the outer validation share fits (trainer/fit/fits.h).
+ */
 #define TW_AUTO_FOLDS 4
+#define TW_AUTO_FOLDS_MAX 5
+/* Rows that the inner folds predict, at most; of more rows, an even selection. */
+#define TW_AUTO_ROWS_MAX 4096
 
 /* When a trial may become a member of a blend. */
 enum tw_auto_role {
@@ -80,8 +86,8 @@ struct tw_auto_trial {
 	struct tw_auto_columns columns;
 	double *predicted; /* prediction of each row by the fold that holds it out */
 	double mae;        /* W */
-	double fold_mae[TW_AUTO_FOLDS]; /* mean absolute error of each inner fold, W */
-	struct tw_err err;              /* TW_OK, or the reason why the learner failed */
+	double fold_mae[TW_AUTO_FOLDS_MAX]; /* mean |error| of each inner fold, W */
+	struct tw_err err;                  /* TW_OK, or why the learner failed */
 };
 
 struct tw_auto_trials {
@@ -92,6 +98,9 @@ struct tw_auto_trials {
 	struct tw_auto_trial *at;
 	size_t count, size;
 };
+
+/* Number of inner folds of these rows. */
+size_t tw_auto_folds(const struct tw_auto_trials *t);
 
 /*
  * Add a trial and validate it. If the learner rejects the data, the error is kept in the
@@ -105,8 +114,8 @@ int tw_auto_try(struct tw_auto_trials *t, enum tw_auto_role role,
  * Whether trial a is clearly better than b: its error is below share times the error of
  * b, and smaller in most inner folds. Both must have no error.
  */
-bool tw_auto_better(const struct tw_auto_trial *a, const struct tw_auto_trial *b,
-		    double share);
+bool tw_auto_better(const struct tw_auto_trials *t, const struct tw_auto_trial *a,
+		    const struct tw_auto_trial *b, double share);
 
 /* Measured power of a row of t->rows. */
 double tw_auto_measured(const struct tw_auto_trials *t, size_t row);

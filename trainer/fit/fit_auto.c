@@ -182,7 +182,7 @@ static int drop_one(struct tw_auto_trials *t, size_t *at, bool *dropped,
 		if (tw_auto_try(t, TW_AUTO_PROBE, trees, &less, &place, err) < 0)
 			return -1;
 		if (t->at[place].err.code == TW_OK &&
-		    tw_auto_better(&t->at[place], &t->at[*at], DROP_BELOW) &&
+		    tw_auto_better(t, &t->at[place], &t->at[*at], DROP_BELOW) &&
 		    (best == *at || t->at[place].mae < t->at[best].mae))
 			best = place;
 	}
@@ -262,20 +262,13 @@ static double least_error(const struct tw_auto_trials *t, const struct tw_traine
 	return least;
 }
 
-/* Random trees and shallow boosted ones show what is lost to rising from rest. */
+/* Free random trees show what is lost to rising from rest. */
 static int probe_free(struct tw_auto_trials *t, const struct tw_auto_columns *plain,
 		      struct tw_err *err)
 {
 	const struct tw_auto_columns by_load = ratios(t, plain);
 
-	if (tw_auto_try(t, TW_AUTO_FREE, free_trees, &by_load, NULL, err) < 0)
-		return -1;
-#if TW_XGBOOST
-	return tw_auto_try(t, TW_AUTO_FREE, &tw_trainer_gradient_boosting, plain, NULL,
-			   err);
-#else
-	return tw_auto_try(t, TW_AUTO_FREE, &tw_trainer_knn, plain, NULL, err);
-#endif
+	return tw_auto_try(t, TW_AUTO_FREE, free_trees, &by_load, NULL, err);
 }
 
 /* Try all trainers. As a series, those that are about as good as the best alone. */
@@ -340,8 +333,6 @@ static int find_series(struct tw_auto_trials *t, const struct tw_auto_trials *al
 
 /* ---- the two forms ---- */
 
-/* Limit of rows in a trial; of more rows, an even selection. */
-#define TRIAL_ROWS_MAX 4096
 /* A shorter series cannot show whether earlier rows help. */
 #define SERIES_ROWS_MIN 16
 /*
@@ -387,7 +378,7 @@ static int search_alone(struct tw_auto_fit *f, const struct tw_samples *s, uint6
 	f->alone.samples = s;
 	f->alone.rest = &f->rest;
 	f->alone.seed = seed;
-	if (tw_auto_rows_init(&f->alone.rows, s, 0.0, TRIAL_ROWS_MAX, err) < 0)
+	if (tw_auto_rows_init(&f->alone.rows, s, 0.0, TW_AUTO_ROWS_MAX, err) < 0)
 		return -1;
 	if (shown && (find_alone(&f->alone, chosen, err) < 0 ||
 		      tw_auto_blend(&f->alone, false, &f->alone_blend, err) < 0))
@@ -427,7 +418,7 @@ static int search_series(struct tw_auto_fit *f, const struct tw_samples *s, uint
 		return -1;
 	if (step_ms == 0.0)
 		return 0;
-	if (tw_auto_rows_init(&f->series.rows, s, step_ms, TRIAL_ROWS_MAX, err) < 0)
+	if (tw_auto_rows_init(&f->series.rows, s, step_ms, TW_AUTO_ROWS_MAX, err) < 0)
 		return -1;
 	if (f->series.rows.count < SERIES_ROWS_MIN)
 		return 0;

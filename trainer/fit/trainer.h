@@ -22,6 +22,7 @@
 
 struct tw_buf;
 struct tw_err;
+struct tw_fits;
 struct tw_rest;
 
 /* Power and features of one energy component, row by row. All pointers are borrowed. */
@@ -50,6 +51,12 @@ struct tw_samples {
 	 * "Certificate"). NULL: names decide, tw_feature_is_work().
 	 */
 	const bool *work;
+	/*
+	 * Blocks of validation (tw_fold_at()) that the rows consist of; 0: unknown. Inner
+	 * folds of the same blocks share fits with other outer folds.
+	 */
+	size_t blocks;
+	struct tw_fits *fits; /* where AutoTrainer shares fits; NULL: it does not */
 };
 
 /*

@@ -36,39 +36,37 @@ static void copy_outside(void *to, const void *from, size_t rows, size_t width,
 	       (rows - fold.to) * width);
 }
 
-static int fit_outside(const struct tw_trainer *t, const struct tw_samples *s,
-		       struct tw_fold fold, uint64_t seed, struct tw_buf *text,
-		       struct tw_err *err)
+int tw_outside_init(struct tw_outside *out, const struct tw_samples *s,
+		    struct tw_fold fold, struct tw_err *err)
 {
-	const size_t rows = s->rows - (fold.to - fold.from);
-	double *x = malloc((rows * s->cols + 1) * sizeof(*x));
-	double *y = malloc((rows + 1) * sizeof(*y));
-	int64_t *time_ms = malloc((rows + 1) * sizeof(*time_ms));
-	struct tw_samples part = *s;
-	int rc = -1;
+	const struct tw_fold wide = tw_fold_widen(fold, s->overlap, s->rows);
+	const size_t rows = s->rows - (wide.to - wide.from);
 
-	if (x == NULL || y == NULL || time_ms == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu rows to train on", rows);
-		goto out;
-	}
-	copy_outside(x, s->x, s->rows, s->cols * sizeof(*x), fold);
-	copy_outside(y, s->y, s->rows, sizeof(*y), fold);
-	if (s->time_ms != NULL) {
-		copy_outside(time_ms, s->time_ms, s->rows, sizeof(*time_ms), fold);
-		part.time_ms = time_ms;
-	}
-	part.rows = rows;
-	part.x = x;
-	part.y = y;
-	if (t->fit(t, &part, seed, text, err) < 0)
-		goto out;
+	out->x = malloc((rows * s->cols + 1) * sizeof(*out->x));
+	out->y = malloc((rows + 1) * sizeof(*out->y));
+	out->time_ms = malloc((rows + 1) * sizeof(*out->time_ms));
+	if (out->x == NULL || out->y == NULL || out->time_ms == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu rows to train on", rows);
+	copy_outside(out->x, s->x, s->rows, s->cols * sizeof(*out->x), wide);
+	copy_outside(out->y, s->y, s->rows, sizeof(*out->y), wide);
+	if (s->time_ms != NULL)
+		copy_outside(out->time_ms, s->time_ms, s->rows, sizeof(*out->time_ms),
+			     wide);
+	out->samples = *s;
+	out->samples.rows = rows;
+	out->samples.x = out->x;
+	out->samples.y = out->y;
+	out->samples.time_ms = s->time_ms != NULL ? out->time_ms : NULL;
+	out->samples.blocks = s->blocks > 0 ? s->blocks - 1 : 0;
+	return 0;
+}
 
-	rc = 0;
-out:
-	free(x);
-	free(y);
-	free(time_ms);
-	return rc;
+void tw_outside_release(struct tw_outside *o)
+{
+	free(o->x);
+	free(o->y);
+	free(o->time_ms);
+	*o = (struct tw_outside){ 0 };
 }
 
 /* Load the text into the predictor. *state is the caller's: (*predictor)->free(). */
@@ -117,29 +115,37 @@ static void predict(const struct tw_predictor *p, const void *state,
 			predicted[i] = 0.0;
 }
 
+int tw_validate_text(const struct tw_trainer *t, const struct tw_samples *s,
+		     struct tw_fold fold, const struct tw_buf *text, double *predicted,
+		     double *series, struct tw_err *err)
+{
+	const struct tw_predictor *p;
+	void *state;
+
+	if (read_back(t, s, text, &p, &state, err) < 0)
+		return -1;
+	predict(p, state, s, NULL, fold, predicted);
+	if (series != NULL)
+		predict(p, state, s, s->time_ms, fold, series);
+	tw_predictor_free(p, state);
+	return 0;
+}
+
 int tw_validate_fold(const struct tw_trainer *t, const struct tw_samples *s,
 		     struct tw_fold fold, uint64_t seed, double *predicted,
 		     double *series, struct tw_err *err)
 {
-	const struct tw_predictor *p = NULL;
+	struct tw_outside outside = { 0 };
 	struct tw_buf text = { 0 };
-	void *state = NULL;
 	int rc = -1;
 
-	if (fit_outside(t, s, tw_fold_widen(fold, s->overlap, s->rows), seed, &text,
-			err) < 0 ||
-	    read_back(t, s, &text, &p, &state, err) < 0) {
+	if (tw_outside_init(&outside, s, fold, err) == 0 &&
+	    t->fit(t, &outside.samples, seed, &text, err) == 0 &&
+	    tw_validate_text(t, s, fold, &text, predicted, series, err) == 0)
+		rc = 0;
+	else
 		tw_err_wrap(err, "without rows %zu to %zu", fold.from, fold.to - 1);
-		goto out;
-	}
-	predict(p, state, s, NULL, fold, predicted);
-	if (series != NULL)
-		predict(p, state, s, s->time_ms, fold, series);
-
-	rc = 0;
-out:
-	if (p != NULL)
-		tw_predictor_free(p, state);
+	tw_outside_release(&outside);
 	tw_buf_clear(&text);
 	return rc;
 }
@@ -332,7 +338,8 @@ int tw_folds_validate(const struct tw_folds *f, uint32_t k, const struct tw_trai
 		goto out;
 	ordered.x = o.x;
 	ordered.y = o.y;
-	ordered.overlap = 0;    /* adjacency is lost */
+	ordered.overlap = 0; /* adjacency is lost */
+	ordered.blocks = 0;
 	ordered.time_ms = NULL; /* rows are not in order of time */
 	fold = (struct tw_fold){ o.outside, s->rows };
 	if (tw_validate_fold(t, &ordered, fold, seed, o.predicted, NULL, err) < 0)

@@ -36,6 +36,26 @@ struct tw_fold tw_fold_at(size_t rows, size_t folds, size_t i);
 /* The block and overlap rows on either side, which share measurements with it. */
 struct tw_fold tw_fold_widen(struct tw_fold fold, size_t overlap, size_t rows);
 
+/* The rows of samples outside a block. */
+struct tw_outside {
+	struct tw_samples samples;
+	double *x, *y;
+	int64_t *time_ms;
+};
+
+/*
+ * Copy the rows of s outside the widened block. *out must be all zero; it is yours, on
+ * failure too: tw_outside_release().
+ */
+int tw_outside_init(struct tw_outside *out, const struct tw_samples *s,
+		    struct tw_fold fold, struct tw_err *err);
+void tw_outside_release(struct tw_outside *o);
+
+/* Predict the rows in the block by a fitted text; the results as tw_validate_fold(). */
+int tw_validate_text(const struct tw_trainer *t, const struct tw_samples *s,
+		     struct tw_fold fold, const struct tw_buf *text, double *predicted,
+		     double *series, struct tw_err *err);
+
 /*
  * Fit on the rows of s outside the widened block and predict the rows in the block.
  * predicted[0] is that of the first. s->y of the block is not used. predicted treats

@@ -11,6 +11,7 @@
 #include "tests/unit/fail_alloc.h"
 #include "trainer/fit/auto_trials.h"
 #include "trainer/fit/extra_trees.h"
+#include "trainer/fit/fits.h"
 #include "trainer/fit/rest.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
@@ -383,6 +384,31 @@ static void the_judged_rows_are_never_seen(void **state)
 	assert_memory_equal(clean[1], dirty[1], count / 2 * sizeof(double));
 }
 
+/* Inner folds of these blocks fit the same rows as those of other outer folds. */
+static void shared_fits_change_no_prediction(void **state)
+{
+	double own[2][ROWS], shared[2][ROWS];
+	struct machine m;
+	struct tw_samples s = fill(&m);
+
+	(void)state;
+	s.blocks = 5;
+	for (int share = 0; share < 2; share++) {
+		s.fits = share ? tw_fits_new() : NULL;
+		for (size_t i = 0; i < 5; i++) {
+			const struct tw_fold f = tw_fold_at(ROWS, 5, i);
+
+			validate(&s, f, (share ? shared : own)[0] + f.from,
+				 (share ? shared : own)[1] + f.from);
+		}
+		/* Without two of five blocks: ten fits for each learner and form. */
+		if (share)
+			assert_true(tw_fits_shared(s.fits) >= 5 * 10);
+		tw_fits_free(s.fits);
+	}
+	assert_memory_equal(own, shared, sizeof(own));
+}
+
 static void the_choice_is_reported(void **state)
 {
 	struct tw_buf text = { 0 };
@@ -725,6 +751,7 @@ int main(void)
 		cmocka_unit_test(a_series_looks_back_over_half_a_minute),
 		cmocka_unit_test(spans_are_of_time_not_of_rows),
 		cmocka_unit_test(the_judged_rows_are_never_seen),
+		cmocka_unit_test(shared_fits_change_no_prediction),
 		cmocka_unit_test(the_choice_is_reported),
 		cmocka_unit_test(a_blend_is_the_median_unless_weights_are_plainly_better),
 		cmocka_unit_test(a_large_bias_counts_as_an_error),

@@ -95,8 +95,8 @@ static void an_exact_line_is_recovered(void **state)
 	/* y = 10 + 2 a + 0.5 b */
 	static const double x[] = { 0, 0, 1, 4, 2, 2, 3, 8, 4, 1 };
 	static const double y[] = { 10, 14, 15, 20, 18.5 };
-	const struct tw_samples s = { 5,     2, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 5, 2,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	const struct line l = fit(&tw_trainer_linear, &s);
 
 	(void)state;
@@ -108,8 +108,8 @@ static void an_exact_line_is_recovered(void **state)
 static void a_falling_line_becomes_its_mean(void **state)
 {
 	static const double x[] = { 0, 1, 2, 3 }, y[] = { 9, 7, 5, 3 };
-	const struct tw_samples s = { 4,     1, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 4, 1,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	const struct line l = fit(&tw_trainer_linear, &s);
 
 	(void)state;
@@ -219,8 +219,8 @@ static void the_solution_equals_the_best_of_all_active_sets(void **state)
 static void the_constant_is_the_power_at_rest(void **state)
 {
 	double x[ROWS_MAX], y[ROWS_MAX];
-	struct tw_samples s = { ROWS_MAX, 1, x,    y,     names, TW_PACKAGE,
-				false,    0, NULL, false, NULL,  NULL };
+	struct tw_samples s = { ROWS_MAX, 1,    x,     y,    names, TW_PACKAGE, false,
+				0,        NULL, false, NULL, NULL,  0,          NULL };
 	struct line l;
 
 	(void)state;
@@ -241,8 +241,8 @@ static void unconstrained_weights_may_be_negative(void **state)
 {
 	static const double x[] = { 0, 0, 1, 4, 2, 2, 3, 8, 4, 1 };
 	static const double y[] = { 20, 14, 17, 6, 19.5 };
-	struct tw_samples s = { 5,     2, x,    y,     names, TW_PACKAGE,
-				false, 0, NULL, false, NULL,  NULL };
+	struct tw_samples s = { 5, 2,    x,     y,    names, TW_PACKAGE, false,
+				0, NULL, false, NULL, NULL,  0,          NULL };
 	struct line l = fit(&tw_trainer_ridge, &s);
 
 	(void)state;
@@ -255,8 +255,8 @@ static void unconstrained_weights_may_be_negative(void **state)
 static void collinear_columns_share_the_slope(void **state)
 {
 	static const double x[] = { 0, 0, 1, 2, 2, 4, 3, 6 }, y[] = { 1, 6, 11, 16 };
-	const struct tw_samples s = { 4,     2, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 4, 2,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	const struct line l = fit(&tw_trainer_linear, &s);
 
 	(void)state;
@@ -269,10 +269,10 @@ static void constant_power_and_constant_features_give_the_constant(void **state)
 {
 	static const double x[] = { 7, 0, 7, 0, 7, 0 }, y[] = { 3, 3, 3 },
 			    zero[3] = { 0 };
-	const struct tw_samples same = { 3,     2, x,    y,     names, TW_PACKAGE,
-					 false, 0, NULL, false, NULL,  NULL };
-	const struct tw_samples none = { 3,     2, x,    zero,  names, TW_PACKAGE,
-					 false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples same = { 3, 2,    x,     y,    names, TW_PACKAGE, false,
+					 0, NULL, false, NULL, NULL,  0,          NULL };
+	const struct tw_samples none = { 3, 2,    x,     zero, names, TW_PACKAGE, false,
+					 0, NULL, false, NULL, NULL,  0,          NULL };
 	struct line l = fit(&tw_trainer_linear, &same);
 
 	(void)state;
@@ -285,8 +285,8 @@ static void constant_power_and_constant_features_give_the_constant(void **state)
 static void more_columns_than_rows_is_no_trouble(void **state)
 {
 	static const double x[] = { 1, 2, 3, 4, 2, 3, 4, 9 }, y[] = { 5, 8 };
-	const struct tw_samples s = { 2,     4, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 2, 4,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	const struct line l = fit(&tw_trainer_linear, &s);
 
 	(void)state;
@@ -296,8 +296,8 @@ static void more_columns_than_rows_is_no_trouble(void **state)
 static void huge_values_keep_their_precision(void **state)
 {
 	static const double x[] = { 0, 1e29, 2e29, 4e29 }, y[] = { 10, 20, 30, 50 };
-	const struct tw_samples s = { 4,     1, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 4, 1,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	const struct line l = fit(&tw_trainer_linear, &s);
 
 	(void)state;
@@ -310,8 +310,8 @@ static void samples_from_zero_have_no_constant(void **state)
 {
 	static const double x[] = { 1, 2, 3, 4 };
 	static const double y[] = { 12, 14, 16, 18 };
-	const struct tw_samples s = { 4,    1, x,    y,     names, TW_PACKAGE,
-				      true, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 4, 1,    x,     y,    names, TW_PACKAGE, true,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	const struct tw_trainer *const linear[] = { &tw_trainer_linear,
 						    &tw_trainer_ridge };
 
@@ -329,8 +329,8 @@ static void samples_from_zero_have_no_constant(void **state)
 static void bad_samples_are_refused(void **state)
 {
 	double x[] = { 1, 2, 3, 4 }, y[] = { 1, 2 };
-	const struct tw_samples s = { 2,     2, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 2, 2,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	struct tw_samples one = s, none = s;
 
 	(void)state;

@@ -47,8 +47,8 @@ static void six_neighbours_are_averaged(void **state)
 				    0, 2000, 1, 1000, 9, 9000, 8, 9000 };
 	static const double y[] = { 1, 2, 3, 4, 5, 9, 100, 200 },
 			    at[] = { 0, 0, 9, 9000 };
-	const struct tw_samples s = { 8,     2, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 8, 2,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	double out[2];
 
 	(void)state;
@@ -62,8 +62,8 @@ static void a_large_table_is_thinned(void **state)
 {
 	enum { ROWS = 50000 };
 	double *x = calloc(ROWS, sizeof(*x)), *y = calloc(ROWS, sizeof(*y));
-	const struct tw_samples s = { ROWS,  1, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { ROWS, 1,    x,     y,    names, TW_PACKAGE, false,
+				      0,    NULL, false, NULL, NULL,  0,          NULL };
 	double out[3];
 	size_t len;
 
@@ -93,8 +93,8 @@ static void a_smooth_curve_stays_in_the_tube(void **state)
 {
 	enum { ROWS = 100 };
 	double x[ROWS], y[ROWS], out[ROWS], deviation = 0.0, mean = 0.0;
-	const struct tw_samples s = { ROWS,  1, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { ROWS, 1,    x,     y,    names, TW_PACKAGE, false,
+				      0,    NULL, false, NULL, NULL,  0,          NULL };
 
 	(void)state;
 	for (size_t r = 0; r < ROWS; r++) {
@@ -116,8 +116,8 @@ static void far_away_there_is_the_constant(void **state)
 {
 	static const double x[] = { 1, 2, 3, 4 }, y[] = { 10, 20, 30, 40 };
 	static const double at[] = { 1e9, -1e9 };
-	const struct tw_samples s = { 4,     1, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 4, 1,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	double out[2];
 
 	(void)state;

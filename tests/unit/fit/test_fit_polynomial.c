@@ -33,8 +33,8 @@ static void a_polynomial_is_found_again(void **state)
 {
 	const struct tw_trainer *t = tw_trainer_find("PolynomialRegressionTrainer");
 	double x[2 * ROWS], y[ROWS], out;
-	const struct tw_samples s = { ROWS,  2, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { ROWS, 2,    x,     y,    names, TW_PACKAGE, false,
+				      0,    NULL, false, NULL, NULL,  0,          NULL };
 	static const double between[] = { 4.2e9, 5.5 };
 	struct tw_buf text = { 0 };
 	struct tw_err err = { 0 };
@@ -62,8 +62,8 @@ static void a_polynomial_is_found_again(void **state)
 static void too_many_features_are_refused(void **state)
 {
 	static const double x[2 * 33], y[] = { 1, 2 };
-	const struct tw_samples s = { 2,     33, x,    y,     names, TW_PACKAGE,
-				      false, 0,  NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 2, 33,   x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	struct tw_buf text = { 0 };
 	struct tw_err err = { 0 };
 

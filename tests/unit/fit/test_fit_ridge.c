@@ -54,8 +54,8 @@ static void an_exact_line_is_recovered(void **state)
 	static const double x[] = { 0, 0, 1, 4, 2, 2, 3, 8, 4, 1, 7, 7 };
 	static const double y[] = { 10, 14, 15, 20, 18.5, 27.5 };
 	static const double at[] = { 0, 0, 1, 0, 0, 1, 10, 10 };
-	const struct tw_samples s = { 6,     2, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 6, 2,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	double out[4];
 
 	(void)state;
@@ -73,8 +73,8 @@ static void power_neither_falls_nor_is_negative(void **state)
 	enum { N = 30, COLS = 3 };
 	static const double at[] = { 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1 };
 	double x[N * COLS], y[N], out[4];
-	const struct tw_samples s = { N,     COLS, x,    y,     names, TW_PACKAGE,
-				      false, 0,    NULL, false, NULL,  NULL };
+	const struct tw_samples s = { N, COLS, x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	uint64_t seed = 3;
 	size_t bounded = 0, through_zero = 0;
 
@@ -110,8 +110,8 @@ static void shrinkage_is_that_of_generalised_cross_validation(void **state)
 	static const double at[] = { 0, 1 };
 	double x[N], y[N], out[2];
 	double mx = 0, my = 0, sxx = 0, sxy = 0, syy = 0, r2, f, want;
-	const struct tw_samples s = { N,     1, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { N, 1,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	uint64_t seed = 7;
 
 	(void)state;
@@ -144,8 +144,8 @@ static void collinear_columns_share_the_slope(void **state)
 	static const double x[] = { 0, 0, 1, 2, 2, 4, 3, 6, 5, 10 };
 	static const double y[] = { 1, 6, 11, 16, 26 };
 	static const double at[] = { 0, 0, 4, 8 };
-	const struct tw_samples s = { 5,     2, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 5, 2,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	double out[2];
 
 	(void)state;
@@ -163,8 +163,8 @@ static void constant_power_or_features_give_the_constant(void **state)
 	const struct tw_samples features = {
 		3, 2, x, y, names, TW_PACKAGE, false, 0, NULL, .unconstrained = true
 	};
-	const struct tw_samples power = { 3,     2, other, same,  names, TW_PACKAGE,
-					  false, 0, NULL,  false, NULL,  NULL };
+	const struct tw_samples power = { 3, 2,    other, same, names, TW_PACKAGE, false,
+					  0, NULL, false, NULL, NULL,  0,          NULL };
 	double out[3];
 
 	(void)state;
@@ -179,8 +179,8 @@ static void constant_power_or_features_give_the_constant(void **state)
 static void more_columns_than_rows_give_something_finite(void **state)
 {
 	static const double x[] = { 1, 2, 3, 3, 4, 9 }, y[] = { 5, 8 };
-	const struct tw_samples s = { 2,     3, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 2, 3,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	double out[2];
 
 	(void)state;
@@ -192,8 +192,8 @@ static void more_columns_than_rows_give_something_finite(void **state)
 static void bad_samples_are_refused(void **state)
 {
 	double x[] = { 1, 2, 3, NAN }, y[] = { 1, 2 };
-	const struct tw_samples s = { 2,     2, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 2, 2,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	struct tw_buf text = { 0 };
 	struct tw_err err = { 0 };
 

@@ -109,8 +109,8 @@ static void predict_by_ours(const struct tw_buf *text, const double *x, size_t r
 static void a_tree_learns_a_step_and_a_slope(void **state)
 {
 	double x[ROWS * COLS], y[ROWS], ours[ROWS], theirs[ROWS], worst = 0.0;
-	const struct tw_samples s = { ROWS,  COLS, x,    y,     names, TW_PACKAGE,
-				      false, 0,    NULL, false, NULL,  NULL };
+	const struct tw_samples s = { ROWS, COLS, x,     y,    names, TW_PACKAGE, false,
+				      0,    NULL, false, NULL, NULL,  0,          NULL };
 	struct tw_buf text = { 0 };
 	struct tw_err err = { 0 };
 
@@ -174,8 +174,8 @@ static void power_at_rest_is_kept_and_rises_from_there(void **state)
 static void the_same_samples_give_the_same_bytes(void **state)
 {
 	double x[ROWS * COLS], y[ROWS];
-	const struct tw_samples s = { ROWS,  COLS, x,    y,     names, TW_PACKAGE,
-				      false, 0,    NULL, false, NULL,  NULL };
+	const struct tw_samples s = { ROWS, COLS, x,     y,    names, TW_PACKAGE, false,
+				      0,    NULL, false, NULL, NULL,  0,          NULL };
 	struct tw_buf first = { 0 }, second = { 0 };
 	struct tw_err err = { 0 };
 
@@ -193,8 +193,8 @@ static void constant_power_is_predicted_everywhere(void **state)
 {
 	static const double power[] = { 0, 17.25 };
 	double x[ROWS * COLS], y[ROWS], ours[ROWS], theirs[ROWS];
-	const struct tw_samples s = { ROWS,  COLS, x,    y,     names, TW_PACKAGE,
-				      false, 0,    NULL, false, NULL,  NULL };
+	const struct tw_samples s = { ROWS, COLS, x,     y,    names, TW_PACKAGE, false,
+				      0,    NULL, false, NULL, NULL,  0,          NULL };
 
 	(void)state;
 	make_samples(x, y);
@@ -223,11 +223,12 @@ static void odd_samples_give_a_sane_model(void **state)
 	static const double large[2 * COLS] = { 1e30, -1e30, 0, 1, 2, 3 };
 	static const double y[] = { 5, 9, 5, 9 };
 	const struct tw_samples cases[] = {
-		{ 2, COLS, two, y, names, TW_PACKAGE, false, 0, NULL, false, NULL, NULL },
-		{ 4, COLS, zero, y, names, TW_PACKAGE, false, 0, NULL, false, NULL,
-		  NULL },
-		{ 2, COLS, large, y, names, TW_PACKAGE, false, 0, NULL, false, NULL,
-		  NULL },
+		{ 2, COLS, two, y, names, TW_PACKAGE, false, 0, NULL, false, NULL, NULL,
+		  0, NULL },
+		{ 4, COLS, zero, y, names, TW_PACKAGE, false, 0, NULL, false, NULL, NULL,
+		  0, NULL },
+		{ 2, COLS, large, y, names, TW_PACKAGE, false, 0, NULL, false, NULL, NULL,
+		  0, NULL },
 	};
 
 	(void)state;
@@ -248,8 +249,8 @@ static void odd_samples_give_a_sane_model(void **state)
 static void bad_samples_are_refused(void **state)
 {
 	double x[2 * COLS] = { 1, 2, 3, 4, 5, NAN }, y[] = { 5, 9 };
-	struct tw_samples s = { 2,     COLS, x,    y,     names, TW_PACKAGE,
-				false, 0,    NULL, false, NULL,  NULL };
+	struct tw_samples s = { 2, COLS, x,     y,    names, TW_PACKAGE, false,
+				0, NULL, false, NULL, NULL,  0,          NULL };
 	struct tw_buf text = { 0 };
 	struct tw_err nan = { 0 }, one = { 0 }, huge = { 0 };
 
@@ -271,8 +272,8 @@ static void bad_samples_are_refused(void **state)
 static void an_error_of_the_library_is_its_first_line_without_the_place(void **state)
 {
 	double x[2 * COLS] = { 1, 2, 3, 4, 5, 6 }, y[] = { 5, 9 };
-	const struct tw_samples s = { 2,     COLS, x,    y,     names, TW_PACKAGE,
-				      false, 0,    NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 2, COLS, x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	struct tw_buf text = { 0 };
 	struct tw_err other = { 0 }, memory = { 0 };
 

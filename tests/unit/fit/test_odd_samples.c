@@ -17,9 +17,9 @@
  * Every trainer on data that is wrong, or hardly any: a sane model or a clear error.
  */
 /* Rows, columns, features, watts, whose. */
-#define ROWS_OF(n, m, x, y, c)                                          \
-	{                                                               \
-		n, m, x, y, names, c, false, 0, NULL, false, NULL, NULL \
+#define ROWS_OF(n, m, x, y, c)                                                   \
+	{                                                                        \
+		n, m, x, y, names, c, false, 0, NULL, false, NULL, NULL, 0, NULL \
 	}
 
 static const char *const names[] = { "a", "b", "c" };

@@ -64,8 +64,8 @@ static const struct tw_trainer spy = {
 static void a_fold_is_fitted_on_all_other_rows_in_their_order(void **state)
 {
 	double x[ROWS], y[ROWS], predicted[ROWS];
-	const struct tw_samples s = { ROWS,  1, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { ROWS, 1,    x,     y,    names, TW_PACKAGE, false,
+				      0,    NULL, false, NULL, NULL,  0,          NULL };
 
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++) {
@@ -101,8 +101,8 @@ static void memorised_rows_are_useless_on_blocks(void **state)
 {
 	const struct tw_trainer *t = tw_trainer_find("XgboostFitTrainer");
 	double x[ROWS], y[ROWS], predicted[ROWS], error = 0.0;
-	const struct tw_samples s = { ROWS,  1, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { ROWS, 1,    x,     y,    names, TW_PACKAGE, false,
+				      0,    NULL, false, NULL, NULL,  0,          NULL };
 	uint64_t seed = 1;
 
 	(void)state;
@@ -126,12 +126,12 @@ static void memorised_rows_are_useless_on_blocks(void **state)
 static void predictions_below_zero_are_zero_as_they_are_served(void **state)
 {
 	static const double x[] = { 0, 1, 2, 3, 4 }, y[] = { 0, 10, 20, 30, 40 };
-	const struct tw_samples s = { 5,     1, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 5, 1,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	const struct tw_fold first = { 0, 1 };
 	double below[] = { -50, 1, 2, 3, 4 }, predicted;
-	const struct tw_samples far = { 5,     1, below, y,     names, TW_PACKAGE,
-					false, 0, NULL,  false, NULL,  NULL };
+	const struct tw_samples far = { 5, 1,    below, y,    names, TW_PACKAGE, false,
+					0, NULL, false, NULL, NULL,  0,          NULL };
 	struct tw_err err = { 0 };
 
 	(void)state;
@@ -148,8 +148,8 @@ static void predictions_below_zero_are_zero_as_they_are_served(void **state)
 static void a_failure_names_the_rows(void **state)
 {
 	static const double x[] = { 0, 1 }, y[] = { 0, 10 };
-	const struct tw_samples s = { 2,     1, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 2, 1,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	const struct tw_fold last = { 1, 2 };
 	double predicted;
 	struct tw_err err = { 0 };
@@ -182,8 +182,8 @@ static void a_text_that_cannot_be_read_back_is_a_failure(void **state)
 	const struct tw_trainer strange = { .name = "S",
 					    .predictor = "none",
 					    .fit = fit_rubbish };
-	const struct tw_samples s = { 2,     1, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 2, 1,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	struct tw_buf text = { 0 };
 	struct tw_err err = { 0 }, other = { 0 };
 
@@ -199,8 +199,8 @@ static void a_text_that_cannot_be_read_back_is_a_failure(void **state)
 static void memory_that_runs_out_is_an_error(void **state)
 {
 	static const double x[] = { 0, 1, 2, 3, 4 }, y[] = { 0, 10, 20, 30, 40 };
-	const struct tw_samples s = { 5,     1, x,    y,     names, TW_PACKAGE,
-				      false, 0, NULL, false, NULL,  NULL };
+	const struct tw_samples s = { 5, 1,    x,     y,    names, TW_PACKAGE, false,
+				      0, NULL, false, NULL, NULL,  0,          NULL };
 	const struct tw_fold middle = { 2, 3 };
 	int failures = 0;
 
