@@ -366,6 +366,8 @@ confs     := $(wildcard etc/tallywatt/*.conf)
 placed := sed -e 's|@bindir@|$(bindir)|g' -e 's|@confdir@|$(confdir)|g' \
 	-e 's|@pkgdatadir@|$(pkgdatadir)|g' $(if $(filter 0,$(FLEET)),-e '/^\# The models that ship/$(,)/^pull = /d')
 examples := $(pkgdatadir)/examples
+completions := $(bashdir)/tallywatt $(zshdir)/_tallywatt $(fishdir)/tallywatt.fish $(foreach p,$(filter tw-%,$(programs)),\
+	$(bashdir)/$p $(fishdir)/$p.fish)
 
 install: all
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(helperdir) $(DESTDIR)$(pkgdatadir)/models
@@ -388,6 +390,7 @@ install: all
 	@set -e; for d in $(filter tw-%,$(programs)); do \
 		echo '. "$${BASH_SOURCE[0]%/*}/tallywatt"' >$(DESTDIR)$(bashdir)/$$d; \
 		echo 'source (status dirname)/tallywatt.fish' >$(DESTDIR)$(fishdir)/$$d.fish; done
+	chmod 644 $(completions:%=$(DESTDIR)%)
 	$(INSTALL) -d $(DESTDIR)$(docdir)
 	$(INSTALL) -m 644 LICENSE $(DESTDIR)$(docdir)
 	@set -e; for f in $(models); do \
@@ -418,8 +421,7 @@ uninstall:
 	rm -f $(DESTDIR)$(libdir)/$(solib) $(DESTDIR)$(libdir)/libtallywatt.so \
 		$(DESTDIR)$(libdir)/libtallywatt.a $(DESTDIR)$(includedir)/tallywatt.h \
 		$(DESTDIR)$(libdir)/pkgconfig/tallywatt.pc
-	rm -f $(DESTDIR)$(bashdir)/tallywatt $(DESTDIR)$(zshdir)/_tallywatt $(DESTDIR)$(fishdir)/tallywatt.fish \
-		$(patsubst %,$(DESTDIR)$(bashdir)/%,$(filter tw-%,$(programs))) $(patsubst %,$(DESTDIR)$(fishdir)/%.fish,$(filter tw-%,$(programs)))
+	rm -f $(completions:%=$(DESTDIR)%)
 	@for f in $(man-pages); do rm -f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}; done
 	rm -f $(patsubst etc/systemd/%,$(DESTDIR)$(unitdir)/%,$(units))
 	rm -f $(DESTDIR)$(tmpfilesdir)/tallywatt.conf

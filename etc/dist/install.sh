@@ -6,6 +6,8 @@
 # Install this binary release, or remove it. It keeps a list of its files; an upgrade removes those
 # of the former release. Configurations that are there are kept.
 set -eu
+# The daemons are not root.
+umask 022
 
 usage() {
 	echo "usage: install.sh [--prefix DIR] [--sysconfdir DIR] [--destdir DIR] [--uninstall]" >&2
@@ -111,6 +113,8 @@ for link in $links; do
 done
 cp "$here/install.sh" "$to/$data/install.sh"
 printf '%s\n' "$new" "$folders" | sed '/^$/d' >"$list"
+# The release may have been unpacked with another umask.
+(cd "$to" && xargs chmod go=rX <"$list")
 
 # Units and samples were made for /usr/local.
 sed -i -e "s|/usr/local|$prefix|g" -e "s|/etc/tallywatt/|$confdir/|g" \

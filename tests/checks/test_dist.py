@@ -248,6 +248,14 @@ class BinaryRelease(unittest.TestCase):
                          script=f"{self.root}{prefix}/share/tallywatt/install.sh")
             self.assertEqual(tree(self.root).keys() - {"etc", "opt"}, before.keys() - {"etc", "opt"})
 
+    def test_every_user_may_read_what_a_private_release_installs(self):
+        run(self.top, "chmod", "-R", "go=", self.release)
+        self.addCleanup(os.umask, os.umask(0o077))
+        self.install()
+        private = run(self.root, "find", ".", "-mindepth", "1", "!", "-type", "l", "!", "-perm", "-o+r")
+        self.assertEqual(private, b"")
+        self.assertTrue(os.stat(os.path.join(self.root, "usr/local/libexec/tallywatt/tw-ask")).st_mode & 1)
+
     def test_an_upgrade_removes_what_is_gone_and_keeps_configurations(self):
         self.install()
         mine = os.path.join(self.root, "etc/tallywatt/tw-server.conf")

@@ -167,6 +167,17 @@ class Install(Case):
             self.make("uninstall", DESTDIR=stage, prefix=prefix)
             self.assertEqual(tree(stage), {})
 
+    def test_every_user_may_read_what_root_installs_with_a_private_umask(self):
+        umask = os.umask(0o077)
+        try:
+            self.make("install", DESTDIR=self.path("stage"), prefix="/usr/local")
+        finally:
+            os.umask(umask)
+        for folder, folders, files in os.walk(self.path("stage")):
+            for name in folders + files:
+                mode = os.stat(os.path.join(folder, name)).st_mode
+                self.assertEqual(mode & 0o055, 0o055 if mode & 0o100 else 0o044, os.path.join(folder, name))
+
     def test_a_configuration_that_is_there_is_kept(self):
         self.install()
         sample = self.path("usr/share/tallywatt/examples/tw-server.conf")
