@@ -14,6 +14,7 @@
 #include "tests/unit/collector/scripted_ask.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -192,10 +193,212 @@ static void a_helper_that_is_gone_fails_once(void **state)
 	tw_buf_clear(&b);
 }
 
-static void end_at_once(int fd, const char *settings)
+/* What the helper tells a collector that pushes to /TOLD. */
+static const struct tw_ask_message told[] = {
+	{ .kind = TW_ASK_WANT, .place = 7 },
+	{ .kind = TW_ASK_PUSHED, .of.pushed = { .samples = 3, .bytes = 50 } },
+	{ .kind = TW_ASK_PUSHED, .of.pushed = { .samples = 4, .bytes = 60 } },
+	{ .kind = TW_ASK_PUSHED,
+	  .of.pushed = { .samples = 5, .bytes = 70 },
+	  .why = "2 samples refused" },
+	{ .kind = TW_ASK_FAILED, .why = "it answers 503" },
+};
+
+static void what_a_helper_tells_is_exported(void **state)
 {
-	(void)fd;
-	(void)settings;
+	char url[] = "http://127.0.0.1:1/TOLD";
+	struct tw_collector_settings s = { .push.url[TW_PUSH_REMOTE_WRITE] = url };
+	struct tw_buf b = { 0 };
+	struct tw_expo e = { .out = &b, .format = TW_EXPO_TEXT };
+	struct tw_err err = { 0 };
+	struct tw_push_head head;
+	struct tw_push *p = NULL;
+	int fd;
+
+	(void)state;
+	assert_int_equal(tw_push_open(&s, "n", &p, &err), 0);
+	assert_int_equal(tw_push_fd(p, TW_PUSH_OTLP), -1);
+	assert_false(tw_push_wanted(p, TW_PUSH_OTLP, &fd, &head));
+	assert_false(tw_push_wanted(p, TW_PUSH_REMOTE_WRITE, &fd, &head));
+	tw_push_expose(p, &e);
+	assert_non_null(strstr(b.data,
+			       "tallywatt_push_up{to=\"remote-write\",reason=\"not "
+			       "pushed yet\"} 0\n"));
+	while (strstr(b.data, "503") == NULL) {
+		scripted_ask_wait(tw_push_fd(p, TW_PUSH_REMOTE_WRITE));
+		tw_push_hear(p, TW_PUSH_REMOTE_WRITE);
+		tw_buf_clear(&b);
+		tw_push_expose(p, &e);
+	}
+	/* A text is begun once. */
+	assert_true(tw_push_wanted(p, TW_PUSH_REMOTE_WRITE, &fd, &head));
+	assert_int_equal(head.seq, 7);
+	assert_int_equal(fd, tw_push_fd(p, TW_PUSH_REMOTE_WRITE));
+	tw_push_began(p, TW_PUSH_REMOTE_WRITE, 0);
+	assert_false(tw_push_wanted(p, TW_PUSH_REMOTE_WRITE, &fd, &head));
+	assert_string_equal(
+		b.data,
+		"# HELP tallywatt_push_up 1 if the receiver has the metrics of the last "
+		"push; else `reason` says why not.\n"
+		"# TYPE tallywatt_push_up gauge\n"
+		"tallywatt_push_up{to=\"remote-write\",reason=\"it answers 503\"} 0\n"
+		"# HELP tallywatt_push_pushes_total Pushes that the receiver has taken.\n"
+		"# TYPE tallywatt_push_pushes_total counter\n"
+		"tallywatt_push_pushes_total{to=\"remote-write\"} 2\n"
+		"# HELP tallywatt_push_failures_total Failed tries, and pushes with "
+		"samples that the receiver refused.\n"
+		"# TYPE tallywatt_push_failures_total counter\n"
+		"tallywatt_push_failures_total{to=\"remote-write\"} 2\n"
+		"# HELP tallywatt_push_samples_total Samples that the receiver has "
+		"taken.\n"
+		"# TYPE tallywatt_push_samples_total counter\n"
+		"tallywatt_push_samples_total{to=\"remote-write\"} 12\n"
+		"# HELP tallywatt_push_sent_bytes_total Bytes of the requests with these "
+		"samples.\n"
+		"# TYPE tallywatt_push_sent_bytes_total counter\n"
+		"tallywatt_push_sent_bytes_total{to=\"remote-write\"} 180\n");
+	tw_push_close(p);
+	json_decref(settings_told);
+	settings_told = NULL;
+	tw_buf_clear(&b);
+}
+
+static void run_script(int fd, const char *settings)
+{
+	if (strstr(settings, "/TOLD") == NULL)
+		return;
+	for (size_t i = 0; i < TW_COUNT(told); i++)
+		scripted_ask_tell(fd, &told[i]);
+	scripted_ask_hear(fd);
+}
+
+/* ---- options ---- */
+
+static void a_receiver_without_a_path_gets_that_of_its_format(void **state)
+{
+	static const struct {
+		const char *url, *want;
+	} cases[] = {
+		{ "http://h:1", "http://h:1/v1/metrics" },
+		{ "http://h:1/", "http://h:1/v1/metrics" },
+		{ "https://h/x", "https://h/x" },
+		{ "https://h/x/", "https://h/x/" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_collector_settings s = { 0 };
+		struct tw_push *p = NULL;
+		struct tw_err err = { 0 };
+
+		s.push.url[TW_PUSH_OTLP] = strdup(cases[i].url);
+		assert_int_equal(tw_push_open(&s, "n", &p, &err), 0);
+		assert_string_equal(
+			json_string_value(json_object_get(settings_told, "url")),
+			cases[i].want);
+		tw_push_close(p);
+		free(s.push.url[TW_PUSH_OTLP]);
+	}
+	json_decref(settings_told);
+	settings_told = NULL;
+}
+
+#define A32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define A127 A32 A32 A32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+static void options_are_checked(void **state)
+{
+	static const struct {
+		const char *url, *access, *label[2];
+		uint64_t interval_ms, timeout_ms;
+		const char *why; /* NULL: good */
+	} cases[] = {
+		{ .interval_ms = 100, .timeout_ms = 100 },
+		{ "http://h", NULL, { "a=", "B.c_9=x=y" }, 3600000, 60000, NULL },
+		{ .interval_ms = 99,
+		  .timeout_ms = 100,
+		  .why = "--push-interval: want 100ms to 1h" },
+		{ .interval_ms = 3600001,
+		  .timeout_ms = 100,
+		  .why = "--push-interval: want 100ms to 1h" },
+		{ .interval_ms = 100,
+		  .timeout_ms = 99,
+		  .why = "--push-timeout: want 100ms to 1m" },
+		{ .interval_ms = 100,
+		  .timeout_ms = 60001,
+		  .why = "--push-timeout: want 100ms to 1m" },
+		{ "ftp://h",
+		  NULL,
+		  { NULL },
+		  100,
+		  100,
+		  "--otlp: want http://ADDR or https://ADDR" },
+		{ NULL, "token:/x", { NULL }, 100, 100, "--otlp-access needs --otlp" },
+		{ "http://h",
+		  "token:/nonexistent",
+		  { NULL },
+		  100,
+		  100,
+		  "--otlp-access: " },
+		{ NULL, NULL, { "a" }, 100, 100, "--push-labels: 'a': want NAME=VALUE" },
+		{ NULL,
+		  NULL,
+		  { "=x" },
+		  100,
+		  100,
+		  "--push-labels: '=x': want NAME=VALUE" },
+		{ NULL, NULL, { "a-b=x" }, 100, 100, "--push-labels: 'a-b=x': want" },
+		{ NULL, NULL, { "0a=x" }, 100, 100, "--push-labels: '0a=x': want" },
+		{ NULL, NULL, { "9=x" }, 100, 100, "--push-labels: '9=x': want" },
+		{ NULL, NULL, { "a0=x" }, 100, 100, NULL },
+		{ NULL, NULL, { "__a=x" }, 100, 100, "--push-labels: '__a=x': want" },
+		{ NULL, NULL, { "_a=x" }, 100, 100, NULL },
+		{ NULL, NULL, { "a=\xff" }, 100, 100, "--push-labels: a: want UTF-8" },
+		{ NULL, NULL, { "a=x", "a=y" }, 100, 100, "--push-labels: a twice" },
+		/* They are one label of remote write. */
+		{ NULL,
+		  NULL,
+		  { "a.b=x", "a_b=y" },
+		  100,
+		  100,
+		  "--push-labels: a_b twice" },
+		{ NULL,
+		  NULL,
+		  { "a_b=x", "a.b=y" },
+		  100,
+		  100,
+		  "--push-labels: a_b twice" },
+		{ NULL, NULL, { A127 "=x", "a=x" }, 100, 100, NULL },
+		{ NULL,
+		  NULL,
+		  { A127 "a=x" },
+		  100,
+		  100,
+		  "--push-labels: '" A32 A32 "': want" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_push_options o = { .interval_ms = cases[i].interval_ms,
+					     .timeout_ms = cases[i].timeout_ms };
+		struct tw_err err = { 0 };
+		int rc;
+
+		if (cases[i].url != NULL)
+			o.url[TW_PUSH_OTLP] = strdup(cases[i].url);
+		if (cases[i].access != NULL)
+			o.access[TW_PUSH_OTLP] = strdup(cases[i].access);
+		for (int k = 0; k < 2 && cases[i].label[k] != NULL; k++)
+			tw_strs_adds(&o.labels, cases[i].label[k], &err);
+		rc = tw_push_options_check(&o, &err);
+		if (rc != (cases[i].why != NULL ? -1 : 0) ||
+		    (rc < 0 &&
+		     strncmp(err.text, cases[i].why, strlen(cases[i].why)) != 0))
+			fail_msg("%zu: %s", i, err.text);
+		free(o.url[TW_PUSH_OTLP]);
+		free(o.access[TW_PUSH_OTLP]);
+		tw_strs_clear(&o.labels);
+	}
 }
 
 int main(int argc, char **argv)
@@ -204,10 +407,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test(samples_after_those_that_are_refused_are_sent),
 		cmocka_unit_test(a_label_is_there_once),
 		cmocka_unit_test(a_helper_that_is_gone_fails_once),
+		cmocka_unit_test(what_a_helper_tells_is_exported),
+		cmocka_unit_test(a_receiver_without_a_path_gets_that_of_its_format),
+		cmocka_unit_test(options_are_checked),
 	};
 
 	(void)argc;
 	if (scripted_ask_is_it(argv[0]))
-		return scripted_ask_run(end_at_once);
+		return scripted_ask_run(run_script);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
