@@ -503,6 +503,33 @@ static void two_machines_behind_one_name_are_refused(void **state)
 			    "node_name, or choose one with --match");
 }
 
+/* So are readings of power, which may fall all the time. */
+static void two_gauges_behind_one_name_are_refused(void **state)
+{
+	static const struct sampled series[] = {
+		{ PROCESS, "'pid':'1','job':'a'", FIRST_CPU },
+		{ WATTS, "'source':'redfish','job':'a','service':'s'",
+		  "100,80 110,60 120,40 130,20" },
+		{ WATTS, "'source':'redfish','job':'b','service':'t'",
+		  "100,10 110,9 120,8 130,7" },
+	};
+	struct sampled still[TW_COUNT(series)];
+	const struct tw_extract_args args = make_args("redfish", "BPFOnly");
+	struct tw_dataset d = { 0 };
+
+	(void)state;
+	expect_failure(series, TW_COUNT(series), &args, TW_INVALID,
+		       WATTS ": {job=\"a\",service=\"s\"} and {job=\"b\",service=\"t\"} "
+			     "differ at the same times: two machines have one name; give "
+			     "each its own instance or node_name, or choose one with "
+			     "--match");
+	/* A sensor that shows the same all the time is no machine. */
+	memcpy(still, series, sizeof(series));
+	still[2].samples = "100,10 110,10 120,10 130,10";
+	extract(still, TW_COUNT(still), &args, &d);
+	tw_dataset_release(&d);
+}
+
 static void one_machine_of_several_is_selected_by_name(void **state)
 {
 	struct tw_extract_args args = make_args("redfish", "BPFOnly");
@@ -535,6 +562,7 @@ int main(void)
 		cmocka_unit_test(a_virtual_tree_is_doubted),
 		cmocka_unit_test(series_that_another_scrape_repeats_count_once),
 		cmocka_unit_test(two_machines_behind_one_name_are_refused),
+		cmocka_unit_test(two_gauges_behind_one_name_are_refused),
 		cmocka_unit_test(readings_that_contradict_physics_are_not_learned),
 		cmocka_unit_test(one_machine_of_several_is_selected_by_name),
 	};
