@@ -19,10 +19,13 @@
 #include "tests/unit/sample_model.h"
 #include "tests/unit/scratch.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Bias 10 and, of NodeCPU's features in order, i + 1 W for each 1000 a second. */
 static const struct sample four_cores = { .group = "NodeCPU", .spec = { .cores = 4 } };
@@ -395,6 +398,36 @@ static void a_file_is_read_again_once_it_stays(void **state)
 	tw_power_model_free(m);
 }
 
+/* Copying a model over another, as cp(1) does, keeps the file and may keep its size. */
+static void a_file_that_is_written_in_place_is_read_again(void **state)
+{
+	struct fixture *f = *state;
+	char *path = scratch_path(f->model, "metadata.json");
+	struct tw_power_model *m = NULL;
+	struct tw_model_file file;
+	struct tw_err err = { 0 };
+	struct stat before, now;
+	const int fd = open(path, O_RDWR | O_CLOEXEC);
+	char c;
+
+	assert_true(fd >= 0);
+	assert_int_equal(tw_model_file_open(&file, f->model, &m, &err), 0);
+	tw_power_model_free(m);
+	assert_int_equal(fstat(fd, &before), 0);
+	assert_int_equal(pread(fd, &c, 1, 0), 1);
+	/* Until the kernel's clock has another time. */
+	do {
+		assert_int_equal(pwrite(fd, &c, 1, 0), 1);
+		assert_int_equal(fstat(fd, &now), 0);
+	} while (now.st_ctim.tv_sec == before.st_ctim.tv_sec &&
+		 now.st_ctim.tv_nsec == before.st_ctim.tv_nsec);
+	assert_int_equal(tw_model_file_look(&file, &m, &err), 0);
+	assert_int_equal(tw_model_file_look(&file, &m, &err), 1);
+	tw_power_model_free(m);
+	close(fd);
+	free(path);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	struct fixture *f = *state;
@@ -498,6 +531,8 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_is_read_again_once_it_stays, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			a_file_that_is_written_in_place_is_read_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_last_resort_ends_when_a_meter_appears,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(every_failed_allocation_is_reported,
