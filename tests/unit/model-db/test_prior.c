@@ -550,18 +550,17 @@ static void power_of_an_unknown_machine_is_by_its_cpus(void **state)
 }
 
 /* The power of a model's parts at rest, and at full load. */
-static void sum_parts(const struct tw_prior *p, const struct tw_machine_spec *s,
-		      const char *source, double *idle, double *full)
+static void sum_parts_of(const struct tw_prior_estimate *e,
+			 const struct tw_machine_spec *s, const char *source,
+			 double *idle, double *full)
 {
 	static const char weight[] = "\"weight\":";
 	struct tw_strs metrics = { 0 };
-	struct tw_prior_estimate e;
 	struct tw_model m = { 0 };
 	struct tw_err err = { 0 };
 
 	assert_int_equal(tw_strs_adds(&metrics, "bpf_cpu_time_ms", &err), 0);
-	assert_int_equal(tw_prior_estimate(p, s, &e, &err), 0);
-	assert_int_equal(tw_prior_model_of(&e, s, tw_energy_source_find(source), &metrics,
+	assert_int_equal(tw_prior_model_of(e, s, tw_energy_source_find(source), &metrics,
 					   &m, &err),
 			 0);
 	*idle = *full = 0;
@@ -574,6 +573,97 @@ static void sum_parts(const struct tw_prior *p, const struct tw_machine_spec *s,
 	}
 	tw_model_release(&m);
 	tw_strs_clear(&metrics);
+}
+
+static void sum_parts(const struct tw_prior *p, const struct tw_machine_spec *s,
+		      const char *source, double *idle, double *full)
+{
+	struct tw_prior_estimate e;
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_prior_estimate(p, s, &e, &err), 0);
+	sum_parts_of(&e, s, source, idle, full);
+}
+
+/* Readings of the machine may be far below what its design power lets expect. */
+static void package_and_dram_fit_into_any_wall_power(void **state)
+{
+	const struct tw_machine_spec chip = vm_of(12);
+	struct tw_prior_estimate e;
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_prior_estimate(*state, &chip, &e, &err), 0);
+	for (double factor = 1; factor > 0.001; factor /= 2) {
+		double idle, full, of_parts, of_parts_full;
+
+		bend(&e.curve, 1, 0);
+		for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+			e.curve.w[l] *= factor;
+			e.curve.low[l] = e.curve.w[l] * 0.9;
+			e.curve.high[l] = e.curve.w[l] * 1.1;
+		}
+		sum_parts_of(&e, &chip, "acpi", &idle, &full);
+		sum_parts_of(&e, &chip, "rapl-sysfs", &of_parts, &of_parts_full);
+		if (of_parts > idle * (1 + 1e-9) || of_parts_full > full * (1 + 1e-9))
+			fail_msg("%g: %g to %g W of %g to %g", factor, of_parts,
+				 of_parts_full, idle, full);
+	}
+}
+
+/* Bins of an interval are between rising powers: of equal ones there is one bin. */
+static void equal_powers_have_one_interval(void **state)
+{
+	const struct tw_machine_spec vm = vm_of(4);
+	struct tw_strs metrics = { 0 };
+	struct tw_prior_estimate e;
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_strs_adds(&metrics, "bpf_cpu_time_ms", &err), 0);
+	assert_int_equal(tw_prior_estimate(*state, &vm, &e, &err), 0);
+	for (int flat = 0; flat < 2; flat++) {
+		struct tw_model m = { 0 };
+		const json_t *widths, *edges;
+
+		bend(&e.curve, 1, 5);
+		for (size_t l = 0; l < TW_PRIOR_LOADS && flat == 1; l++)
+			e.curve.w[l] = 100;
+		assert_int_equal(tw_prior_model_of(&e, &vm, tw_energy_source_find("acpi"),
+						   &metrics, &m, &err),
+				 0);
+		widths = json_object_get(m.info.metadata, "platform_interval_widths");
+		edges = json_object_get(m.info.metadata, "platform_interval_edges");
+		assert_int_equal(json_array_size(widths), flat == 1 ? 1 : TW_PRIOR_LOADS);
+		assert_int_equal(json_array_size(edges), flat == 1 ? 0 : LAST);
+		tw_model_release(&m);
+	}
+	tw_strs_clear(&metrics);
+}
+
+/* At each load alone. */
+static void powers_that_are_no_numbers_are_no_answer(void **state)
+{
+	const struct tw_machine_spec vm = vm_of(4);
+	struct tw_prior_estimate e, out;
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_prior_estimate(*state, &vm, &e, &err), 0);
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		double *const at[] = { &e.curve.w[l], &e.curve.low[l], &e.curve.high[l],
+				       &e.curve.error[l] };
+
+		for (size_t i = 0; i < TW_COUNT(at); i++) {
+			const double was = *at[i];
+
+			assert_int_equal(tw_prior_take_share(&e, &out, &err), 0);
+			*at[i] = NAN;
+			assert_int_equal(tw_prior_take_share(&e, &out, &err), -1);
+			assert_int_equal(err.code, TW_NOTFOUND);
+			*at[i] = was;
+			tw_err_clear(&err);
+		}
+	}
+	e.curve.w[0] = 0;
+	assert_int_equal(tw_prior_take_share(&e, &out, &err), -1);
 }
 
 static void package_and_dram_are_no_more_than_the_machine(void **state)
@@ -644,6 +734,9 @@ int main(void)
 		cmocka_unit_test(the_error_of_an_unknown_machine_is_that_of_the_table),
 		cmocka_unit_test(power_of_an_unknown_machine_is_by_its_cpus),
 		cmocka_unit_test(package_and_dram_are_no_more_than_the_machine),
+		cmocka_unit_test(package_and_dram_fit_into_any_wall_power),
+		cmocka_unit_test(equal_powers_have_one_interval),
+		cmocka_unit_test(powers_that_are_no_numbers_are_no_answer),
 		cmocka_unit_test(a_stored_zip_is_a_zip),
 	};
 
