@@ -91,6 +91,29 @@ static void zones_of_another_process_begin_anew(void **state)
 	assert_int_equal(energy_of(f, TW_SUM_POD, "p"), 20 + 253);
 }
 
+/* So is a zone of the node that the new process has only later. */
+static void a_zone_that_comes_back_in_another_process_begins_anew(void **state)
+{
+	struct agent_fixture *f = *state;
+
+	node_answers(f, "i1", 1, 0);
+	add_row(f, "node", "second", "", "rapl", 100);
+	take(f, 2);
+	/* Within a process it goes on. */
+	node_answers(f, "i1", 11, 0);
+	take(f, 10);
+	node_answers(f, "i1", 21, 0);
+	add_row(f, "node", "second", "", "rapl", 130);
+	take(f, 10);
+	assert_int_equal(all_energy(f), 130);
+	node_answers(f, "i2", 1, 0);
+	take(f, 10);
+	node_answers(f, "i2", 11, 0);
+	add_row(f, "node", "second", "", "rapl", 150);
+	take(f, 10);
+	assert_int_equal(all_energy(f), 130 + 150);
+}
+
 /* Ids are told apart to their last byte, and levels by all of their text. */
 static void long_ids_are_whole(void **state)
 {
@@ -495,6 +518,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(uptime_tells_what_was_seen),
 		TEST(zones_of_another_process_begin_anew),
+		TEST(a_zone_that_comes_back_in_another_process_begins_anew),
 		TEST(long_ids_are_whole),
 		TEST(a_kind_that_comes_twice_counts_once),
 		TEST(a_budget_is_of_a_level_and_a_kind),

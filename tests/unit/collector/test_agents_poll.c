@@ -679,6 +679,22 @@ static void a_guest_is_known_by_its_host(void **state)
 	assert_float_equal(all_watts(p), 55, 1e-9);
 }
 
+/* Nor can a host's VM without an id take the energy of the agents that have none. */
+static void an_agent_without_an_id_is_no_guest(void **state)
+{
+	struct poll *p = *state;
+
+	poll_from_now(p, 0, "http://a");
+	poll_from_now(p, 1, "http://liar");
+	answer(p, 0, "n1", "i1", 5, 100);
+	say_row(1, "node", "zone", 7);
+	say_row(1, "vm", "", 1000);
+	say_answer(1, "liar", "il", 5, 2);
+	tw_agents_drain(p->a);
+	assert_int_equal(state_of(p, "http://a").role, TW_AGENT_NODE);
+	assert_int_equal(all_energy(p), 107);
+}
+
 /* One that shows the watts of all its host reads the host's meter. */
 static void a_guest_that_shows_its_host_has_no_watts(void **state)
 {
@@ -884,6 +900,7 @@ int main(void)
 		TEST(a_name_of_a_node_is_of_the_first),
 		TEST(energy_that_cannot_be_bars_an_agent_for_a_while),
 		TEST(a_guest_is_known_by_its_host),
+		TEST(an_agent_without_an_id_is_no_guest),
 		TEST(a_guest_that_shows_its_host_has_no_watts),
 		TEST(a_guest_is_compared_once_an_answer),
 		TEST(a_host_may_move),
