@@ -211,7 +211,7 @@ static size_t step_tree(const struct tw_powercap *pc, struct tw_powercap_tree *t
 
 void tw_powercap_step(struct tw_powercap *pc, uint64_t now_ns)
 {
-	if (now_ns - pc->step_ns < pc->stepped * (TW_POWERCAP_STEP_NS / 100))
+	if (now_ns - pc->step_ns < pc->stepped * TW_POWERCAP_FILE_NS)
 		return;
 	pc->step_ns = now_ns;
 	pc->stepped = step_tree(pc, &pc->node, now_ns);

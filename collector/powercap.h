@@ -45,8 +45,12 @@ struct tw_workloads;
 /* Trees of VMs that a collector writes: 120 KiB of a tmpfs each. */
 #define TW_POWERCAP_TREES_MAX 1024
 
-/* A step, which is longer for more than 100 counters: 1000 files a second at most. */
-#define TW_POWERCAP_STEP_NS UINT64_C(100000000)
+/*
+ * A step: 5 % of 0.5 s, the shortest interval of Kepler's defaults. It is longer for more
+ * than 25 counters, by the time for each file: 1000 files a second at most.
+ */
+#define TW_POWERCAP_STEP_NS UINT64_C(25000000)
+#define TW_POWERCAP_FILE_NS UINT64_C(1000000)
 
 /* A counter of a tree. Energies are unwrapped: of the previous collector, too. */
 struct tw_powercap_counter {

@@ -15,6 +15,8 @@
 #	make nightly-prior	the prior that ships is learned again from its table
 #	make nightly-helm	the chart of Helm gives the objects of Kustomize; HELM=PATH,
 #				KUBE_OPENAPI=FILE (docs/kubernetes.md)
+#	make nightly-kepler	Kepler 0.10 or later reads the powercap trees; KEPLER=PATH, skipped
+#				without
 #	make nightly-packages	packages of Debian, of rpm and the binary tarball, each built, installed in a
 #				clean Debian, tried and removed; needs debhelper, rpm and mmdebstrap
 #	make nightly-roles	what each kind of users does first, to the watts in Prometheus
@@ -34,7 +36,7 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm packages roles recipes \
+	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm kepler packages roles recipes \
 		bench; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
@@ -89,6 +91,9 @@ nightly-prior:
 nightly-helm: all
 	@$(test-env) $(run) python tests/helm/test_helm.py
 
+nightly-kepler: all
+	@$(test-env) KEPLER=$(if $(KEPLER),$(abspath $(KEPLER))) $(run) python tests/kepler/test_kepler.py
+
 nightly-packages:
 	@DEB_BUILD_OPTIONS=nocheck $(MAKE) --no-print-directory deb rpm >$(O)/packages.log 2>&1 || \
 		{ tail -20 $(O)/packages.log; exit 1; }
@@ -111,5 +116,5 @@ fuzz-corpus-run: $(fuzz-targets)
 		echo "$${f##*/}: $$(sed -n 's/^MERGE-OUTER: \(.* new files\).*; \(.* edges\).*/\1, \2/p' \
 			$$f.merge.log)"; done
 
-.PHONY: nightly nightly-prior nightly-helm nightly-packages nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
+.PHONY: nightly nightly-prior nightly-helm nightly-kepler nightly-packages nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
 	nightly-recipes nightly-fuzz nightly-fuzz-run fuzz-corpus fuzz-corpus-run

@@ -280,7 +280,7 @@ static void a_counter_advances_between_ticks(void **state)
 {
 	struct machine *m = *state;
 	struct tw_err err = { 0 };
-	const uint64_t least_ns = TW_POWERCAP_STEP_NS / 100;
+	const uint64_t least_ns = TW_POWERCAP_FILE_NS;
 	const mode_t mask = umask(0);
 	char file[512];
 	struct stat st;
@@ -320,30 +320,37 @@ static void a_counter_advances_between_ticks(void **state)
 }
 
 /*
- * Kepler's arithmetic at its defaults: the difference of two reads by the 5 s between
- * them. A tick of 3 s is a second of the fixture, so a step is a 30th of it.
+ * Kepler's arithmetic at its defaults: the difference of two reads by the time between
+ * them, which is 5 s, or down to 0.5 s before a scrape. A tick of 3 s is a second of the
+ * fixture, so a quarter of a step of 25 ms is a 480th of it.
  */
 static void kepler_reads_a_constant_power(void **state)
 {
-	enum { STEPS = 30, READ = 50, READS = 20 };
+	enum { TICK = 480, STEP = 4, READS = 40 };
+	static const unsigned pauses[] = { 81, 800 }; /* 0.506 s, 5 s */
 	struct machine *m = *state;
 	struct tw_err err = { 0 };
+	unsigned last = 0;
 	uint64_t last_uj = 0;
 
 	begin(m, 1);
 	m->uj = 5600000 * 3;
-	for (int step = 0, reads = 0; reads < READS + 2; step++) {
-		if (step % STEPS == 0)
+	for (unsigned now = 0, reads = 0; reads < READS + 2; now++) {
+		const double seconds = (now - last) / 160.0;
+
+		if (now % TICK == 0)
 			assert_int_equal(begin_tick(m, 1, &err), 0);
-		tw_powercap_step(&m->pc,
-				 m->f->now_ns + S / STEPS * (uint64_t)(step % STEPS));
-		if (step % READ != READ - 1)
+		if (now % STEP == 0)
+			tw_powercap_step(&m->pc, m->f->now_ns + S / TICK * (now % TICK));
+		if (now - last < pauses[reads % 2])
 			continue;
 		/* The first two are before power is known, as Kepler's own first. */
 		if (reads++ >= 2)
-			assert_float_equal((double)(energy_of(m, "vm0") - last_uj) / 5e6,
+			assert_float_equal((double)(energy_of(m, "vm0") - last_uj) / 1e6 /
+						   seconds,
 					   5.6, 0.05 * 5.6);
 		last_uj = energy_of(m, "vm0");
+		last = now;
 	}
 }
 
