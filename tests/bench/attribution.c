@@ -3,6 +3,7 @@
  * bench-attribution: how far rules of attribution are from fair shares.
  *
  *	attribution KNOWN MORE SETS DAY
+ *	attribution feed LAW SETS
  *
  * Runs workloads on the simulated machines of hidden_law.h: all subsets of each set, so
  * that the Shapley value of each workload is known by experiment. Divides the energy of
@@ -18,6 +19,8 @@
  *	sum	microjoules that the shares do not add up to
  *	truth	the same of the Shapley values, part of the energy of all
  *	cost	milliseconds of a division among 10,000 slices
+ *
+ * feed prints the runs of a law of hidden_law.c, for the programs of other tools.
  */
 #include "collector/power/attribute.h"
 #include "collector/system/roots.h"
@@ -228,25 +231,43 @@ static void divide(struct bench *b, enum rule rule, const struct set *s,
 						    : all_uj + waiting_uj - sum_uj;
 }
 
+static double busy_s(const struct set *s, const struct law_run *r, int tick)
+{
+	double ns = 0;
+
+	for (int i = 0; i < s->works; i++)
+		ns += r->count[tick][i].cpu_ns;
+	return ns / 1e9;
+}
+
+/* Energy of the machine, with that of rest. */
+static double metered_j(const struct law *l, const struct law_run *r, int tick)
+{
+	const struct tw_charge e = energy_of(l, r, tick);
+
+	return (double)tw_charge_sum(&e, UINT32_MAX) / 1e6 +
+	       l->packages * 1.1 * l->rest_w * r->seconds[tick];
+}
+
 /*
- * Scaphandre and CodeCarbon: dynamic energy by CPU time. Kepler 0.10 and later: the
- * energy times the part of the CPUs' time that is busy, by CPU time
- * (internal/monitor/node.go, process.go).
+ * Scaphandre and CodeCarbon: dynamic energy by CPU time. Kepler 0.10 and later: all
+ * energy times the busy part of the CPUs' time, by CPU time. It takes the busy part of
+ * the tick before (internal/monitor/monitor.go: calculatePower() refreshes it after its
+ * use); here the first tick follows the last of the same run.
  */
 static void by_cpu_time(const struct law *l, const struct set *s, const struct law_run *r,
 			int tick, bool kepler, double *share_j)
 {
 	const struct tw_charge e = energy_of(l, r, tick);
-	double energy_j = (double)tw_charge_sum(&e, UINT32_MAX) / 1e6, all_ns = 0;
+	const int before = (tick + TICKS - 1) % TICKS;
+	const double all_s = busy_s(s, r, tick);
+	double energy_j = (double)tw_charge_sum(&e, UINT32_MAX) / 1e6;
 
-	for (int i = 0; i < s->works; i++)
-		all_ns += r->count[tick][i].cpu_ns;
-	if (kepler) {
-		energy_j += l->packages * 1.1 * l->rest_w * r->seconds[tick];
-		energy_j *= all_ns / 1e9 / (law_cpus(l) * r->seconds[tick]);
-	}
-	for (int i = 0; i < s->works && all_ns > 0; i++)
-		share_j[i] += energy_j * r->count[tick][i].cpu_ns / all_ns;
+	if (kepler)
+		energy_j = metered_j(l, r, tick) * busy_s(s, r, before) /
+			   (law_cpus(l) * r->seconds[before]);
+	for (int i = 0; i < s->works && all_s > 0; i++)
+		share_j[i] += energy_j * r->count[tick][i].cpu_ns / 1e9 / all_s;
 }
 
 /*
@@ -370,6 +391,48 @@ static void judge_law(const struct law *l, const char *seen, int sets, int day)
 	tw_schedule_close(&b.schedule);
 }
 
+/* ---- other tools' own programs ---- */
+
+static void tell_values(const char *what, int set, const double *value, int count)
+{
+	printf("%s\t%d", what, set);
+	for (int i = 0; i < count; i++)
+		printf("\t%.9g", value[i]);
+	printf("\n");
+}
+
+/*
+ * Of each set a line for each tick: seconds, number of CPUs, J of the meter, CPU seconds
+ * of each workload. Then its J by Kepler's rule, and the fair ones.
+ */
+static void feed(const struct law *l, int sets)
+{
+	struct bench b = { .law = l };
+	static struct set s;
+	uint64_t seed = 20;
+
+	for (int k = 0; k < sets; k++) {
+		const unsigned all = (1u << (2 + k % (LAW_WORKS_MAX - 1))) - 1;
+		double value[3 + LAW_WORKS_MAX];
+
+		by_chance(l, &s, __builtin_popcount(all), &seed);
+		run_all(l, &s);
+		for (int tick = 0; tick < TICKS; tick++) {
+			value[0] = s.run[all].seconds[tick];
+			value[1] = law_cpus(l);
+			value[2] = metered_j(l, &s.run[all], tick);
+			for (int i = 0; i < s.works; i++)
+				value[3 + i] = s.run[all].count[tick][i].cpu_ns / 1e9;
+			tell_values("tick", k, value, 3 + s.works);
+		}
+		attribute(&b, RULE_KEPLER, &s, &s.run[all], value);
+		tell_values("rule", k, value, s.works);
+		for (int i = 0; i < s.works; i++)
+			value[i] = shapley(&s, all, i);
+		tell_values("fair", k, value, s.works);
+	}
+}
+
 /* ---- cost ---- */
 
 #define MANY 10000
@@ -435,10 +498,17 @@ int main(int argc, char **argv)
 {
 	uint64_t known, more, sets, day;
 
+	if (argc == 4 && strcmp(argv[1], "feed") == 0 &&
+	    read_number(argv[2], law_count - 1, &known) &&
+	    read_number(argv[3], 1000, &sets)) {
+		feed(&laws[known], (int)sets);
+		return 0;
+	}
 	if (argc != 5 || !read_number(argv[1], law_count, &known) ||
 	    !read_number(argv[2], 100, &more) || !read_number(argv[3], 1000, &sets) ||
 	    !read_number(argv[4], 100000, &day)) {
-		fprintf(stderr, "usage: attribution KNOWN MORE SETS DAY\n");
+		fprintf(stderr, "usage: attribution KNOWN MORE SETS DAY\n"
+				"       attribution feed LAW SETS\n");
 		return 2;
 	}
 	for (size_t i = 0; i < known; i++)

@@ -4,4 +4,4 @@ bench-src += tests/bench/attribution.c
 all-objs += $(O)/tests/bench/hidden_law.o
 $(O)/tests/bench/attribution: $(O)/tests/bench/hidden_law.o
 bench-attribution: all $(O)/tests/bench/attribution
-	@$(bench) tests/bench/bench_attribution.py
+	@KEPLER=$(if $(KEPLER),$(abspath $(KEPLER))) $(bench) tests/bench/bench_attribution.py
