@@ -87,6 +87,12 @@ static const char *find_failure(const struct tw_model_info *i)
 	return failed(i, TW_CERTIFICATE_NO_JUMP) ? TW_FITNESS_JUMP : NULL;
 }
 
+bool tw_model_is_biased(const struct tw_model_info *i)
+{
+	return json_number_value(json_object_get(i->metadata, TW_CERTIFICATE_BIAS)) >
+	       TW_BIAS_PREFERRED;
+}
+
 enum tw_fitness tw_model_fitness(const struct tw_model_info *i,
 				 const struct tw_weights_shape *shape, const char **why)
 {

@@ -11,6 +11,8 @@
  * jump or sign makes any model unfit. Models of earlier releases lack these keys.
  */
 
+#include <stdbool.h>
+
 struct tw_model_info;
 struct tw_weights_shape;
 
@@ -21,6 +23,11 @@ struct tw_weights_shape;
 #define TW_CERTIFICATE_NON_NEGATIVE "certificate_non_negative"       /* true or false */
 #define TW_CERTIFICATE_REST "certificate_rest"                       /* true or false */
 #define TW_CERTIFICATE_NO_JUMP "certificate_no_jump"                 /* true or false */
+/*
+ * Number: the largest mean error on held-out rows, as a share of its limit below. Models
+ * above 1 are refused.
+ */
+#define TW_CERTIFICATE_BIAS "certificate_bias"
 /*
  * Text, one of the reasons below: the model gets no certificate, whatever the tests above
  * say. Absent: no such reason.
@@ -63,6 +70,12 @@ struct tw_weights_shape;
 #define TW_BIAS_DRIFT_MAX 15.0
 
 /*
+ * A model with a larger TW_CERTIFICATE_BIAS, a third of the limits, serves where no other
+ * model of an equally near machine does, and never before the prior of machines.
+ */
+#define TW_BIAS_PREFERRED (1.0 / 3)
+
+/*
  * The largest deviation (struct tw_certificate) at which a model of a whole machine also
  * serves a machine that is a small share of it. At 1 it might predict 0 W.
  */
@@ -76,6 +89,10 @@ enum tw_fitness {
 
 /* "yes", "no", or "-" for TW_FITNESS_UNKNOWN: whether a model has a certificate. */
 const char *tw_fitness_word(enum tw_fitness f);
+
+/* Whether the mean error is above TW_BIAS_PREFERRED. Earlier releases did not judge it.
+ */
+bool tw_model_is_biased(const struct tw_model_info *i);
 
 /* *why: the reason for TW_UNFIT, a constant; else NULL. */
 enum tw_fitness tw_model_fitness(const struct tw_model_info *i,

@@ -72,15 +72,25 @@ static size_t find_worst(const struct tw_train_scores *u)
 	return worst;
 }
 
-static bool is_biased(const struct tw_train_scores *u, size_t c)
+/* The largest mean error of a component, as a share of its limit. */
+static double bias_of(const struct tw_train_scores *u, size_t c)
 {
 	const struct tw_score *s = &u->score[0][c];
 	const double w = fmax(1.0, mean_power(u, c)) / 100;
+	const double ends = fmax(fabs(s->bias_low), fabs(s->bias_high));
 
-	return fabs(s->bias) > TW_BIAS_MAX * w ||
-	       fabs(s->bias_low) > TW_BIAS_END_MAX * w ||
-	       fabs(s->bias_high) > TW_BIAS_END_MAX * w ||
-	       fabs(s->bias_drift) > TW_BIAS_DRIFT_MAX * w;
+	return fmax(fmax(fabs(s->bias) / TW_BIAS_MAX, ends / TW_BIAS_END_MAX),
+		    fabs(s->bias_drift) / TW_BIAS_DRIFT_MAX) /
+	       w;
+}
+
+double tw_train_bias(const struct tw_train_scores *s)
+{
+	double most = 0;
+
+	for (size_t c = 0; c < s->data->components; c++)
+		most = fmax(most, bias_of(s, c));
+	return most;
 }
 
 /* ---- the recording ---- */
@@ -208,7 +218,7 @@ static const char *find_fault(const struct tw_train_scores *u, const struct tw_r
 
 /* fault: of the components' power and load, or NULL. */
 static const char *first_reason(const struct tw_train_scores *u, const char *fault,
-				bool shown, bool uncertain, bool biased)
+				bool shown, bool uncertain)
 {
 	const struct tw_train_data *d = u->data;
 	const bool no_load = fault != NULL && strcmp(fault, TW_REFUSED_NO_LOAD) == 0;
@@ -225,7 +235,7 @@ static const char *first_reason(const struct tw_train_scores *u, const char *fau
 		{ d->times_differ, TW_REFUSED_TIMES },
 		{ !shown, TW_REFUSED_NO_REST },
 		{ uncertain, TW_REFUSED_NOISE },
-		{ biased, TW_REFUSED_BIAS },
+		{ tw_train_bias(u) > 1, TW_REFUSED_BIAS },
 	};
 
 	for (size_t i = 0; i < TW_COUNT(reasons); i++)
@@ -241,7 +251,7 @@ int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest 
 	struct loaded *r = calloc(d->rows + 1, sizeof(*r));
 	double *watts = calloc(d->rows + 1, sizeof(*watts));
 	const char *fault = NULL;
-	bool biased = false, shown = true, uncertain = false;
+	bool shown = true, uncertain = false;
 
 	if (r == NULL || watts == NULL) {
 		free(r);
@@ -254,12 +264,11 @@ int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest 
 
 		if (c == 0 || (found != NULL && strcmp(found, TW_REFUSED_NO_LOAD) != 0))
 			fault = found != NULL ? found : fault;
-		biased |= is_biased(u, c);
 		shown &= rest[c].shown;
 	}
 	free(r);
 	free(watts);
-	*why = first_reason(u, fault, shown, uncertain, biased);
+	*why = first_reason(u, fault, shown, uncertain);
 	return 0;
 }
 

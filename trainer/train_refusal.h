@@ -20,6 +20,9 @@ struct tw_train_scores;
 int tw_train_refusal_find(const struct tw_train_scores *s, const struct tw_rest *rest,
 			  const char **why, struct tw_err *err);
 
+/* The largest mean error, as a share of its limit: TW_CERTIFICATE_BIAS. */
+double tw_train_bias(const struct tw_train_scores *s);
+
 /* The five rows that show the reason best, as texts with time and watts. NULL without
  * memory. */
 json_t *tw_train_refusal_rows(const struct tw_train_scores *s, const char *why);

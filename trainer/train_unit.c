@@ -3,6 +3,7 @@
 
 #include "estimator/predict/certificate.h"
 #include "estimator/predict/power_model.h"
+#include "lib/json/json.h"
 #include "model-db/fitness.h"
 #include "model-db/pipeline.h"
 #include "model-db/validation.h"
@@ -216,6 +217,9 @@ static int write_certificate(struct tw_train_unit *u, const struct tw_certificat
 	if (tw_certificate_write(c, metadata, err) < 0 ||
 	    tw_train_refusal_find(&u->scores, rest, &refused, err) < 0)
 		return -1;
+	if (json_object_set_new(metadata, TW_CERTIFICATE_BIAS,
+				tw_json_rounded(tw_train_bias(&u->scores))) < 0)
+		return tw_fail(err, TW_NOMEM, "certificate");
 	if (refused == NULL)
 		return 0;
 	u->refusal_rows = tw_train_refusal_rows(&u->scores, refused);

@@ -81,10 +81,23 @@ static bool wants_idle_power(const struct tw_wanted *w)
 	return (w->weight || w->default_trainer) && w->output == TW_ABS_POWER;
 }
 
+/*
+ * The grade of a model, which goes before the order of preference: it has power at rest
+ * if the client needs that, and no bias.
+ */
+#define GRADE_BEST 3
+
+static int grade(const struct tw_matcher *m, const struct tw_index_entry *e)
+{
+	const bool rests = e->idle_power || !wants_idle_power(m->wanted);
+
+	return 2 * rests + !e->biased;
+}
+
 /* Whether no later model of an equally good fit can be better. */
 static bool is_final(const struct tw_matcher *m, const struct tw_index_entry *e)
 {
-	return e->idle_power || !wants_idle_power(m->wanted);
+	return grade(m, e) == GRADE_BEST;
 }
 
 /* Search the models of a family. They fit equally well and are sorted by rank. */
@@ -98,7 +111,7 @@ static void search_family(const struct tw_matcher *m, const struct tw_index_fami
 			tw_wanted_series(m->wanted) ? f->by_series[i] : f->model[i];
 		const char *detail;
 
-		if (!better && !e->idle_power)
+		if (!better && grade(m, e) <= grade(m, best->entry))
 			continue;
 		if (tw_matcher_check(m, e, &detail) != TW_MATCHES)
 			continue;
@@ -435,7 +448,7 @@ int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
 		return tw_fail(err, otherwise, "%s", why.text);
 	/* Both errors are of wall power. */
 	if (measured != NULL && chosen->match == TW_MATCH_SIMILAR &&
-	    e.error > nearest_error(&x->prior, &mine, measured))
+	    !chosen->entry->biased && e.error > nearest_error(&x->prior, &mine, measured))
 		return tw_fail(
 			err, TW_NOTFOUND,
 			"the error of the nearest machine is less than the prior's");

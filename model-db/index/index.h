@@ -72,6 +72,7 @@ struct tw_index_entry {
 	bool idle_power;          /* struct tw_weights_shape */
 	enum tw_fitness fitness;
 	const char *unfit_why;
+	bool biased;        /* tw_model_is_biased() */
 	bool has_details;   /* in metadata.json: tw_model_has_details() */
 	bool serves_shares; /* also serves a machine that is a small share of its own */
 

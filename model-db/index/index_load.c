@@ -264,6 +264,7 @@ static int pack(struct tw_index *x, const char *pipeline, const char *path,
 		.idle_power = d->shape.idle_power,
 		.fitness = d->fitness,
 		.unfit_why = d->unfit_why,
+		.biased = tw_model_is_biased(i),
 		.serves_shares = d->serves_shares,
 		.has_details = tw_model_has_details(i),
 	};

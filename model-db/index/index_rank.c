@@ -129,9 +129,18 @@ static int by_family(const void *a, const void *b)
 	return compare_families(x->entry, y->entry);
 }
 
+/* Fit models first, then those without a bias. */
+static int compare_certificates(const struct tw_index_entry *a,
+				const struct tw_index_entry *b)
+{
+	const int d = (a->fitness == TW_UNFIT) - (b->fitness == TW_UNFIT);
+
+	return d != 0 ? d : a->biased - b->biased;
+}
+
 static int compare_models(const struct tw_index_entry *a, const struct tw_index_entry *b)
 {
-	int d = (a->fitness == TW_UNFIT) - (b->fitness == TW_UNFIT);
+	int d = compare_certificates(a, b);
 
 	if (d == 0)
 		d = compare_doubles(or_last(a->error), or_last(b->error));
@@ -168,7 +177,7 @@ static int by_series(const void *a, const void *b)
 {
 	const struct tw_index_entry *const *p = a, *const *q = b;
 	const struct tw_index_entry *x = *p, *y = *q;
-	int d = (x->fitness == TW_UNFIT) - (y->fitness == TW_UNFIT);
+	int d = compare_certificates(x, y);
 
 	if (d == 0)
 		d = compare_doubles(or_last(x->series_error), or_last(y->series_error));

@@ -348,6 +348,19 @@ const struct tw_card_test tw_card_tests[TW_CARD_TESTS] = {
 	{ TW_CERTIFICATE_NON_NEGATIVE, "power is never negative", false, true },
 };
 
+/* The mean error beside its limits; a biased model serves where no other one does. */
+static void add_bias(const struct tw_model_info *i, struct tw_buf *b)
+{
+	const json_t *v = json_object_get(i->metadata, TW_CERTIFICATE_BIAS);
+
+	if (!json_is_number(v))
+		return;
+	tw_buf_adds(b, "| mean error, share of its limit | ");
+	tw_card_add_figure(b, json_number_value(v), 2);
+	tw_buf_adds(b, tw_model_is_biased(i) ? " (biased: other models go first) |\n"
+					     : " |\n");
+}
+
 static void add_certificate(const struct tw_model_info *i, struct tw_buf *b)
 {
 	const char *refused = text_of(i, TW_CERTIFICATE_REFUSED);
@@ -369,6 +382,7 @@ static void add_certificate(const struct tw_model_info *i, struct tw_buf *b)
 		    (test->of_both || test->of_workloads == (i->output == TW_DYN_POWER)))
 			add_row(b, test->title, json_is_true(v) ? "yes" : "no");
 	}
+	add_bias(i, b);
 }
 
 /* Whether all components have the same features and ranges. */

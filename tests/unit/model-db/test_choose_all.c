@@ -219,6 +219,8 @@ static bool better(const struct tw_wanted *w, const struct tw_index_entry *a,
 		return a->machine->members > b->machine->members;
 	if (w->weight && a->idle_power != b->idle_power)
 		return a->idle_power;
+	if (a->biased != b->biased)
+		return b->biased;
 	if (!w->weight && w->ensembles && a->machine == b->machine &&
 	    (a->fitness == TW_UNFIT) == (b->fitness == TW_UNFIT) &&
 	    (a->series_error < b->series_error || a->series_error > b->series_error))

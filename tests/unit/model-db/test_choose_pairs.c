@@ -7,6 +7,7 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/filter.h"
 #include "model-db/index/index.h"
@@ -19,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SGD "SGDRegressorTrainer"
@@ -31,6 +33,9 @@
 	"{\"curve\":\"logarithmic\",\"All_Weights\":{\"CurveFit_Weights\":[3,4,7]," \
 	"\"Numerical_Variables\":{\"bpf_cpu_time_ms\":{\"scale\":1000}}}}"
 #define SHARES_DEVIATE "{\"certificate_rises\":true,\"certificate_share_deviation\":2}"
+/* Above a third of the limits of a mean error, and just that. */
+#define BIASED "{\"certificate_bias\":0.4}"
+#define NOT_BIASED "{\"certificate_bias\":0.3333}"
 #define XEON                                    \
 	{                                       \
 		.processor = "xeon", .cores = 8 \
@@ -153,6 +158,42 @@ static const struct {
 	  { .no_classes = true, .trainer = "T" },
 	  "p/T_0",
 	  false },
+	{ "a model without bias though its error is higher",
+	  { .trainer = SGD, .mae_w = 1, .metadata = BIASED },
+	  { .trainer = LINEAR, .mae_w = 2, .metadata = NOT_BIASED },
+	  { .weight = true },
+	  "p/" LINEAR "_0",
+	  true },
+	{ "that of a later machine, where neither is near",
+	  { .trainer = SGD, .mae_w = 1, .metadata = BIASED },
+	  { .trainer = SGD, .mae_w = 2 },
+	  { .node_type = 0 },
+	  "q/" SGD "_0",
+	  false },
+	{ "for a client of series, too",
+	  { .trainer = SGD, .mae_w = 1, .metadata = BIASED },
+	  { .trainer = LINEAR, .mae_w = 2 },
+	  { .ensembles = true },
+	  "p/" LINEAR "_0",
+	  true },
+	{ "the very machine's, with a bias",
+	  { .trainer = SGD, .mae_w = 2, .metadata = BIASED, .spec = EPYC },
+	  { .trainer = SGD, .mae_w = 1, .spec = XEON },
+	  { .spec = EPYC },
+	  "p/" SGD "_0",
+	  false },
+	{ "a bias before no power at zero use",
+	  { .trainer = SGD, .mae_w = 2, .metadata = BIASED },
+	  { .trainer = LINEAR, .text = NO_IDLE, .mae_w = 1 },
+	  { .weight = true },
+	  "p/" SGD "_0",
+	  true },
+	{ "a bias where no other model serves",
+	  { .trainer = SGD, .mae_w = 2, .metadata = BIASED },
+	  { .trainer = SGD, .group = "BPFOnly", .mae_w = 1 },
+	  { .weight = true, .metrics = COUNTERS },
+	  "p/" SGD "_0",
+	  true },
 	{ "no trees first for who says what it reads",
 	  { .trainer = "T", .mae_w = 1 },
 	  { .trainer = "U", .predictor = "xgboost", .node_type = 1, .mae_w = 2 },
@@ -183,6 +224,61 @@ static void a_pair_has_the_expected_winner(void **state)
 }
 
 /* A matcher checks other models after the choice, as for GET /explain. */
+/*
+ * The code of tw_choose_prior() beside a model of a similar machine, whose expected error
+ * is less than the prior's.
+ */
+static enum tw_code ask_prior(const char *metadata)
+{
+	const struct sample near = {
+		.group = "BPFOnly",
+		.metadata = metadata,
+		.spec = { .processor = "intel_xeon_6980p", .cores = 512, .chips = 2 }
+	};
+	struct tw_wanted w = {
+		.source = tw_energy_source_wanted(NULL),
+		.node_type = -1,
+		.loose_node_type = true,
+		.classes = true,
+		.weight = true,
+		.spec = { .processor = "intel_xeon_6979p", .cores = 512, .chips = 2 }
+	};
+	struct tw_choice choice = { 0 };
+	struct tw_model m = { 0 };
+	struct tw_err err = { 0 };
+	char *db = scratch_new(), *prior, path[512];
+	struct tw_index *x;
+	struct refused r;
+	size_t len;
+
+	sample_publish(db, "p", &near, 1);
+	assert_int_equal(tw_file_read("model-db/models/machines/prior.json", 1 << 24,
+				      &prior, &len, &err),
+			 0);
+	snprintf(path, sizeof(path), "%s/machines", db);
+	assert_int_equal(tw_dir_make(path, &err), 0);
+	snprintf(path, sizeof(path), "%s/machines/prior.json", db);
+	assert_int_equal(tw_file_create(path, prior, len, &err), 0);
+	free(prior);
+	x = load_index(db, &r);
+	scratch_free(db);
+	assert_int_equal(tw_strs_split(&w.metrics, BPF, &err), 0);
+	assert_int_equal(tw_choose(x, &w, &choice, &err), 0);
+	assert_int_equal(choice.match, TW_MATCH_SIMILAR);
+	tw_choose_prior(x, &w, &choice, &m, &err);
+	tw_model_release(&m);
+	tw_wanted_release(&w);
+	tw_index_unref(x);
+	return err.code;
+}
+
+static void a_biased_model_does_not_go_before_the_prior(void **state)
+{
+	(void)state;
+	assert_int_equal(ask_prior(NOT_BIASED), TW_NOTFOUND);
+	assert_int_equal(ask_prior(BIASED), TW_OK);
+}
+
 static void a_choice_leaves_no_condition_in_the_matcher(void **state)
 {
 	static const struct sample p[] = {
@@ -381,6 +477,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pair_has_the_expected_winner),
+		cmocka_unit_test(a_biased_model_does_not_go_before_the_prior),
 		cmocka_unit_test(a_choice_leaves_no_condition_in_the_matcher),
 		cmocka_unit_test(the_reason_of_a_group_is_that_of_its_preferred_model),
 		cmocka_unit_test(the_best_of_a_group_is_of_its_source_output_and_machine),

@@ -328,6 +328,16 @@ static double half_drifted(double load, size_t row)
 	return by_law(load, row) + (row >= ROWS / 2 ? 40 : 0);
 }
 
+/* A refused model is above the limit, a model with a certificate below it. */
+static void check_bias(const json_t *bias, const char *refused)
+{
+	assert_true(json_is_number(bias));
+	if (refused == NULL)
+		assert_true(json_number_value(bias) < TW_BIAS_PREFERRED);
+	else if (strcmp(refused, TW_REFUSED_BIAS) == 0)
+		assert_true(json_number_value(bias) > 1);
+}
+
 static const char *refusal(const struct recorded *r, unsigned cores, const char *model)
 {
 	static const char *const known[] = { TW_REFUSED_NO_LOAD, TW_REFUSED_BIAS,
@@ -360,6 +370,7 @@ static const char *refusal(const struct recorded *r, unsigned cores, const char 
 		found = strcmp(known[i], why) == 0 ? known[i] : found;
 	if (why != NULL && found == NULL)
 		fail_msg("%s", why);
+	check_bias(json_object_get(m, TW_CERTIFICATE_BIAS), found);
 	json_decref(m);
 	tw_train_result_release(&result);
 	train_tear_down(&t);
