@@ -66,7 +66,7 @@ static size_t mark_length(const struct text *t)
 
 static bool separates(char c)
 {
-	return (c >= '\0' && c <= ' ') || c == ',' || c == ';' || c == '_';
+	return (unsigned char)c <= ' ' || c == ',' || c == ';' || c == '_';
 }
 
 /* Other characters of a word are dropped: quotes, a registered mark in UTF-8. */
