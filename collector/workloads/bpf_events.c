@@ -144,11 +144,8 @@ static int on_event(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* A ring buffer's size is a power of two and whole pages. */
-static uint32_t ring_bytes(uint32_t events)
+uint32_t tw_bpf_ring_bytes(uint64_t wanted)
 {
-	const uint64_t wanted =
-		(uint64_t)(events != 0 ? events : EVENTS_MAX) * EVENT_BYTES;
 	uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 
 	while (bytes < wanted && bytes < UINT32_C(1) << 30)
@@ -159,7 +156,8 @@ static uint32_t ring_bytes(uint32_t events)
 static int load(struct tw_bpf_events *e, const struct tw_task_config *c, bool releases,
 		struct tw_err *err)
 {
-	const uint32_t bytes = ring_bytes(c->events_max);
+	const uint64_t events = c->events_max != 0 ? c->events_max : EVENTS_MAX;
+	const uint32_t bytes = tw_bpf_ring_bytes(events * EVENT_BYTES);
 
 	e->skel = exits_bpf__open();
 	if (e->skel == NULL)

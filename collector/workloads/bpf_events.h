@@ -7,6 +7,8 @@
  * (collector/workloads/tasks_*.c); and what all BPF programs share.
  */
 
+#include <stdint.h>
+
 struct tw_bpf_events; /* opaque */
 struct tw_err;
 struct tw_task_config;
@@ -36,6 +38,12 @@ void tw_bpf_events_drain(struct tw_bpf_events *e, const struct tw_task_sink *sin
 int tw_bpf_source_fd(const void *state);
 void tw_bpf_source_drain(void *state, const struct tw_task_sink *sink);
 void tw_bpf_source_stats(const void *state, struct tw_task_stats *out);
+
+/*
+ * A ring buffer's size of at least `wanted` bytes: a power of two and whole pages, which
+ * arm64 may have of 64 KiB.
+ */
+uint32_t tw_bpf_ring_bytes(uint64_t wanted);
 
 /*
  * Check what libbpf returned for loading or attaching a program: 0, or fail with the

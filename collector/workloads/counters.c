@@ -167,18 +167,15 @@ static int on_sample(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* A ring buffer's size is a power of two and whole pages. */
 static void want_samples(const struct tw_counters *c)
 {
 	const uint32_t bytes =
 		(uint32_t)(sizeof(uint64_t) + (size_t)c->cpus * 4 + 7) / 8 * 8;
-	uint32_t ring = (uint32_t)sysconf(_SC_PAGESIZE);
 
-	while (ring < SAMPLES_MAX * (bytes + RING_HEADER))
-		ring *= 2;
 	c->skel->rodata->tw_sample_cpus = (uint32_t)c->cpus;
 	c->skel->rodata->tw_sample_bytes = bytes;
-	bpf_map__set_max_entries(c->skel->maps.samples, ring);
+	bpf_map__set_max_entries(c->skel->maps.samples,
+				 tw_bpf_ring_bytes(SAMPLES_MAX * (bytes + RING_HEADER)));
 }
 
 /* Load the programs; samples: with samples of what CPUs run. */
@@ -188,6 +185,7 @@ static int load(struct tw_counters *c, bool samples, struct tw_err *err)
 	if (c->skel == NULL)
 		return tw_fail_errno(err, errno, "cannot open the BPF counters");
 	c->skel->rodata->tw_counters = c->kinds.count;
+	bpf_map__set_max_entries(c->skel->maps.samples, tw_bpf_ring_bytes(1));
 	if (samples)
 		want_samples(c);
 	bpf_program__set_autoattach(c->skel->progs.count_now, false);
