@@ -3,6 +3,7 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "tests/unit/collector/call_filters.h"
 #include "tests/unit/tw_test.h"
 
 #include <arpa/inet.h>
@@ -269,6 +270,7 @@ static int run(deed *does, bool net, bool keeper)
 static void the_helper_is_killed_for_other_system_calls(void **state)
 {
 	(void)state;
+	need_call_filters("test_ask_filter");
 	for (size_t i = 0; i < TW_COUNT(tries); i++) {
 		const struct try *t = &tries[i];
 
@@ -286,6 +288,7 @@ static void the_helper_is_killed_for_other_system_calls(void **state)
 static void the_parent_of_the_helper_may_fork_and_little_more(void **state)
 {
 	(void)state;
+	need_call_filters("test_ask_filter");
 	for (int net = 0; net < 2; net++) {
 		assert_int_equal(run(fork_a_process, net, true), 0);
 		assert_int_equal(run(start_a_program, net, true), KILLED);

@@ -4,6 +4,7 @@
 #include "collector/system/privilege.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "tests/unit/collector/call_filters.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tw_test.h"
 
@@ -54,6 +55,7 @@ static int run(void rules(struct tw_seccomp *s), int act(void))
 	pid_t pid;
 	int status;
 
+	need_call_filters("test_seccomp");
 	need_one_thread();
 	pid = fork();
 	if (pid == 0) {
@@ -169,6 +171,7 @@ static void a_name_that_no_call_has_is_an_error(void **state)
 	struct tw_seccomp s;
 
 	(void)state;
+	need_call_filters("test_seccomp");
 	tw_seccomp_begin(&s, REFUSE);
 	tw_seccomp_list(&s, "getppid getpipd getpidp", SCMP_ACT_ALLOW);
 	assert_int_equal(tw_seccomp_install(&s, &err), -1);
@@ -248,6 +251,7 @@ static int start_a_program(void)
 static void a_collector_reads_and_writes_its_own_paths_only(void **state)
 {
 	(void)state;
+	need_call_filters("test_seccomp");
 	assert_int_equal(run_as_collector(false, open_for_reading), 0);
 	assert_int_equal(run_as_collector(false, open_for_writing), EPERM);
 	assert_int_equal(run_as_collector(true, open_for_writing), 0);
