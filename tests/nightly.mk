@@ -19,7 +19,8 @@
 #				without
 #	make nightly-packages	packages of Debian, of rpm and the binary tarball, each built, installed in a
 #				clean Debian, tried and removed; needs debhelper, rpm and mmdebstrap
-#	make nightly-roles	what each kind of users does first, to the watts in Prometheus
+#	make nightly-roles	what each kind of users does first, from an empty Debian to the watts in
+#				Prometheus; SUITES="trixie" for other releases. Needs mmdebstrap
 #	make nightly-recipes	the patches of tests/recipes, each applied, built and tested
 #	make nightly-bench	all benches; a figure that is more than 10 % worse than the last one
 #				of the machine in docs/bench.csv is a failure (tests/bench.mk)
@@ -80,7 +81,7 @@ nightly-forged:
 	@TW_FORGED=1500 $(MAKE) --no-print-directory t/collector_forged
 
 nightly-roles:
-	@TW_NIGHTLY=1 $(MAKE) --no-print-directory t/roles t/tutorial
+	@$(test-env) $(run) python tests/packages/test_from_nothing.py
 
 nightly-damage:
 	@TW_DAMAGE_SEEDS=$(or $(SEEDS),50) $(MAKE) --no-print-directory t/damage
@@ -116,5 +117,5 @@ fuzz-corpus-run: $(fuzz-targets)
 		echo "$${f##*/}: $$(sed -n 's/^MERGE-OUTER: \(.* new files\).*; \(.* edges\).*/\1, \2/p' \
 			$$f.merge.log)"; done
 
-.PHONY: nightly nightly-prior nightly-helm nightly-kepler nightly-packages nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
+.PHONY: nightly nightly-prior nightly-helm nightly-kepler nightly-packages nightly-roles nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
 	nightly-recipes nightly-fuzz nightly-fuzz-run fuzz-corpus fuzz-corpus-run

@@ -7,44 +7,23 @@ Debian's packages.
 import glob
 import os
 import shutil
-import subprocess
 import unittest
 
-from harness import BIN, ROOT, Case, need
+from clean_root import CleanRoot, run
+from harness import BIN, ROOT, need
 
-SUITE = "bookworm"
 # For etc/debian/tests/smoke, whose library part is compiled.
 WITH = "ca-certificates,curl,gcc,libc6-dev,pkg-config"
 # What other packages and the system write.
 FOREIGN = ("proc", "sys", "dev", "made", "tmp", "root", "var/lib/dpkg", "var/lib/apt", "var/lib/rpm", "var/cache",
            "var/log", "usr/lib/sysimage")
-INSIDE = """
-mount -t proc proc "$0/proc" && mount -t sysfs sys "$0/sys" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"
-"""
 
 
-def run(*command, **more):
-    done = subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=1200, **more)
-    if done.returncode != 0:
-        raise AssertionError(f"{command}: {done.stdout[-3000:]}")
-    return done.stdout
-
-
-class Installed(Case):
+class Installed(CleanRoot):
     def setUp(self):
         super().setUp()
-        need("root", os.geteuid() == 0)
-        for program in ("mmdebstrap", "rpm"):
-            need(program, shutil.which(program) is not None)
-        clean, new = (os.path.join(BIN, f"{name}-{SUITE}.tar") for name in ("clean", "new"))
-        if not os.path.exists(clean):
-            run("mmdebstrap", "--variant=minbase", f"--include={WITH}", SUITE, new)
-            os.rename(new, clean)
-        self.root = self.path("root")
-        os.mkdir(self.root)
-        run("tar", "-x", "-C", self.root, "--exclude=./dev/*", "-f", clean)
-        shutil.copy("/etc/resolv.conf", os.path.join(self.root, "etc"))
+        need("rpm", shutil.which("rpm") is not None)
+        self.install("bookworm", WITH)
         shutil.copy(os.path.join(ROOT, "etc/debian/tests/smoke"), os.path.join(self.root, "root"))
         os.mkdir(os.path.join(self.root, "made"))
 
@@ -55,11 +34,6 @@ class Installed(Case):
         for path in found:
             shutil.copy(path, os.path.join(self.root, "made"))
         return ["/made/" + os.path.basename(p) for p in found]
-
-    def inside(self, *command, **environment):
-        return run("unshare", "--mount", "--propagation", "private", "sh", "-c", INSIDE, self.root, *command,
-                   env={"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive",
-                        **{k: v for k, v in os.environ.items() if k.endswith("_proxy")}, **environment})
 
     def files(self):
         found = set()
