@@ -21,6 +21,7 @@
 #   make BPF=0           the collector without its BPF programs;  make FREEIPMI=0  without IPMI
 #   make WEB=0           the daemons without their web pages, which need Node and npm
 #   make FLEET=0         without the fleet wing: agents, training in shards, pulls and rollouts
+#   make SYSROOT=DIR     for the architecture of the root DIR (etc/dist/sysroot), in build/release-TARGET
 #
 # tests/checks.mk has the targets that test and check, tests/bench.mk those that measure.
 #
@@ -28,7 +29,22 @@
 
 VERSION := 0.1.0
 BUILD   ?= release
-O       ?= build/$(BUILD)
+
+# Another architecture, by the compiler of its name. Its programs run by qemu-user, which
+# binfmt_misc starts.
+ifdef SYSROOT
+target      := $(patsubst $(SYSROOT)/usr/lib/%/pkgconfig,%,$(firstword $(wildcard $(SYSROOT)/usr/lib/*/pkgconfig)))
+CC          := $(target)-gcc --sysroot=$(abspath $(SYSROOT))
+OBJCOPY     := $(target)-objcopy
+STRIP       := $(target)-strip
+export OBJDUMP := $(target)-objdump
+export PKG_CONFIG_SYSROOT_DIR := $(abspath $(SYSROOT))
+export PKG_CONFIG_LIBDIR := $(PKG_CONFIG_SYSROOT_DIR)/usr/lib/$(target)/pkgconfig:$(PKG_CONFIG_SYSROOT_DIR)/usr/share/pkgconfig
+export QEMU_LD_PREFIX := $(PKG_CONFIG_SYSROOT_DIR)
+endif
+STRIP   ?= strip
+export STRIP
+O       ?= build/$(BUILD)$(target:%=-%)
 
 prefix      ?= /usr/local
 bindir      ?= $(prefix)/bin
@@ -240,10 +256,8 @@ $(foreach p,$(programs) $(helpers),$(eval $(call program,$(p))))
 
 # ---- BPF -------------------------------------------------------------------
 
-# Computed at the first use, and only once.
-bpf-arch = $(eval bpf-arch := $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/ \
-	-e s/ppc64le/powerpc/ -e s/s390x/s390/ -e s/riscv64/riscv/))$(bpf-arch)
-# clang -target bpf does not look where the C library keeps asm/
+# clang -target bpf does not look where the C library keeps asm/. Computed at the first use, and
+# only once.
 bpf-include = $(eval bpf-include := $(addprefix -idirafter ,$(shell $(BPF_CLANG) -v -E -x c - \
 	</dev/null 2>&1 | sed -n '/<...> search starts here:/,/End of/{s|^ ||;/^\//p}')))$(bpf-include)
 
@@ -251,7 +265,7 @@ $(O)/%.bpf.o: %.bpf.c $(O)/flags
 	$(call say,BPF,$@)
 	@mkdir -p $(@D)
 	$(Q)$(BPF_CLANG) -target bpf -g -O2 $(same-paths) -Wall -Wextra -Wno-unused-parameter -Werror \
-		-iquote . -D__TARGET_ARCH_$(bpf-arch) $(bpf-include) -MMD -MP -c $< -o $@
+		-iquote . $(bpf-include) -MMD -MP -c $< -o $@
 
 # Generated headers live apart, behind -isystem: our warnings are not for them.
 $(O)/gen/%.skel.h: $(O)/%.bpf.o
@@ -434,24 +448,38 @@ uninstall:
 
 # Two images for Kubernetes and others, with buildah (as root, or in a user namespace). The same
 # programs give the same image, whenever it is made.
-IMAGE_TAG ?= $(VERSION)
+machine    = $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+image-arch = $(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(machine)))
+IMAGE_TAG ?= $(VERSION)$(if $(SYSROOT),-$(image-arch))
 image-programs-node   := tw-collector tw-estimator
 image-programs-server := tw-server tw-trainer tallywatt
 image-archives := image-archive-node image-archive-server
 images: image-node image-server
 image-%: all
 	etc/containers/stage $(O) $(O)/images/$* $(VERSION) $(image-programs-$*)
-	buildah bud --isolation chroot --layers=false --timestamp 0 --format oci \
+	buildah bud --arch $(image-arch) --isolation chroot --layers=false --timestamp 0 --format oci \
 		-f etc/containers/$*.Containerfile -t tallywatt-$*:$(IMAGE_TAG) $(O)/images
 
 # Archives of them for podman load and docker load, each with its bill of materials beside it.
 image-archives: $(image-archives)
+archives ?= $(O)/dist
+archive   = $(archives)/tallywatt-$*-$(IMAGE_TAG)
 image-archive-%: image-%
-	mkdir -p $(O)/dist
-	rm -f $(O)/dist/tallywatt-$*-$(VERSION).oci.tar
-	buildah push -q tallywatt-$*:$(IMAGE_TAG) \
-		oci-archive:$(O)/dist/tallywatt-$*-$(VERSION).oci.tar:tallywatt-$*:$(IMAGE_TAG)
-	cp $(O)/images/$*/usr/local/share/doc/tallywatt/sbom.spdx.json $(O)/dist/tallywatt-$*-$(VERSION).spdx.json
+	mkdir -p $(archives)
+	rm -f $(archive).oci.tar
+	buildah push -q tallywatt-$*:$(IMAGE_TAG) oci-archive:$(archive).oci.tar:tallywatt-$*:$(IMAGE_TAG)
+	cp $(O)/images/$*/usr/local/share/doc/tallywatt/sbom.spdx.json $(archive).spdx.json
+
+# Archives that have each image for several architectures: this one, and those of the roots ALSO=DIR.
+image-lists: $(image-archives:image-archive-%=image-list-%)
+image-list-%: image-archive-%
+	rm -f $(archive)-*
+	$(foreach d,$(ALSO),$(MAKE) --no-print-directory SYSROOT=$d archives=$(abspath $(archives)) image-archive-$* &&) :
+	! buildah manifest exists tallywatt-list-$* || buildah manifest rm tallywatt-list-$*
+	buildah manifest create tallywatt-list-$*
+	for a in $(archive).oci.tar $(archive)-*.oci.tar; do buildah manifest add tallywatt-list-$* oci-archive:$$a || exit 1; done
+	buildah manifest push -q --all tallywatt-list-$* oci-archive:$(archive)-all.oci.tar:tallywatt-$*:$(IMAGE_TAG)
+	buildah manifest rm tallywatt-list-$*
 
 # The documentation as web pages in $(O)/site/html, with mkdocs and its theme material.
 MKDOCS ?= mkdocs
@@ -489,7 +517,7 @@ rpm: dist-source
 
 # A release for machines like this one: programs, the libraries that they load, and install.sh. It is
 # of the sources as they are; the same programs and libraries give the same bytes.
-binary-name := $(dist-name)-linux-$(shell uname -m)
+binary-name = $(dist-name)-linux-$(machine)
 dist-binary: all $(portable)
 	rm -rf $(O)/binary && mkdir -p $(O)/binary $(O)/dist
 	$(MAKE) --no-print-directory -s -o all install DESTDIR=$(O)/binary/installed prefix=/usr/local
@@ -524,5 +552,5 @@ clean:
 
 -include $(all-objs:.o=.d) $(patsubst %.bpf.c,$(O)/%.bpf.d,$(bpf-programs))
 
-.PHONY: all models prior install uninstall images image-archives site deb rpm dist dist-source dist-binary dist-sums clean FORCE
+.PHONY: all models prior install uninstall images image-archives image-lists site deb rpm dist dist-source dist-binary dist-sums clean FORCE
 .DEFAULT_GOAL := all

@@ -21,6 +21,8 @@
 #				clean Debian, tried and removed; needs debhelper, rpm and mmdebstrap
 #	make nightly-roles	what each kind of users does first, from an empty Debian to the watts in
 #				Prometheus; SUITES="trixie" for other releases. Needs mmdebstrap
+#	make nightly-arm64	built for arm64, with unit tests, images and tarball, in emulation; needs root,
+#				mmdebstrap, gcc-aarch64-linux-gnu, qemu-user-static, binfmt-support, buildah and podman
 #	make nightly-recipes	the patches of tests/recipes, each applied, built and tested
 #	make nightly-bench	all benches; a figure that is more than 10 % worse than the last one
 #				of the machine in docs/bench.csv is a failure (tests/bench.mk)
@@ -37,7 +39,7 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm kepler packages roles recipes \
+	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm kepler packages roles arm64 recipes \
 		bench; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
@@ -101,6 +103,15 @@ nightly-packages:
 	@$(MAKE) --no-print-directory dist-binary >>$(O)/packages.log 2>&1
 	@$(test-env) $(run) python tests/packages/test_installed.py
 
+arm64-root := build/sysroot-arm64
+nightly-arm64:
+	@if [ ! -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] || ! command -v aarch64-linux-gnu-gcc >/dev/null; then \
+		$(run) skip nightly-arm64 "no qemu-user-static that binfmt_misc starts, or no gcc-aarch64-linux-gnu"; else \
+	{ [ -d $(arm64-root) ] || etc/dist/sysroot arm64 $(arm64-root); } && \
+	$(MAKE) --no-print-directory SYSROOT=$(arm64-root) all check-unit check-fuzz dist-binary && \
+	$(MAKE) --no-print-directory image-lists ALSO=$(arm64-root) && \
+	IMAGE_LISTS=$(O)/dist $(MAKE) --no-print-directory SYSROOT=$(arm64-root) test-images; fi
+
 nightly-recipes:
 	@$(guard) $(PYTHON) tests/recipes/recipes.py $(O)/recipes -j2
 
@@ -117,5 +128,5 @@ fuzz-corpus-run: $(fuzz-targets)
 		echo "$${f##*/}: $$(sed -n 's/^MERGE-OUTER: \(.* new files\).*; \(.* edges\).*/\1, \2/p' \
 			$$f.merge.log)"; done
 
-.PHONY: nightly nightly-prior nightly-helm nightly-kepler nightly-packages nightly-roles nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
+.PHONY: nightly nightly-prior nightly-helm nightly-kepler nightly-packages nightly-roles nightly-arm64 nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
 	nightly-recipes nightly-fuzz nightly-fuzz-run fuzz-corpus fuzz-corpus-run

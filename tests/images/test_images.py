@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The images of etc/containers, and the loop between them: `make test-images`.
 
-Needs root, buildah and podman. KUBECTL names a kubectl, which then builds etc/kubernetes.
+With SYSROOT they are those of another architecture, in emulation. IMAGE_LISTS is where `make image-lists` wrote
+archives. Needs root, buildah and podman. KUBECTL names a kubectl, which then builds etc/kubernetes.
 """
+import glob
 import json
 import os
+import struct
 import subprocess
 import sys
+import tarfile
 import time
 import unittest
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
 
-from harness import ROOT, Case, ask_estimator, power_request, wait_until  # noqa: E402
+from harness import ROOT, Case, ask_estimator, need, power_request, wait_until  # noqa: E402
 from sources import free_port  # noqa: E402
 
 TAG = os.environ.get("IMAGE_TAG", "0.1.0")
@@ -21,6 +25,10 @@ MOST_MB = {"node": 40, "server": 120}
 # As in etc/kubernetes/base/collector.yaml.
 COLLECTOR_RIGHTS = ["BPF", "PERFMON", "SYS_PTRACE", "DAC_READ_SEARCH", "CHOWN", "SETUID", "SETGID",
                     "SETPCAP"]
+# e_machine of the programs of a platform.
+MACHINE_OF = {"amd64": 62, "arm64": 183}
+# qemu-user has no filters of system calls.
+EMULATED = ["--env=TW_FILTER=no"] if "SYSROOT" in os.environ else []
 KUSTOMIZED = ("base", "overlays/monitoring", "overlays/trainer", "overlays/kepler-model-server")
 
 
@@ -39,7 +47,7 @@ class Images(Case):
         run("podman", "--runtime", "runc", "run", "--detach", "--name", name, "--network=host",
             "--read-only", "--cap-drop", "ALL", *(f"--cap-add={r}" for r in rights),
             "--security-opt", "no-new-privileges", "--ulimit", "nofile=4096:4096", "--ulimit",
-            "nproc=4096:4096", *more, f"localhost/tallywatt-{image}:{TAG}", *command)
+            "nproc=4096:4096", *EMULATED, *more, f"localhost/tallywatt-{image}:{TAG}", *command)
         self.addCleanup(run, "podman", "rm", "--force", name)
         return name
 
@@ -92,6 +100,25 @@ class Images(Case):
             state = json.loads(run("podman", "inspect", name))[0]["State"]
             self.assertEqual(state["ExitCode"], 0, name)
         print(f"stopped in {time.monotonic() - start:.1f} s")
+
+    def test_lists_have_an_image_of_each_architecture(self):
+        need("image lists", "IMAGE_LISTS" in os.environ)
+        lists = glob.glob(os.path.join(os.environ["IMAGE_LISTS"], "*-all.oci.tar"))
+        self.assertEqual(len(lists), len(MOST_MB))
+        for path in lists:
+            with tarfile.open(path) as archive:
+                def blob(described):
+                    return archive.extractfile("blobs/" + described["digest"].replace(":", "/"))
+                top = json.load(archive.extractfile("index.json"))["manifests"]
+                images = json.load(blob(top[0]))["manifests"]
+                self.assertEqual(sorted(i["platform"]["architecture"] for i in images), sorted(MACHINE_OF))
+                for image in images:
+                    of, manifest = image["platform"]["architecture"], json.load(blob(image))
+                    self.assertEqual(json.load(blob(manifest["config"]))["architecture"], of)
+                    with tarfile.open(fileobj=blob(manifest["layers"][0])) as layer:
+                        heads = [layer.extractfile(m).read(20) for m in layer if m.isfile() and "/bin/t" in m.name]
+                    self.assertTrue(heads)
+                    self.assertEqual({struct.unpack_from("<H", head, 18)[0] for head in heads}, {MACHINE_OF[of]})
 
     @unittest.skipUnless("KUBECTL" in os.environ, "KUBECTL names no kubectl")
     def test_manifests_can_be_built(self):
