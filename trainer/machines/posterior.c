@@ -20,6 +20,8 @@
 #define NORMAL_90 1.645
 /* Mean absolute deviation of a normal variable, in standard deviations. */
 #define NORMAL_MEAN 0.8
+/* Readings with less difference than this tell nothing of the misses between them. */
+#define SPAN_MIN 0.01
 
 /* ---- readings ---- */
 
@@ -40,6 +42,25 @@ static double interpolate(const double *load, const double *w, size_t count, dou
 	if (k + 1 == count)
 		return w[count - 1];
 	return w[k] + (w[k + 1] - w[k]) * (x - load[k]) / (load[k + 1] - load[k]);
+}
+
+/*
+ * The scale of a load's misses. Between two readings power lies between them, so that the
+ * misses grow with their difference over B; they also have a noise that does not. The
+ * root has the most likelihood of exponents 0, 1/4 .. 5/4, both for left-out processors
+ * and for eras. Outside of the readings it is 1.
+ */
+static double span_at(const struct tw_posterior *q, const double *read, size_t l)
+{
+	const double x = load_at(l);
+
+	for (size_t k = 0; k + 1 < q->readings; k++)
+		if (x >= q->load[k] && x <= q->load[k + 1])
+			return sqrt(
+				fmax((read[k + 1] - read[k]) /
+					     interpolate(q->load, read, q->readings, x),
+				     SPAN_MIN));
+	return 1;
 }
 
 /* The power of a curve at any load. */
@@ -227,27 +248,44 @@ static void find_factors(const double (*log_ratio)[TW_PRIOR_LOADS], size_t rows,
 	}
 }
 
-/*
- * The width is the conformal quantile of |log(W / (c P))| at 90 % (J. Lei et al.,
- * Distribution-Free Predictive Inference for Regression, JASA 2018, section 2), rounded
- * up to the next processor.
- */
-static void find_misses(const double (*log_ratio)[TW_PRIOR_LOADS], size_t rows,
-			const double *share, double groups, struct weighed *x,
-			const double *factor, struct tw_prior_misses *out)
+/* Strangers are in order of their eras. */
+static double count_eras(const struct job *j)
 {
-	const double coverage = fmin(COVERAGE * (groups + 1) / groups, 1);
+	double count = 0;
+
+	for (size_t i = 0; i < j->strangers; i++)
+		count += i == 0 || j->stranger[i].from != j->stranger[i - 1].from;
+	return count;
+}
+
+/*
+ * Misses in spans (span_at()): of left-out processors, or of eras. The width is the
+ * conformal quantile of |log(W / (c P))| at 90 % (J. Lei et al., Distribution-Free
+ * Predictive Inference for Regression, JASA 2018, sections 2 and 5.2), rounded up to the
+ * next processor, or to the next era: the machines of one era miss alike (R. Dunn et al.,
+ * Distribution-Free Prediction Sets for Two-Layer Hierarchical Models, JASA 2022).
+ */
+static void find_misses(const struct job *j, bool of_eras, const double *share,
+			double groups, struct weighed *x, const double *factor,
+			struct tw_prior_misses *out)
+{
+	const size_t count = of_eras ? j->strangers : j->q->rows;
+	const double units = of_eras ? count_eras(j) : groups;
+	const double coverage = fmin(COVERAGE * (units + 1) / units, 1);
 
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 		double sum = 0;
 
-		for (size_t i = 0; i < rows; i++) {
-			const double miss = log_ratio[i][l] - log(factor[l]);
+		for (size_t i = 0; i < count; i++) {
+			const size_t row = of_eras ? j->stranger[i].row : i;
+			const double miss = (of_eras ? j->later : j->log_ratio)[i][l] -
+					    log(factor[l]);
+			const double span = span_at(j->q, j->read[row], l);
 
-			x[i] = (struct weighed){ fabs(miss), share[i] };
-			sum += share[i] * fabs(exp(-miss) - 1);
+			x[i] = (struct weighed){ fabs(miss) / span, share[i] };
+			sum += share[i] * fabs(exp(-miss) - 1) / span;
 		}
-		out->width[l] = quantile(x, rows, coverage);
+		out->width[l] = quantile(x, count, coverage);
 		out->error[l] = sum / groups;
 	}
 }
@@ -266,8 +304,8 @@ static void find_later(const struct job *j, size_t *group, double *share,
 	for (size_t i = 0; i < j->strangers; i++)
 		group[i] = j->stranger[i].from * 2 * TW_PRIOR_ROWS_MAX +
 			   j->group[j->stranger[i].row];
-	find_misses((const double(*)[TW_PRIOR_LOADS])j->later, j->strangers, share,
-		    find_shares(group, j->strangers, share), x, v->factor, &v->later);
+	find_misses(j, true, share, find_shares(group, j->strangers, share), x, v->factor,
+		    &v->later);
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 		v->later.width[l] = fmax(v->later.width[l], v->known.width[l]);
 		v->later.error[l] = fmax(v->later.error[l], v->known.error[l]);
@@ -293,7 +331,7 @@ static int find_errors(const struct job *j, struct tw_err *err)
 	}
 	groups = find_shares(j->group, rows, share);
 	find_factors(log_ratio, rows, share, x, v->factor);
-	find_misses(log_ratio, rows, share, groups, x, v->factor, &v->known);
+	find_misses(j, false, share, groups, x, v->factor, &v->known);
 	find_later(j, group, share, x, v);
 	rc = 0;
 out:
@@ -535,18 +573,18 @@ void tw_posterior_answer(const struct tw_posterior *q, const struct tw_prior_mac
 	misses = out->later ? &q->view.later : &q->view.known;
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 		const int at = reading_at(q, l);
-		double w = interpolate(q->load, read, q->readings, load_at(l));
-		double width = at >= 0 ? 0 : misses->width[l];
+		const double span = at >= 0 ? 0 : span_at(q, read, l);
+		double w = interpolate(q->load, read, q->readings, load_at(l)), width;
 
 		if (at < 0)
 			w *= exp(predict(q, l, &row, z)) * q->view.factor[l];
 		w = bound_by_readings(q, read, l, w);
 		out->w[l] = l > 0 ? fmax(w, out->w[l - 1]) : w;
-		width = hypot(width, NORMAL_90 * meter);
+		width = hypot(span * misses->width[l], NORMAL_90 * meter);
 		out->low[l] = out->w[l] * exp(-width);
 		out->high[l] = out->w[l] * exp(width);
-		out->error[l] = out->w[l] * hypot(at >= 0 ? 0 : misses->error[l],
-						  NORMAL_MEAN * meter);
+		out->error[l] =
+			out->w[l] * hypot(span * misses->error[l], NORMAL_MEAN * meter);
 	}
 }
 

@@ -282,6 +282,31 @@ static void a_model_of_the_curve_predicts_it(void **state)
 	tw_model_release(&m);
 }
 
+/* Power between two readings lies between them: a machine with little above rest misses
+ * less. */
+static void the_interval_grows_with_the_difference_of_the_readings(void **state)
+{
+	struct tw_power_reading near[] = { { 0, 100, 0 }, { 1, 130, 0 } };
+	struct tw_power_reading far[] = { { 0, 100, 0 }, { 1, 500, 0 } };
+	struct tw_prior_curve prior, of_near, of_far;
+
+	answer(*state, near, 2, &prior, &of_near);
+	answer(*state, far, 2, &prior, &of_far);
+	for (size_t l = 1; l < LAST; l++) {
+		const double load = (double)l / LAST;
+		/* The roots of the differences over the line between the readings. */
+		const double want =
+			sqrt((400 / (100 + 400 * load)) / (30 / (100 + 30 * load)));
+		const double got = log(of_far.high[l] / of_far.w[l]) /
+				   log(of_near.high[l] / of_near.w[l]);
+
+		assert_float_equal(got, want, 1e-3 * want);
+		assert_float_equal((of_far.error[l] / of_far.w[l]) /
+					   (of_near.error[l] / of_near.w[l]),
+				   want, 1e-3 * want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +319,7 @@ int main(void)
 		cmocka_unit_test(
 			an_interval_is_wider_for_an_era_that_the_table_hardly_has),
 		cmocka_unit_test(a_model_of_the_curve_predicts_it),
+		cmocka_unit_test(the_interval_grows_with_the_difference_of_the_readings),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
