@@ -100,8 +100,7 @@ static bool matches(const char *pattern, const char *text)
 	return pattern[strspn(pattern, "*")] == '\0';
 }
 
-/* The generation of a canonical name, NULL if no pattern matches. */
-static const struct tw_cpu_generation *generation_of_name(const char *processor)
+const struct tw_cpu_generation *tw_cpu_generation_of_name(const char *processor)
 {
 	for (size_t i = 0; i < TW_COUNT(by_name); i++)
 		if (matches(by_name[i].pattern, processor))
@@ -373,6 +372,7 @@ static void make_canonical(char name[TW_SPEC_TEXT])
 		{ "intel_x3", "intel_xeon_x3" },
 		{ "xeon_", "intel_xeon_" },
 		{ "epyc_", "amd_epyc_" },
+		{ "amd_epyc_embedded_", "amd_epyc_" },
 		{ "ryzen_", "amd_ryzen_" },
 		{ "opteron_", "amd_opteron_" },
 		{ "dual_core_amd_", "amd_" },
@@ -531,7 +531,7 @@ static void find_generation(struct tw_cpu_identity *id,
 			    const struct tw_cpu_product *product,
 			    const struct tw_cpu_generation *old)
 {
-	const struct tw_cpu_generation *named = generation_of_name(id->processor);
+	const struct tw_cpu_generation *named = tw_cpu_generation_of_name(id->processor);
 	bool likely;
 	const struct tw_cpu_generation *signed_as = generation_of_signature(sig, &likely);
 

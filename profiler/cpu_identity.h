@@ -56,6 +56,8 @@ struct tw_arm_part {
 
 /* Each NULL if the table has no such entry. */
 const struct tw_cpu_generation *tw_cpu_generation_find(const char *key);
+/* By a canonical name: the rules of names.csv. */
+const struct tw_cpu_generation *tw_cpu_generation_of_name(const char *processor);
 const struct tw_arm_part *tw_arm_part_find(uint32_t implementer, uint32_t part);
 
 /* For tests of the tables: entry i, NULL behind the last. */
