@@ -10,6 +10,7 @@
 #include "model-db/fitness.h"
 #include "model-db/model.h"
 #include "profiler/cpu_identity.h"
+#include "profiler/typical_tdp.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,10 +36,10 @@ struct rule {
 
 static const double rule_load[4] = { 0, 0.1, 0.5, 1 };
 static const struct rule rules[] = {
-	{ TW_PACKAGE, false, { 0.123, 0.315, 0.759, 1.043 }, 1.15 },
+	{ TW_PACKAGE, false, { 0.123, 0.315, 0.807, 1.130 }, 1.23 },
 	{ TW_PACKAGE, true, { 0.115, 0.165, 0.597, 0.834 }, 2.51 },
-	{ TW_DRAM, false, { 0.173, 0.283, 0.536, 0.813 }, 1.30 },
-	{ TW_DRAM, true, { 0.173, 0.283, 0.536, 0.813 }, 1.30 },
+	{ TW_DRAM, false, { 0.057, 0.059, 0.067, 0.076 }, 1.70 },
+	{ TW_DRAM, true, { 0.057, 0.059, 0.067, 0.076 }, 1.70 },
 };
 
 /*
@@ -182,17 +183,36 @@ static bool is_client(const char *processor)
 	return false;
 }
 
-/* TDP of the packages, or GiB of DRAM, that the estimate is of. NaN: unknown. */
-static double rule_base(enum tw_component c, const struct tw_prior_estimate *e,
-			const struct tw_machine_spec *s, const struct tw_prior_machine *m)
+/* TDP, or GiB of DRAM, and the factor by which it may be wrong. NaN: unknown. */
+struct base {
+	double value, factor;
+};
+
+/* TDP of the packages that the estimate is of. */
+static struct base base_tdp(const struct tw_prior_estimate *e,
+			    const struct tw_prior_machine *m)
 {
-	if (c == TW_DRAM)
-		return s->memory_gib > 0 ? s->memory_gib : NAN;
-	if (e->curve.view->unit >= TW_PRIOR_OF_CORE)
-		return NAN;
-	return e->share * m->number[TW_PRIOR_TDP] *
-	       (e->curve.view->unit == TW_PRIOR_OF_MACHINE ? m->number[TW_PRIOR_CHIPS]
-							   : 1);
+	const char *generation = m->category[TW_PRIOR_GENERATION];
+	struct tw_typical_tdp t = { .cores = m->number[TW_PRIOR_CORES],
+				    .tdp_w = m->number[TW_PRIOR_TDP],
+				    .factor = 1 };
+
+	if ((isnan(t.tdp_w) || isnan(t.cores)) &&
+	    !tw_typical_tdp(generation, t.cores, &t))
+		return (struct base){ NAN, 1 };
+	switch (e->curve.view->unit) {
+	case TW_PRIOR_OF_MACHINE:
+		t.tdp_w *= m->number[TW_PRIOR_CHIPS];
+		break;
+	case TW_PRIOR_OF_CORE:
+		t.tdp_w /= t.cores;
+		break;
+	case TW_PRIOR_OF_CPU:
+		return (struct base){ NAN, 1 };
+	default:
+		break;
+	}
+	return (struct base){ e->share * t.tdp_w, t.factor };
 }
 
 static void set_interval(struct tw_prior_curve *c, size_t l, double of_wall,
@@ -212,13 +232,18 @@ static void component_curve(enum tw_component component, bool by_share,
 	const struct share *share = &shares[component == TW_DRAM];
 	const struct tw_prior_curve *wall = &e->curve;
 	const struct rule *rule = rules;
+	struct base base = { NAN, 1 };
 	struct tw_prior_machine m;
-	double base;
+	double factor;
 
 	tw_prior_machine_of_spec(s, &m);
-	base = by_share ? NAN : rule_base(component, e, s, &m);
+	if (!by_share && component == TW_PACKAGE)
+		base = base_tdp(e, &m);
+	else if (!by_share && s->memory_gib > 0)
+		base.value = s->memory_gib;
 	while (rule->component != component || rule->client != is_client(s->processor))
 		rule++;
+	factor = exp(hypot(log(rule->uncertainty), log(base.factor)));
 	*out = *wall;
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 		const double load = (double)l / LAST;
@@ -226,7 +251,7 @@ static void component_curve(enum tw_component component, bool by_share,
 
 		while (load > rule_load[k])
 			k++;
-		if (isnan(base)) {
+		if (isnan(base.value)) {
 			out->w[l] = wall->w[0] * share->idle +
 				    (wall->w[l] - wall->w[0]) * share->dynamic;
 			out->error[l] = out->w[l] * hypot(wall->error[l] / wall->w[l],
@@ -235,12 +260,12 @@ static void component_curve(enum tw_component component, bool by_share,
 				     share->uncertainty);
 			continue;
 		}
-		out->w[l] = base * (rule->ratio[k - 1] +
-				    (rule->ratio[k] - rule->ratio[k - 1]) *
-					    (load - rule_load[k - 1]) /
-					    (rule_load[k] - rule_load[k - 1]));
-		out->error[l] = out->w[l] * mean_error(rule->uncertainty);
-		set_interval(out, l, 0, rule->uncertainty);
+		out->w[l] = base.value * (rule->ratio[k - 1] +
+					  (rule->ratio[k] - rule->ratio[k - 1]) *
+						  (load - rule_load[k - 1]) /
+						  (rule_load[k] - rule_load[k - 1]));
+		out->error[l] = out->w[l] * mean_error(factor);
+		set_interval(out, l, 0, factor);
 	}
 }
 

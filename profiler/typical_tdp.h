@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TW_PROFILER_TYPICAL_TDP_H
+#define TW_PROFILER_TYPICAL_TDP_H
+
+/*
+ * The TDP of a processor that no vendor publishes, such as a cloud's custom part: that of
+ * the products of its generation with as many cores.
+ *
+ *	log TDP = a + b log cores
+ *
+ * by least squares over the products of the table (b shrunk). Of each product of Xeon
+ * Scalable, Xeon 6 and EPYC without itself it is wrong by a factor of 1.14 to 1.26.
+ */
+
+#include <stdbool.h>
+
+struct tw_typical_tdp {
+	double cores;  /* of the chip; the typical number if it was unknown */
+	double tdp_w;  /* of the chip */
+	double factor; /* exp of the standard deviation of log TDP */
+};
+
+/*
+ * generation is a key of profiler/data/generations.csv. cores <= 0 or NaN: unknown. A
+ * generation with too few products counts as the one before it. False if the table has
+ * no products of any of them. It takes about a millisecond.
+ */
+bool tw_typical_tdp(const char *generation, double cores, struct tw_typical_tdp *out);
+
+#endif /* TW_PROFILER_TYPICAL_TDP_H */

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/core/array.h"
+#include "profiler/cpu_identity.h"
+#include "profiler/typical_tdp.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Published figures of the largest and the smallest products. */
+static void tdp_is_that_of_the_generation_s_products(void **state)
+{
+	static const struct {
+		const char *generation;
+		double cores, low, high;
+	} cases[] = {
+		{ "genoa", 96, 300, 400 },
+		{ "genoa", 16, 180, 250 },
+		{ "sapphire_rapids", 48, 250, 350 },
+		{ "granite_rapids", 120, 400, 520 },
+		{ "sierra_forest", 144, 230, 330 },
+		{ "siena", 64, 160, 220 },
+		/* Without products: as Sierra Forest, and as Sapphire Rapids. */
+		{ "clearwater_forest", 144, 230, 330 },
+		{ "sapphire_rapids_w", 48, 250, 350 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_typical_tdp t;
+
+		assert_true(tw_typical_tdp(cases[i].generation, cases[i].cores, &t));
+		assert_true(t.cores == cases[i].cores);
+		if (t.tdp_w < cases[i].low || t.tdp_w > cases[i].high)
+			fail_msg("%s of %g cores: %g W", cases[i].generation,
+				 cases[i].cores, t.tdp_w);
+	}
+}
+
+/* Two thirds of normal misses are within a standard deviation. */
+static void the_factor_holds_two_thirds_of_the_products(void **state)
+{
+	static const char *const generations[] = { "skylake_sp",     "cascade_lake_sp",
+						   "ice_lake_sp",    "sapphire_rapids",
+						   "emerald_rapids", "granite_rapids",
+						   "rome",           "milan",
+						   "genoa",          "turin" };
+	const struct tw_cpu_product *p;
+
+	(void)state;
+	for (size_t g = 0; g < TW_COUNT(generations); g++) {
+		double inside = 0, all = 0;
+
+		for (size_t i = 0; (p = tw_cpu_product_at(i)) != NULL; i++) {
+			const struct tw_cpu_generation *of =
+				tw_cpu_generation_of_name(p->processor);
+			struct tw_typical_tdp t;
+
+			if (of == NULL || strcmp(of->key, generations[g]) != 0 ||
+			    p->tdp_w == 0 || p->cores == 0)
+				continue;
+			assert_true(tw_typical_tdp(of->key, p->cores, &t));
+			assert_true(t.factor > 1.05 && t.factor < 1.35);
+			inside += fabs(log(p->tdp_w / t.tdp_w)) < log(t.factor);
+			all++;
+		}
+		if (all < 8 || inside < 0.6 * all || inside > 0.95 * all)
+			fail_msg("%s: %g of %g products", generations[g], inside, all);
+	}
+}
+
+static void unknown_cores_make_it_less_certain(void **state)
+{
+	struct tw_typical_tdp known, unknown;
+
+	(void)state;
+	assert_true(tw_typical_tdp("milan", NAN, &unknown));
+	assert_true(unknown.cores > 16 && unknown.cores < 40);
+	assert_true(tw_typical_tdp("milan", unknown.cores, &known));
+	assert_float_equal(known.tdp_w, unknown.tdp_w, 1e-9);
+	assert_true(unknown.factor > 1.2 * known.factor);
+}
+
+static void a_generation_without_products_has_none(void **state)
+{
+	static const char *const none[] = { "graviton4", "neoverse_n1", "apple_m1", "",
+					    "no_such_generation" };
+	struct tw_typical_tdp t;
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(none); i++)
+		assert_false(tw_typical_tdp(none[i], 64, &t));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tdp_is_that_of_the_generation_s_products),
+		cmocka_unit_test(the_factor_holds_two_thirds_of_the_products),
+		cmocka_unit_test(unknown_cores_make_it_less_certain),
+		cmocka_unit_test(a_generation_without_products_has_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
