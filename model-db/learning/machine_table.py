@@ -16,6 +16,7 @@ NUMBERS = ["nominal_mhz", "chips", "cores", "threads_per_core", "memory_gib", "t
 MOST = 1e6
 ROWS_MAX = 4096
 TEXT_MAX = 255
+YEARS_MAX = 8  # from hardware to the publication of its result
 # The numbers and categories of model-db/prior/prior_machine.h, in their order.
 CORES, CHIPS, TDP, MEMORY, MHZ, SUPPLY, PROCESS, THREADS, FACTS = range(9)
 (VENDOR, ARCHITECTURE, GENERATION, MEMORY_TYPE, LOW_POWER, SYSTEM, GENERATION_SYSTEM, PROCESSOR,
@@ -89,10 +90,10 @@ def read_rows(file):
 
 
 def year_of(row):
-    for name in ("hw_available", "published"):
-        if row[name][:4].isdigit() and int(row[name][:4]) > 0 and len(row[name]) >= 4:
-            return int(row[name][:4])
-    return 0
+    """Of the hardware, unless it is a misprint: results of old hardware are few years old."""
+    hardware, published = (int(row[name][:4]) if row[name][:4].isdigit() else 0
+                           for name in ("hw_available", "published"))
+    return hardware if 0 < hardware and published <= hardware + YEARS_MAX else published or hardware
 
 
 def known(value, otherwise):

@@ -32,6 +32,7 @@ COVERAGE = 0.9
 UNKNOWN_ERROR = 1.0
 # Of the eras that are left out, and of the machines that remain.
 ERA_MIN = 4
+EARLIER_SHARE = 8  # the table before an era is at least this part of it
 MACHINES_MIN = 100
 
 BY_TDP, BY_ROOT_CORES, BY_CORES = range(3)
@@ -51,9 +52,9 @@ KINDS = (
     ("system", bits(CORES, CHIPS, TDP, MEMORY, MHZ, SUPPLY), OF_CPU | OF_SYSTEM, OF_MACHINE),
     ("host", bits(CORES, CHIPS, TDP, MEMORY, MHZ), OF_CPU, OF_MACHINE),
     ("processor", bits(CORES, CHIPS, TDP, MHZ), OF_CPU, OF_MACHINE),
-    ("name", bits(CORES, CHIPS, MHZ), OF_CPU, OF_MACHINE),
+    ("name", bits(CORES, CHIPS), OF_CPU, OF_MACHINE),
     ("chip", bits(CORES, TDP, MHZ), OF_CPU, OF_CHIP),
-    ("chip-name", bits(CORES, MHZ), OF_CPU, OF_CHIP),
+    ("chip-name", bits(CORES), OF_CPU, OF_CHIP),
     ("core", 0, OF_CPU, OF_CORE),
 )
 # The views of a prior that ships: those that a machine spec can fill. A spec with chips mostly
@@ -360,19 +361,21 @@ def find_factor(log_ratio, group):
     return np.array(out)
 
 
-def find_misses(log_ratio, variance, group, factor):
+def find_misses(log_ratio, variance, group, factor, eras=None):
     """Half-widths of 90 % intervals and mean errors, in standard deviations of log W.
 
     The width is the conformal quantile of |log(W / (c P))| / sd at 90 % (J. Lei et al.,
     Distribution-Free Predictive Inference for Regression, JASA 2018, sections 2 and 5.2), rounded
-    up to the next processor.
+    up to the next processor, or to the next of so many eras: the machines of one era miss alike
+    (R. Dunn et al., Distribution-Free Prediction Sets for Two-Layer Hierarchical Models, 2022).
     """
     width, error = [], []
     for miss, sd in zip((log_ratio - np.log(factor)).T, np.sqrt(variance).T):
         known = ~np.isnan(miss)
         miss, sd, share = miss[known], sd[known], shares_of(group[known])
         groups = len(np.unique(group[known]))
-        coverage = min(COVERAGE * (groups + 1) / groups, 1)
+        units = eras or groups
+        coverage = min(COVERAGE * (units + 1) / units, 1)
         width.append(quantile(np.abs(miss) / sd, share, coverage))
         error.append(share @ (np.abs(np.exp(-miss) - 1) / sd) / groups)
     return np.array(width), np.array(error)
@@ -484,16 +487,20 @@ def find_nearest_error(table, use):
 # are of the same era. Each generation and each memory type is left out in turn, whole, and judged
 # by what its ancestors tell. A processor has the same weight in each era. The variances are
 # those of all machines. Misses are no smaller than those of known generations; without such eras
-# they equal them.
+# they equal them. Eras without ancestors in the table are not judged. The interval has to hold
+# for a new memory type, too; the expected error is that of a new generation.
 
 def find_eras(prior, use):
-    """The machines of each era, if others remain."""
+    """The machines of each era, and the category that it is of."""
+    count = use.sum()
     out = []
     for c in (GENERATION, MEMORY_TYPE):
         for place in range(len(prior.names[c])):
             era = use & (prior.rows.category[:, c] == place)
-            if era.sum() >= ERA_MIN and (use & ~era).sum() >= MACHINES_MIN:
-                out.append(era)
+            before = use[:np.argmax(era)].sum()
+            if (era.sum() >= ERA_MIN and before >= count / EARLIER_SHARE and
+                    count - era.sum() >= MACHINES_MIN):
+                out.append((era, c))
     return out
 
 
@@ -526,18 +533,26 @@ def judge_era(prior, few, era, number):
     return out
 
 
+def misses_of_eras(judged, v, factor):
+    log_ratio, variance, group = (np.concatenate(parts)
+                                  for parts in zip(*(era[v] for era in judged)))
+    return find_misses(log_ratio, variance, group, factor, len(judged))
+
+
 def find_later(prior, use, pool):
     few = use.copy()
     few[use] = gp.first_of_groups(prior.table.processor[use], gp.GROUP_ROWS_MAX)
-    judged = pool.starmap(judge_era, [(prior, few, era, number) for number, era in
-                                      enumerate(find_eras(prior, use))], 1)
+    eras = find_eras(prior, use)
+    judged = pool.starmap(judge_era, [(prior, few, era, number)
+                                      for number, (era, _) in enumerate(eras)], 1)
+    generations = [of_era for of_era, (_, c) in zip(judged, eras) if c == GENERATION]
     for v, view in enumerate(prior.views):
-        view.later = view.known
+        width, error = view.known
         if judged:
-            log_ratio, variance, group = (np.concatenate(parts)
-                                          for parts in zip(*(era[v] for era in judged)))
-            later = find_misses(log_ratio, variance, group, view.factor)
-            view.later = tuple(np.maximum(a, b) for a, b in zip(later, view.known))
+            width = np.maximum(width, misses_of_eras(judged, v, view.factor)[0])
+        if generations:
+            error = np.maximum(error, misses_of_eras(generations, v, view.factor)[1])
+        view.later = width, error
 
 
 def learn(prior, use=None):

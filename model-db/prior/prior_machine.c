@@ -32,7 +32,9 @@ static void machine_of_name(const char *processor, struct tw_prior_machine *out,
 		out->number[i] = NAN;
 	out->number[TW_PRIOR_CORES] = known(id.cores);
 	out->number[TW_PRIOR_TDP] = known(id.tdp_w);
-	out->number[TW_PRIOR_MHZ] = known(id.nominal_mhz);
+	/* Parts that are named by their highest frequency have no nominal one. */
+	out->number[TW_PRIOR_MHZ] =
+		known(id.nominal_mhz > 0 ? id.nominal_mhz : id.turbo_mhz);
 	out->number[TW_PRIOR_PROCESS] = known(id.process_nm);
 	set(out, TW_PRIOR_VENDOR, id.vendor);
 	set(out, TW_PRIOR_ARCHITECTURE, id.architecture);

@@ -81,6 +81,12 @@ class Tables(Learning):
         table = self.table(*(ROW.format(f"{year}-06") for year in range(2015, 2011, -1)))
         self.assertEqual(table.year.tolist(), [2012, 2013, 2014, 2015])
 
+    def test_hardware_long_before_its_result_is_a_misprint(self):
+        for hardware, published, year in (("2008", "2018-08", 2018), ("2004-09", "2009-04", 2004),
+                                          ("", "2012", 2012), ("2012", "", 2012), ("", "", 0)):
+            row = ROW.format(hardware).replace(",2012,2200", f",{published},2200")
+            self.assertEqual(self.table(row).year[0], year)
+
     def test_attributes_are_those_of_a_server(self):
         table = self.table(ROW.format(2012), ROW.format(2012).replace("95", "").replace("A,", "Dell Inc.,"))
         self.assertEqual(table.category[0][:4], ["intel", "sandy_bridge", "sandy_bridge_ep", "ddr3"])
@@ -185,6 +191,12 @@ class Parts(Learning):
         np.testing.assert_allclose((np.abs(miss) <= width).mean(0), 0.9, atol=0.003)
         # The mean of a normal variable's absolute value is 0.8; |exp(-x) - 1| is a little more.
         np.testing.assert_allclose(error, 0.8, atol=0.06)
+
+    def test_the_width_of_eras_is_rounded_up_to_the_next_era(self):
+        miss, one = np.arange(1, 101.0)[:, None], np.ones((100, 1))
+        for eras, most in ((None, 91), (20, 95), (9, 100), (1, 100)):
+            width, _ = prior_learning.find_misses(miss, one, np.arange(100), np.ones(1), eras)
+            self.assertEqual(width[0], most)
 
     def test_errors_do_not_rise_with_likeness(self):
         self.assertEqual(prior_learning.pool_violators([0, 3, 1, 2, 0], [0, 1, 1, 1, 0]).tolist(),
@@ -298,6 +310,15 @@ class Priors(Learning):
             self.assertEqual(log_ratio.shape, (4, 11))
             self.assertEqual(variance.shape, (4, 11))
             self.assertEqual(len(set(group)), 4)
+
+    def test_an_era_without_earlier_machines_is_not_judged(self):
+        prior = prior_learning.Prior(self.of_two_eras())
+        prior_learning.MACHINES_MIN, least = 4, prior_learning.MACHINES_MIN
+        eras = prior_learning.find_eras(prior, np.ones(28, bool))
+        prior_learning.MACHINES_MIN = least
+        self.assertEqual([(np.flatnonzero(era)[0], c) for era, c in eras],
+                         [(12, machine_table.GENERATION), (24, machine_table.GENERATION),
+                          (24, machine_table.MEMORY_TYPE)])
 
     def test_a_level_that_is_left_out_counts_as_its_ancestor(self):
         table = self.of_two_eras()
