@@ -89,7 +89,7 @@ class Calibrate(Case):
                                       "threads_per_core": 1})
         client.start()
         rows = [client.row({"bpf_cpu_time_ms": 10.0 * CPUS * load}) for load in sorted(curve)]
-        for power, load in zip(client.powers(rows, False), sorted(curve)):
+        for power, load in zip(client.powers(rows, False), sorted(curve), strict=True):
             watts = power["platform"] / 1000
             if load == 0:
                 self.assertAlmostEqual(watts, IDLE_W, delta=0.01)

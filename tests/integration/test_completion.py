@@ -99,8 +99,10 @@ class Completion(Case):
         self.assertTrue(script.startswith("#compdef tallywatt tw-collector tw-estimator tw-server tw-trainer\n"))
         for command in self.commands():
             block = re.search(rf"^\t{command}\) _arguments(.*?) ;;$", script, re.S | re.M)[1]
-            for option in re.findall(r"^  (?:-\w, )?(--[a-z-]+)",
-                                     self.tallywatt(command, "--help"), re.M):
+            options = re.findall(r"^  (?:-\w, )?(--[a-z-]+)",
+                                 self.tallywatt(command, "--help"), re.M)
+            self.assertIn("--help", options)
+            for option in options:
                 self.assertRegex(block, rf"'\*?{option}[=\[]")
         self.assertEqual(script.replace("'\\''", "").count("'") % 2, 0)
 

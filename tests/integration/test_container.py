@@ -71,9 +71,12 @@ class Container(Case):
         self.assertNotIn("level=error", collector.log())
 
     def test_unit_tests_that_use_the_kernel_pass(self):
-        for name in KERNEL_TESTS:
-            # A build without BPF lacks some.
-            for program in glob.glob(os.path.join(BIN, "tests/unit/*/test_" + name)):
+        # A build without BPF lacks some.
+        programs = {name: glob.glob(os.path.join(BIN, "tests/unit/*/test_" + name))
+                    for name in KERNEL_TESTS}
+        self.assertTrue(any(programs.values()), "make build-tests")
+        for name, found in programs.items():
+            for program in found:
                 done = subprocess.run(in_container([program]), check=False,
                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                       stderr=subprocess.STDOUT, timeout=TIMEOUT_S)

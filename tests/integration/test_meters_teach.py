@@ -136,7 +136,7 @@ class MetersTeach(Metered):
         header = next(line for line in lines if line and line[0] == "row")
         self.assertEqual(sorted(header[1:]), sorted(zones), answer)
         rows = lines[lines.index(header) + 1:][:len(ASKED)]
-        for load, row in zip(ASKED, rows):
+        for load, row in zip(ASKED, rows, strict=True):
             for zone, watts in zip(header[1:], row[1:]):
                 want = LAWS[zone](load)
                 span = LAWS[zone](MOST) - LAWS[zone](0)

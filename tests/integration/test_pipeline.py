@@ -51,14 +51,14 @@ class Extract(Case):
 
     def test_processor_time_is_in_milliseconds(self):
         machine = generator.Machine()
-        for row, rates in zip(self.extract(GENERATED["0.7"], group="BPFIRQ"),
-                              machine.rates):
+        for row, rates in zip(self.extract(GENERATED["0.7"], group="BPFIRQ"), machine.rates,
+                              strict=True):
             self.assertLess(abs(float(row["bpf_cpu_time_ms"]) - rates["bpf_cpu_time"]), 0.01)
 
     def test_platform_power_has_its_own_source(self):
         machine = generator.Machine()
         rows = self.extract(GENERATED["0.7"], source="acpi")
-        for row, watts in zip(rows, machine.watts):
+        for row, watts in zip(rows, machine.watts, strict=True):
             self.assertLess(abs(float(row["platform_power"]) - watts["platform"]),
                             2 * NOISE_W)
 
@@ -227,6 +227,7 @@ class Isolate(Case):
             "isolate", "--input", GENERATED["0.7"], "--group", "CounterOnly", "--isolator",
             "TrainIsolator", "--model-db", self.path("db"), "--abs-pipeline", "abs",
             "--bg-hints", "load-2,load-3"))
+        self.assertGreater(len(rows), 10)
         for row in rows:
             law = generator.power_w({name: float(row[name]) for name in
                                      ("cpu_cycles", "cpu_instructions", "cache_miss")})
@@ -402,7 +403,9 @@ class Spec(Case):
 
     def test_training_knows_no_machine_without_the_option(self):
         train_generated(self.path("db"))
-        for path in glob.glob(self.path("db", "simulated/*/*/*/*/metadata.json")):
+        paths = glob.glob(self.path("db", "simulated/*/*/*/*/metadata.json"))
+        self.assertTrue(paths)
+        for path in paths:
             self.assertNotIn("machine_spec", read_json(path))
 
     def test_here_is_this_machine(self):

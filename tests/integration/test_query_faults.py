@@ -385,7 +385,9 @@ class RawSamples(QueryCase):
                 with self.subTest(points=points, first=scraped[0]):
                     done = self.query(Server(self, answer), "--points", points)
                     self.assertEqual(done.returncode, 0, done.stderr)
-                    for series in read_json(self.path("out.json"))[METRIC]:
+                    all_series = read_json(self.path("out.json"))[METRIC]
+                    self.assertTrue(all_series)
+                    for series in all_series:
                         self.assertEqual([t for t, _ in series["values"]], scraped)
 
     def test_a_server_without_range_selectors_is_named(self):
