@@ -633,6 +633,45 @@ static size_t find_column(char *const *header, size_t count, const char *name)
 	return 0;
 }
 
+/* Each row of the table of signatures, at both ends of its models and steppings. */
+static void a_signature_has_the_generation_of_its_row(void **state)
+{
+	FILE *f = fopen("profiler/data/signatures.csv", "re");
+	char line[LINE_MAX_BYTES], *cell[COLUMNS];
+	size_t rows = 0;
+
+	(void)state;
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) != NULL) {
+		const struct tw_cpu_generation *g;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (line[0] == '#' || split(line, cell) < 7 || atoi(cell[1]) == 0)
+			continue;
+		g = tw_cpu_generation_find(cell[6]);
+		assert_non_null(g);
+		for (size_t end = 0; end < 2; end++) {
+			struct tw_cpu_signature sig = {
+				.family = (uint32_t)atoi(cell[1]),
+				.model = (uint32_t)atoi(cell[2 + end]),
+				.stepping = (uint32_t)atoi(cell[4 + end])
+			};
+			struct tw_cpu_identity id;
+
+			snprintf(sig.vendor, sizeof(sig.vendor), "%s", cell[0]);
+			identify("", &sig, &id);
+			if (strcmp(id.architecture, g->architecture) != 0 ||
+			    strcmp(id.generation, g->name != NULL ? g->name : "") != 0)
+				fail_msg("%s %s %s %s: %s %s", cell[0], cell[1],
+					 cell[2 + end], cell[4 + end], id.architecture,
+					 id.generation);
+		}
+		rows++;
+	}
+	fclose(f);
+	assert_true(rows > 30);
+}
+
 /* The name has a generation, and the table of products the row's figures. */
 static void expect_row(const char *name, double cores, double tdp_w)
 {
@@ -730,6 +769,7 @@ int main(void)
 		cmocka_unit_test(another_kind_of_processor_is_no_xeon),
 		cmocka_unit_test(evidence_has_names),
 		cmocka_unit_test(tables_are_sorted_and_complete),
+		cmocka_unit_test(a_signature_has_the_generation_of_its_row),
 		cmocka_unit_test(processors_of_published_results_are_known),
 		cmocka_unit_test(processors_of_node_types_are_known),
 		cmocka_unit_test(tdp_of_a_machine_is_that_of_all_chips),

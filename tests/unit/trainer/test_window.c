@@ -314,6 +314,31 @@ static void a_summary_is_of_the_group_with_most_features(void **state)
 	check_near(s.load_high, 4000);
 }
 
+/* A processor of 85 W does not take 3000 W: such a row is left out, if that is known. */
+static void the_design_power_bounds_a_row(void **state)
+{
+	static const char *const processors[] = {
+		"'processor':'intel_xeon_e5_2620v3','chips':'1'",
+		"'processor':'unheard of','chips':'1'"
+	};
+	struct sampled series[] = {
+		{ CPU, C, "100,0 103,3000 106,9000 109,13500 112,15000" },
+		{ HITS, C, "100,0 103,30 106,60 109,180 112,190" },
+		{ JOULES("package"), RAPL, "100,0 103,30 106,9030 109,9180 112,9210" },
+		{ "tallywatt_node_info", NULL, "100,1 112,1" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(processors); i++) {
+		struct tw_segment s;
+
+		series[3].labels = processors[i];
+		assert_int_equal(summarize(series, TW_COUNT(series), &s), 0);
+		assert_int_equal(s.rows, i == 0 ? 3 : 4);
+		check_near(s.watts, i == 0 ? 70.0 / 3 : 9210.0 / 12);
+	}
+}
+
 static void what_is_not_measured_has_no_summary(void **state)
 {
 	static const struct sampled modelled[] = {
@@ -343,6 +368,7 @@ int main(void)
 		cmocka_unit_test(a_window_ends_at_its_count),
 		cmocka_unit_test(loads_that_reach_the_ends_cover_the_machine),
 		cmocka_unit_test(a_summary_has_means_load_and_power),
+		cmocka_unit_test(the_design_power_bounds_a_row),
 		cmocka_unit_test(a_summary_is_of_the_group_with_most_features),
 		cmocka_unit_test(what_is_not_measured_has_no_summary),
 	};
