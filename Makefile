@@ -69,7 +69,7 @@ PKG_CONFIG  ?= pkg-config
 PYTHON      ?= python3
 BPF_CLANG   ?= clang
 ifeq ($(origin BPFTOOL),undefined)
-BPFTOOL := $(firstword $(shell command -v bpftool /usr/sbin/bpftool 2>/dev/null))
+BPFTOOL := $(shell command -v bpftool || command -v /usr/sbin/bpftool)
 endif
 
 .DELETE_ON_ERROR:
