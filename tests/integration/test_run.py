@@ -113,9 +113,10 @@ class Run(Metered):
         self.assertEqual(run["scope"], "processes")
         self.check_law(run)
 
+        # Each lasts longer than a tick: a normal user has no cgroup of the command.
         text = self.run_command(
-            *url, "-r", "20", "--fail-above", "0", "--vs", f"python3 -c '{BURN.format(0.01)}'",
-            "--", "python3", "-c", BURN.format(0.2), status=1).stderr.decode()
+            *url, "-r", "10", "--fail-above", "0", "--vs", f"python3 -c '{BURN.format(0.15)}'",
+            "--", "python3", "-c", BURN.format(0.4), status=1).stderr.decode()
         self.assertRegex(text, r"VERDICT: more joules than --vs: \+\d+\.\d % \(\+")
         done = self.run_command(*url, "--", "/nowhere/program", status=127)
         self.assertIn("No such file", done.stderr.decode())
