@@ -35,6 +35,9 @@ KEPLER = [
     "topk(10, kepler_container_cpu_watts)", "topk(10, kepler_vm_cpu_watts)",
     "topk(10, sum by (pod_name, pod_namespace) (kepler_pod_cpu_watts))",
     "sum by (zone) (rate(kepler_node_cpu_joules_total[1m]))",
+    "group by (node_name, zone) (kepler_node_cpu_watts)",
+    "count by (instance, model_name) (kepler_node_cpu_info)",
+    'kepler_process_cpu_watts{zone=~".+", pid="11"}', 'kepler_vm_cpu_watts{vm_name=~".+"}',
 ]
 
 SCRAPE = """global: {scrape_interval: 500ms, evaluation_interval: 500ms}
