@@ -51,8 +51,10 @@ struct tw_weights_shape;
 #define TW_REFUSED_STEP \
 	"its recording has a step that does not divide the scrape interval"
 #define TW_REFUSED_TIMES "its recording has power of other times than its load"
-#define TW_REFUSED_NOISE "its recording has too few readings for the noise of the gauge"
+#define TW_REFUSED_NOISE "its recording has too few readings for the noise of its power"
 #define TW_REFUSED_POWER "its recording has power outside physics"
+#define TW_REFUSED_UNIT \
+	"its recording has a wrong unit: the watts of a busy CPU are outside physics"
 #define TW_REFUSED_ERROR "its own error is above 50 %"
 #define TW_REFUSED_BIAS                                                       \
 	"its mean error is too large, on all rows, at little or much power, " \

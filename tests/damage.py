@@ -5,6 +5,7 @@ The law: 30 W and 20 W a busy CPU. A recording is {metric: [{"metric": labels, "
 Each damage has a random place and size, and returns the damaged recording.
 """
 import bisect
+import itertools
 import random
 
 START_S = 1700000000
@@ -244,8 +245,68 @@ def slow_meter(recording, rng):
             s["values"] = v
 
 
+def other_readings(series, by):
+    """The readings of a gauge, or the increments of a counter, are those that `by` makes of all."""
+    v = [float(w) for _, w in series["values"]]
+    if "bmc_id" in series["metric"]:
+        read = by(v)
+    else:
+        read = itertools.accumulate(by([b - a for a, b in zip(v, v[1:])]), initial=v[0])
+    series["values"] = [[t, repr(round(w, 4))] for (t, _), w in zip(series["values"], read)]
+
+
+def inert_meter(recording, rng):
+    """The meter shows the power of some time ago, a mean of some time, or an exponential mean."""
+    rows, share, kind = rng.choice((2, 4, 6, 12, 24)), rng.choice((0.1, 0.2, 0.3)), rng.randrange(3)
+
+    def read(v):
+        if kind == 0:
+            return v[:1] * rows + v[:-rows]
+        if kind == 1:
+            return [sum(w) / len(w) for w in (v[max(i - rows, 0):i + 1] for i in range(len(v)))]
+        return list(itertools.accumulate(v, lambda mean, w: mean + share * (w - mean)))
+
+    for series in pick(recording, True):
+        other_readings(series, read)
+
+
+def other_unit(recording, rng):
+    """A rule records milliwatts, kilowatts or milliseconds under the name of another unit."""
+    power, factor = rng.random() < 0.5, rng.choice((1e-3, 1e3, 1e6))
+    if "node_cpu_seconds_total" in recording:
+        power = True  # without its CPU time a node has other counters
+    for series in pick(recording, power):
+        change(series, 0, lambda v, i: v * factor)
+
+
+def two_paths(recording, rng):
+    """intel-rapl-mmio shows the meter of intel-rapl, from another total on."""
+    total = rng.uniform(10, 1e6)
+    for metric in [m for m in recording if is_power(m)]:
+        for s in [s for s in recording[metric] if "path" in s["metric"]]:
+            path = s["metric"]["path"].replace("intel-rapl:", "intel-rapl-mmio:")
+            recording[metric].append({"metric": {**s["metric"], "path": path}, "values": [
+                [t, repr(float(v) + total)] for t, v in s["values"]]})
+
+
+def two_clusters(recording, rng):
+    """A server of servers has two machines of one name, whose clocks may be apart."""
+    late_s, total = rng.choice((0, 2, 30)), rng.uniform(1e5, 1e6)
+    for series in recording.values():
+        for s in list(series):
+            other = {"metric": {**s["metric"], "cluster": "b"}, "values": s["values"]}
+            other_readings(other, lambda v: v[::-1])
+            more = 0 if "bmc_id" in s["metric"] else total
+            other["values"] = [[t + late_s, repr(float(v) + more)] for t, v in other["values"]]
+            s["metric"]["cluster"] = "a"
+            series.append(other)
+
+
 DAMAGES = (spike, zero, twin, replaced, outage, no_samples, frozen_work, frozen_meter, renamed, dip,
-           late_process, jump, other_step, slow_meter)
+           late_process, jump, other_step, slow_meter, inert_meter, other_unit, two_paths,
+           two_clusters)
+# Of these no model can be right.
+HOPELESS = (other_step, other_unit, two_clusters)
 
 
 def damaged(schema, damage, seed):

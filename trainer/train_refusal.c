@@ -35,6 +35,12 @@
 /* Limit of the standard error of a gauge's line, as a share of its power, where the load
  * is least or largest: 2.5 standard errors are 3 % of the power. */
 #define LINE_ERROR_MAX 0.012
+/* A recording rests if its least load is below this share of its largest. */
+#define REST_SHARE 0.05
+/* Watts of a busy CPU. All of the power at the most load is above; the power that a CPU
+ * adds is below. Else a unit is wrong. */
+#define CPU_WATTS_MIN 0.05
+#define CPU_WATTS_MAX 1000
 
 /* Mean power of a component, with the power at rest that isolation subtracted. */
 static double mean_power(const struct tw_train_scores *u, size_t c)
@@ -112,6 +118,44 @@ static void find_mean(const struct loaded *r, size_t n, double *mean, double *va
 	*variance = fmax(squares - sum * sum, 0) / (double)n;
 }
 
+/* Busy CPUs of a row, or NaN. */
+static double busy_cpus(const struct tw_train_data *d, const double *x)
+{
+	double ms = NAN;
+
+	for (size_t i = 0; i < d->cols; i++) {
+		if (strcmp(d->feature[i], "bpf_cpu_time_ms") == 0)
+			return x[i] / 1e3;
+		if (strncmp(d->feature[i], "node_cpu_", 9) == 0)
+			ms = isnan(ms) ? x[i] : ms + x[i];
+	}
+	return ms / 1e3;
+}
+
+/* Whether power and CPU time are in one system of units: milliwatts are not. */
+static bool has_wrong_unit(const struct tw_train_data *d, const struct tw_samples *s,
+			   double idle_w, struct loaded *r)
+{
+	const size_t n = (s->rows + END - 1) / END;
+	struct loaded low = { 0, 0 }, high = { 0, 0 };
+
+	for (size_t i = 0; i < s->rows; i++)
+		r[i] = (struct loaded){ busy_cpus(d, s->x + i * s->cols), s->y[i] };
+	if (isnan(r[0].load))
+		return false;
+	qsort(r, s->rows, sizeof(*r), tw_compare_doubles);
+	for (size_t i = 0; i < n; i++) {
+		const struct loaded *most = &r[s->rows - 1 - i];
+
+		low.load += r[i].load / (double)n;
+		low.watts += r[i].watts / (double)n;
+		high.load += most->load / (double)n;
+		high.watts += most->watts / (double)n;
+	}
+	return high.watts + idle_w < CPU_WATTS_MIN * high.load ||
+	       high.watts - low.watts > CPU_WATTS_MAX * (high.load - low.load);
+}
+
 /* Whether power differs between the rows with the least and the most load. */
 static bool has_load(const struct loaded *r, size_t rows, double watts)
 {
@@ -127,19 +171,18 @@ static bool has_load(const struct loaded *r, size_t rows, double watts)
 }
 
 /*
- * Whether a gauge has too few readings for its noise: the line of power over load may be
- * wrong where the load is least or largest. Rows are in order of time; each has its own
- * error, as noise may grow with power. Those that repeat the power of the row before are
- * one reading: their errors add up before they are squared.
+ * Whether a recording has too few readings for the noise of its power: the line of power
+ * over load may be wrong at rest or where the load is largest. Rows are in order of time;
+ * each has its own error, as noise may grow with power. Those that repeat the power of
+ * the row before are one reading: their errors add up before they are squared.
  */
-static bool is_uncertain(const struct loaded *r, size_t rows, const double *predicted)
+static bool is_uncertain(const struct loaded *r, size_t rows, const double *predicted,
+			 double low, double high)
 {
-	double low = r[0].load, high = low, load = 0, watts = 0, xx = 0, xy = 0;
+	double load = 0, watts = 0, xx = 0, xy = 0;
 	bool uncertain = false;
 
 	for (size_t i = 0; i < rows; i++) {
-		low = fmin(low, r[i].load);
-		high = fmax(high, r[i].load);
 		load += r[i].load / (double)rows;
 		watts += r[i].watts / (double)rows;
 	}
@@ -166,6 +209,26 @@ static bool is_uncertain(const struct loaded *r, size_t rows, const double *pred
 			     LINE_ERROR_MAX * fmax(watts + off * xy / xx, 1.0);
 	}
 	return uncertain;
+}
+
+/*
+ * Whether the line of the recording is not certain. That of a counter which rests is:
+ * rows have the energy of their work, and there are many. Without rest the line must
+ * reach it.
+ */
+static bool is_noisy(const struct tw_train_data *d, const struct loaded *r, size_t rows,
+		     const double *predicted)
+{
+	double low = INFINITY, high = -INFINITY;
+	bool rests;
+
+	for (size_t i = 0; i < rows; i++) {
+		low = fmin(low, r[i].load);
+		high = fmax(high, r[i].load);
+	}
+	rests = low <= REST_SHARE * high;
+	return d->output == TW_ABS_POWER && (d->by_readings || !rests) &&
+	       is_uncertain(r, rows, predicted, rests ? low : 0, high);
 }
 
 /* Milliseconds of CPU time in a second that the machine has; 0: not known. */
@@ -198,12 +261,13 @@ static const char *find_fault(const struct tw_train_scores *u, const struct tw_r
 	const double cpu_ms = most_cpu_ms(&d->machine->spec);
 	bool noisy;
 
+	if (c == 0 && has_wrong_unit(d, &s, idle_w, r))
+		return TW_REFUSED_UNIT;
 	for (size_t i = 0; i < s.rows; i++) {
 		r[i] = (struct loaded){ s.x[i * s.cols + rest[c].load], s.y[i] };
 		watts[i] = s.y[i];
 	}
-	noisy = d->by_gauge && d->output == TW_ABS_POWER &&
-		is_uncertain(r, s.rows, tw_train_scores_held_out(u, 0, c));
+	noisy = is_noisy(d, r, s.rows, tw_train_scores_held_out(u, 0, c));
 	qsort(r, s.rows, sizeof(*r), tw_compare_doubles);
 	if (strcmp(load, "bpf_cpu_time_ms") == 0 && cpu_ms > 0 &&
 	    r[s.rows - 1 - s.rows / LOAD_ROWS].load > LOAD_MARGIN * cpu_ms)
@@ -323,6 +387,8 @@ const char *tw_train_refusal_advice(const char *why)
 		{ TW_REFUSED_LOAD,
 		  "is an exporter read twice (--match), or the number of "
 		  "CPUs wrong (--spec)?" },
+		{ TW_REFUSED_UNIT, "look for milliwatts, kilowatts or milliseconds under "
+				   "the name of another unit" },
 		{ TW_REFUSED_POWER, "look for a wrong step of the meter" },
 		{ TW_REFUSED_ERROR,
 		  "look for a wrong step of the meter in the recording" },
@@ -331,8 +397,8 @@ const char *tw_train_refusal_advice(const char *why)
 		{ TW_REFUSED_CPU_TIME, "record again by an exporter that counts all CPU "
 				       "time, such as tw-collector" },
 		{ TW_REFUSED_STEP, "query again with --step of the scrape interval" },
-		{ TW_REFUSED_TIMES, "record loads that last for ten rows or longer, or "
-				    "read the meter more often" },
+		{ TW_REFUSED_TIMES, "record loads that last for some minutes, or read "
+				    "the meter more often" },
 		{ TW_REFUSED_NOISE, "record longer, or read the meter more often" },
 		{ TW_REFUSED_NO_REST, "record some minutes of an idle machine, too" },
 		{ TW_REFUSED_BIAS, "record longer, and each load more than once" },

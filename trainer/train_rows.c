@@ -58,7 +58,7 @@ static int keep_quality(struct tw_train_data *t, const struct tw_quality *q,
 		t->quality = json_array();
 	t->step_uneven |= q->uneven || q->clean.scrapes_s > 0;
 	t->times_differ |= q->clean.unsure;
-	t->by_gauge |= !(q->energy_meter_j > 0);
+	t->by_readings |= !(q->energy_meter_j > 0) || q->clean.unsteady > 0;
 	tw_quality_to_text(q, &t->quality_text);
 	if (json_array_append_new(t->quality, tw_quality_to_json(q)) < 0 ||
 	    tw_buf_failed(&t->quality_text))
@@ -285,7 +285,7 @@ void tw_train_rows_copy(struct tw_train_data *t, const struct tw_train_data *fro
 	t->cpu_time_incomplete = from->cpu_time_incomplete;
 	t->step_uneven = from->step_uneven;
 	t->times_differ = from->times_differ;
-	t->by_gauge = from->by_gauge;
+	t->by_readings = from->by_readings;
 	if (t->err.code != TW_OK || tw_dataset_copy(&from->d, NULL, &t->d, &t->err) < 0)
 		return;
 	if (from->later.rows > 0 &&

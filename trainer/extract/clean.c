@@ -18,6 +18,10 @@
 #define ROUNDING 1e-9
 /* Two exporters of a node that run for this share of the time replace one another. */
 #define UPDATE_MAX 0.1
+/* Counters by two paths differ by less than this share of their growth, in as many
+ * samples or more. */
+#define TWIN_DIFFERENCE_MAX 1e-4
+#define TWIN_SAMPLES_MIN 20
 /* A series is compared with so many that begin after it. */
 #define NEIGHBOURS_MAX 16
 /* Names of labels that are remembered. */
@@ -33,7 +37,7 @@ static bool is_process_name(const char *label)
 }
 
 /* Kinds of labels by name, so that a name is compared with those of the schemas once. */
-enum label_kind { OF_METER, OF_SCRAPE, OF_NAME };
+enum label_kind { OF_METER, OF_PATH, OF_SCRAPE, OF_NAME };
 
 struct label_kinds {
 	const char *name[KINDS_MAX];
@@ -51,6 +55,7 @@ static enum label_kind kind_of(struct label_kinds *k, const char *name)
 			return k->kind[i];
 	kind = is_process_name(name)             ? OF_NAME
 	       : tw_schema_is_scrape_label(name) ? OF_SCRAPE
+	       : strcmp(name, "path") == 0       ? OF_PATH
 						 : OF_METER;
 	if (k->count < KINDS_MAX) {
 		k->name[k->count] = name;
@@ -138,6 +143,7 @@ static double value_at(struct line *l, double ms)
 struct overlap {
 	double from_ms, to_ms;
 	size_t samples;    /* of the earlier one */
+	size_t common;     /* of them have the time of one of the later one */
 	double difference; /* sum over its samples */
 	double size;       /* sum of its absolute values */
 	double moved, other_moved;
@@ -181,6 +187,7 @@ static struct overlap compare(const struct tw_series *a, const struct tw_series 
 		if (ms < o.from_ms || ms > o.to_ms)
 			continue;
 		o.difference += fabs(v - value_at(&other, ms));
+		o.common += other.to_ms == ms || other.from_ms == ms;
 		o.size += fabs(v);
 		o.samples++;
 	}
@@ -283,13 +290,16 @@ static int clean_pair(struct tw_counter_set *c, size_t a, size_t b,
 {
 	const struct tw_series *one = c->at[a].series, *other = c->at[b].series;
 	const double from_ms = tw_packed_first(&other->time_ms);
-	const bool one_scrape = hash_labels(one, OF_SCRAPE, kinds) ==
-				hash_labels(other, OF_SCRAPE, kinds);
+	const bool one_name = hash_labels(one, OF_SCRAPE, kinds) ==
+			      hash_labels(other, OF_SCRAPE, kinds);
+	bool one_scrape;
 	struct overlap o;
 
 	if (tw_packed_last(&one->time_ms) < from_ms)
 		return 0;
 	o = compare(one, other, from_ms, m != NULL && m->kind == TW_METRIC_POWER);
+	/* A label that is not kept may tell them apart. */
+	one_scrape = one_name && o.common > 0;
 	if (are_alike(&o, one_scrape)) {
 		c->merged++;
 		/* The later one may be of a part of the time only. */
@@ -302,8 +312,7 @@ static int clean_pair(struct tw_counter_set *c, size_t a, size_t b,
 		c->merged++;
 		return cut(c, a, from_ms, err);
 	}
-	if (!of_node || one_scrape || o.samples < SAMPLES_MIN || o.moved == 0 ||
-	    o.other_moved == 0)
+	if (!of_node || o.samples < SAMPLES_MIN || o.moved == 0 || o.other_moved == 0)
 		return 0;
 	if (is_update(one, other, &o)) {
 		c->merged++;
@@ -322,21 +331,82 @@ static void drop_empty(struct tw_counter_set *c)
 	c->count = n;
 }
 
+static uint64_t hash_meter(const struct tw_series *s, struct label_kinds *kinds)
+{
+	return hash_labels(s, OF_METER, kinds) + hash_labels(s, OF_PATH, kinds);
+}
+
 /* Clean the series [from, to) of one counter, in order of their first samples. */
 static int clean_counter(struct tw_counter_set *c, size_t from, size_t to,
 			 const struct tw_schema_metric *m, bool of_node,
 			 struct label_kinds *kinds, struct tw_err *err)
 {
 	for (size_t i = from; i < to; i++) {
-		const uint64_t hash = hash_labels(c->at[i].series, OF_METER, kinds);
+		const uint64_t hash = hash_meter(c->at[i].series, kinds);
 
 		for (size_t k = i + 1; k < to && k <= i + NEIGHBOURS_MAX; k++)
 			if (c->at[i].series->value.count > 0 &&
 			    c->at[k].series->value.count > 0 &&
-			    hash_labels(c->at[k].series, OF_METER, kinds) == hash &&
+			    hash_meter(c->at[k].series, kinds) == hash &&
 			    clean_pair(c, i, k, m, of_node, kinds, err) < 0)
 				return -1;
 	}
+	return 0;
+}
+
+/*
+ * Whether two counters grow by the same in all of the time that they share. Two packages
+ * never do. One does by two paths: intel-rapl-mmio:0 is intel-rapl:0.
+ */
+static bool grow_alike(const struct tw_series *a, const struct tw_series *b)
+{
+	const double from_ms =
+		fmax(tw_packed_first(&a->time_ms), tw_packed_first(&b->time_ms));
+	const double to_ms =
+		fmin(tw_packed_last(&a->time_ms), tw_packed_last(&b->time_ms));
+	struct tw_unpack times = tw_unpack_begin(&a->time_ms);
+	struct tw_unpack values = tw_unpack_begin(&a->value);
+	struct line other = begin_line(b);
+	double first = 0, apart = 0, growth = 0, difference = 0;
+	size_t samples = 0;
+
+	for (size_t i = 0; i < a->value.count; i++) {
+		const double ms = tw_unpack_next(&times), v = tw_unpack_next(&values);
+
+		if (ms < from_ms || ms > to_ms)
+			continue;
+		if (samples++ == 0) {
+			first = v;
+			apart = v - value_at(&other, ms);
+		}
+		growth = v - first;
+		difference += fabs(v - value_at(&other, ms) - apart);
+	}
+	return samples >= TWIN_SAMPLES_MIN && growth > 0 &&
+	       difference <= TWIN_DIFFERENCE_MAX * growth * (double)samples;
+}
+
+int tw_clean_twins(struct tw_counter_set *c, struct tw_err *err)
+{
+	struct label_kinds kinds = { .count = 0 };
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct tw_series *s = c->at[i].series;
+
+		for (size_t k = i + 1; k < c->count && s->value.count > 0; k++) {
+			const struct tw_series *other = c->at[k].series;
+
+			if (other->value.count == 0 || c->at[k].key == c->at[i].key ||
+			    hash_labels(s, OF_METER, &kinds) !=
+				    hash_labels(other, OF_METER, &kinds) ||
+			    !grow_alike(s, other))
+				continue;
+			if (cut(c, k, -INFINITY, err) < 0)
+				return -1;
+			c->merged++;
+		}
+	}
+	drop_empty(c);
 	return 0;
 }
 

@@ -33,4 +33,10 @@ struct tw_metric_series;
 int tw_clean_series(struct tw_counter_set *c, const struct tw_metric_series *metric,
 		    bool of_node, struct tw_err *err);
 
+/*
+ * Drop the counters of energy that show what another one shows by another path, and adds
+ * their number to c->merged. The set is sorted.
+ */
+int tw_clean_twins(struct tw_counter_set *c, struct tw_err *err);
+
 #endif /* TW_TRAINER_CLEAN_H */

@@ -40,6 +40,8 @@
 #define OUTLIERS_MAX 0.1
 /* A component with a smaller share of the first one's power is not judged. */
 #define COMPONENT_MIN 0.01
+/* Loads above so many times the usual one do not show a meter's inertia. */
+#define LOAD_MAX 1.25
 /* Groups of rows for the line. */
 #define GROUPS 16
 
@@ -54,7 +56,7 @@ struct cleaning {
 	size_t *row;                            /* their places in power */
 	double *load;                           /* of each */
 	double *watts;                          /* of each, of the first component */
-	double *memory;                         /* for sorting; as long as count */
+	double *memory;                         /* 4 * count + 1 */
 	enum fate *fate;                        /* of each */
 	double usual, busy;                     /* 90th percentiles of power and load */
 	double at_rest, slope;                  /* the line */
@@ -342,6 +344,29 @@ static void mark_standing(struct cleaning *c, const struct standing *kind)
 	}
 }
 
+/* ---- the meter's inertia ---- */
+
+/* Without the power of outliers, and without loads far above the usual ones, as those of
+ * features that stood still before. */
+static struct tw_inertia find_inertia(struct cleaning *c)
+{
+	const double most = c->busy > 0 ? LOAD_MAX * c->busy : INFINITY;
+	double *watts = c->memory, *load = watts + c->count;
+
+	for (size_t i = 0; i < c->count; i++) {
+		watts[i] = c->fate[i] == OUTLIER ? line_at(c, c->load[i]) : c->watts[i];
+		load[i] = fmin(c->load[i], most);
+	}
+	return tw_inertia_find(load, watts, c->count, load + c->count);
+}
+
+static bool is_inert(struct cleaning *c)
+{
+	const struct tw_inertia n = find_inertia(c);
+
+	return n.before + n.after > 0;
+}
+
 /* ---- scrapes apart from the rows ---- */
 
 static int find_scrapes(const struct cleaning *c, struct tw_scrape_times *out,
@@ -405,7 +430,7 @@ static int find_rows(struct cleaning *c, const struct tw_rates *r, struct tw_err
 
 	c->row = calloc(times + 1, sizeof(*c->row));
 	c->fate = calloc(times + 1, sizeof(*c->fate));
-	c->load = calloc(3 * times + 1, sizeof(*c->load));
+	c->load = calloc(6 * times + 1, sizeof(*c->load));
 	if (c->row == NULL || c->fate == NULL || c->load == NULL)
 		return tw_fail(err, TW_NOMEM, "cleaning of %zu rows", times);
 	c->watts = c->load + times;
@@ -481,7 +506,10 @@ static int find_wrong_times(struct cleaning *c, const struct tw_rates *r,
 	return find_scrapes(c, s, err);
 }
 
-/* Rows that have the times of no scrapes are all wrong: none is an outlier of them. */
+/*
+ * Rows that have the times of no scrapes are all wrong: none is an outlier of them. Those
+ * of an inert meter have the power of others: none is a glitch, and no side stands still.
+ */
 static int judge(struct cleaning *c, const struct tw_rates *r, struct tw_clean_counts *n,
 		 struct tw_err *err)
 {
@@ -493,6 +521,8 @@ static int judge(struct cleaning *c, const struct tw_rates *r, struct tw_clean_c
 	if (find_line(c, err) < 0)
 		return -1;
 	mark_impossible(c);
+	if (is_inert(c))
+		return 0;
 	if (find_wrong_times(c, r, &s, err) < 0)
 		return -1;
 	if (s.interval_ms == 0) {
@@ -579,9 +609,12 @@ int tw_drop_unsteady_rows(struct tw_power_series *p, const struct tw_node_rows *
 	}
 	if (find_rows(&c, r, err) < 0)
 		goto out;
-	if (c.count > 0)
+	if (c.count > 0) {
 		find_load(&c);
-	out->unsure = tw_steady_find(c.load, c.watts, c.count, unsteady) == TW_STEADY_FEW;
+		c.busy = quantile_of(&c, c.load, 0.9);
+	}
+	out->unsure = tw_steady_find(c.load, c.watts, c.count, find_inertia(&c),
+				     unsteady) == TW_STEADY_FEW;
 	for (size_t i = 0; i < c.count; i++) {
 		out->unsteady += unsteady[i];
 		c.fate[i] = unsteady[i] ? UNSTEADY : KEPT;

@@ -34,8 +34,8 @@ struct tw_clean_counts {
 	size_t outliers;  /* outside of physics, or a glitch */
 	size_t standing;  /* features or a gauge stood still */
 	size_t joined;    /* had no scrape, and are part of the row after them, if any */
-	size_t unsteady;  /* the load changed, and a gauge showed it at another time */
-	bool unsure;      /* a gauge did so, and the load was never steady */
+	size_t unsteady;  /* the load changed, and the meter showed it at another time */
+	bool unsure;      /* the meter did so, and the load was never steady */
 	int64_t first_ms; /* of the first outlier; 0: none */
 	double first_w;
 	double scrapes_s; /* the step of the rows does not divide this interval of the
@@ -47,14 +47,15 @@ struct tw_clean_counts {
  * leaves p->grown_j. Of fewer than 20 rows only those above TDP are dropped. TW_INVALID
  * if more than a tenth of the rows are outliers. Rows that were joined are to be read,
  * and cleaned, again. Rows whose step does not divide the interval of the scrapes
- * (scrapes.h) stay: all of them are wrong.
+ * (scrapes.h) stay: all of them are wrong. So do those of a meter with inertia, but for
+ * power outside of physics.
  */
 int tw_clean_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
 		  const struct tw_rates *r, struct tw_clean_counts *out,
 		  struct tw_err *err);
 
-/* Drop the rows of a gauge in which the load changed, if their power is not that of their
- * work (steady.h). Counts them in *out. */
+/* Drop the rows in which the load changed, if their power is not that of their work
+ * (steady.h). Counts them in *out. */
 int tw_drop_unsteady_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
 			  const struct tw_rates *r, struct tw_clean_counts *out,
 			  struct tw_err *err);

@@ -365,10 +365,9 @@ out:
 	return rc;
 }
 
-/* A counter's energy is that of its rows. */
 static int drop_unsteady(struct job *j, struct tw_err *err)
 {
-	if (j->args->compat != TW_COMPAT_NONE || j->power.grown_j > 0)
+	if (j->args->compat != TW_COMPAT_NONE)
 		return 0;
 	if (tw_drop_unsteady_rows(&j->power, &j->node, &j->rates, &j->clean, err) < 0)
 		return -1;

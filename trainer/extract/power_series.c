@@ -82,7 +82,11 @@ static int find_counters(const struct tw_metric_series *m, const char *package,
 			return -1;
 	}
 	tw_counter_set_sort(out);
-	return compat == TW_COMPAT_NONE ? tw_clean_series(out, m, true, err) : 0;
+	if (compat != TW_COMPAT_NONE)
+		return 0;
+	if (tw_clean_series(out, m, true, err) < 0)
+		return -1;
+	return m->metric->kind == TW_METRIC_ENERGY ? tw_clean_twins(out, err) : 0;
 }
 
 static size_t count_keys(const struct tw_counter_set *c)

@@ -332,9 +332,10 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 			"were dropped; check the exporters\n",
 			q->clean.standing);
 	if (q->clean.unsure)
-		tw_buf_adds(b, "the gauge of power shows other times than the features, "
-			       "and the load was never steady; record loads that last "
-			       "for ten rows or longer, or read the meter more often\n");
+		tw_buf_adds(b, "the meter shows other times than the features, or a mean "
+			       "of them, and the load was never steady for as long; "
+			       "record loads that last for some minutes, or read the "
+			       "meter more often\n");
 	if (q->series.hidden > 0 && isnan(q->cpu_node_s))
 		tw_buf_addf(
 			b,
@@ -407,7 +408,7 @@ void tw_quality_to_text(const struct tw_quality *q, struct tw_buf *out)
 		tw_buf_addf(
 			out,
 			"  unsteady: %zu rows dropped, in which the load changed: the "
-			"gauge of power shows an instant, or another time\n",
+			"meter shows an instant, another time, or a mean of some time\n",
 			q->clean.unsteady);
 	add_balance(out, "CPU time", q->cpu_rows_s, q->cpu_node_s, "s", "node");
 	add_balance(out, "energy", q->energy_rows_j, q->energy_meter_j, "J", "meter");

@@ -26,6 +26,7 @@ struct rows {
 	const double *load, *watts;
 	size_t count;
 	double low, high; /* of the loads */
+	size_t after;     /* rows after a row that count */
 };
 
 struct line {
@@ -36,12 +37,13 @@ struct line {
 	size_t count;
 };
 
-/* Whether the load is the same in so many rows before row i, and in the one after it. */
+/* Whether the load is the same in so many rows before row i, and in those after it. */
 static bool is_steady(const struct rows *r, size_t i, size_t before)
 {
 	double low = r->load[i], high = low;
 
-	for (size_t k = i > before ? i - before : 0; k < r->count && k <= i + 1; k++) {
+	for (size_t k = i > before ? i - before : 0; k < r->count && k <= i + r->after;
+	     k++) {
 		low = fmin(low, r->load[k]);
 		high = fmax(high, r->load[k]);
 	}
@@ -138,13 +140,36 @@ static double error_of(const struct rows *r, const struct line *l)
 	return fmax(variance_at(l, r->low), variance_at(l, r->high));
 }
 
-enum tw_steady tw_steady_find(const double *load, const double *watts, size_t count,
-			      bool *unsteady)
+/* The line of the rows that are steady since `from` to `to` rows; *before 0: of none. */
+static struct line find_best(const struct rows *r, size_t from, size_t to, size_t *before)
 {
-	struct rows r = { load, watts, count, INFINITY, -INFINITY };
-	struct line all, best = { 0 };
+	struct line best = { 0 };
 	double least = INFINITY;
-	size_t before = 0;
+
+	*before = 0;
+	for (size_t n = from; n <= to; n++) {
+		const struct line l = fit(r, n);
+
+		if (l.count >= ROWS_MIN &&
+		    l.high - l.low > RANGE_MIN * (r->high - r->low) &&
+		    error_of(r, &l) < WORTH * least) {
+			least = error_of(r, &l);
+			best = l;
+			*before = n;
+		}
+	}
+	return best;
+}
+
+enum tw_steady tw_steady_find(const double *load, const double *watts, size_t count,
+			      struct tw_inertia inertia, bool *unsteady)
+{
+	const bool inert = inertia.before + inertia.after > 0;
+	const size_t from = inertia.before > 1 ? inertia.before : 1;
+	const size_t to = inert ? from : BEFORE_MAX;
+	struct rows r = { load, watts, count, INFINITY, -INFINITY, 1 + inertia.after };
+	struct line all, best;
+	size_t before;
 
 	for (size_t i = 0; i < count; i++) {
 		r.low = fmin(r.low, load[i]);
@@ -153,22 +178,12 @@ enum tw_steady tw_steady_find(const double *load, const double *watts, size_t co
 	if (count < ROWS_MIN || !(r.high > r.low))
 		return TW_STEADY_ALL;
 	all = fit(&r, 0);
-	if (belong_together(&r, &all))
+	if (!inert && belong_together(&r, &all))
 		return TW_STEADY_ALL;
-	for (size_t n = 1; n <= BEFORE_MAX; n++) {
-		const struct line l = fit(&r, n);
-
-		if (l.count >= ROWS_MIN &&
-		    l.high - l.low > RANGE_MIN * (r.high - r.low) &&
-		    error_of(&r, &l) < WORTH * least) {
-			least = error_of(&r, &l);
-			best = l;
-			before = n;
-		}
-	}
+	best = find_best(&r, from, to, &before);
 	if (before == 0)
 		return TW_STEADY_FEW;
-	if (!differ(&r, &all, &best) && error_of(&r, &all) <= least)
+	if (!differ(&r, &all, &best) && error_of(&r, &all) <= error_of(&r, &best))
 		return TW_STEADY_ALL;
 	for (size_t i = 0; i < count; i++)
 		unsteady[i] = !is_steady(&r, i, before);

@@ -11,6 +11,8 @@
  * the row before, or to the row after. A law that is not a line has no such distances.
  */
 
+#include "trainer/extract/inertia.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,9 +26,10 @@ enum tw_steady {
  * Mark the rows, which are in order of time, in which the load is not steady, if their
  * power moves the line by 1 % at rest or at nine tenths of the largest load, or if the
  * line is more certain without them. As many rows before them count as make the line most
- * certain where the load is least and largest, up to three.
+ * certain where the load is least and largest, up to three; with an inertia of the meter,
+ * as many rows before and after them as it has.
  */
 enum tw_steady tw_steady_find(const double *load, const double *watts, size_t count,
-			      bool *unsteady);
+			      struct tw_inertia inertia, bool *unsteady);
 
 #endif /* TW_TRAINER_STEADY_H */

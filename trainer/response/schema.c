@@ -60,8 +60,8 @@ static const char *const machine_labels[] = { "node_name", "exported_instance",
 /* Labels that Prometheus adds by its scrape job and target, or Thanos and Mimir by the
  * server; stored, too. */
 static const char *const scrape_labels[] = {
-	"container",  "endpoint",           "job",     "namespace", "pod",
-	"prometheus", "prometheus_replica", "replica", "service",   NULL
+	"cluster",    "container",          "endpoint", "job",     "namespace", "pod",
+	"prometheus", "prometheus_replica", "replica",  "service", NULL
 };
 
 /*

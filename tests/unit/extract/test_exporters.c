@@ -530,6 +530,69 @@ static void two_gauges_behind_one_name_are_refused(void **state)
 	tw_dataset_release(&d);
 }
 
+/* The clocks of their servers are apart. */
+static void two_machines_of_other_times_are_refused(void **state)
+{
+	static const struct sampled series[] = {
+		{ PROCESS, "'pid':'1'", FIRST_CPU },
+		{ ZONE, "'zone':'package','path':'/0','cluster':'a'",
+		  FIRST_JOULES " 140,2400" },
+		{ ZONE, "'zone':'package','path':'/0','cluster':'b'",
+		  "102,7 112,900 122,1200 132,4000" },
+	};
+	const struct tw_extract_args args = make_args("rapl-sysfs", "BPFOnly");
+
+	(void)state;
+	expect_failure(series, TW_COUNT(series), &args, TW_INVALID,
+		       ZONE ": {cluster=\"a\"} and {cluster=\"b\"} differ at the same "
+			    "times: two machines have one name; give each its own "
+			    "instance or node_name, or choose one with --match");
+}
+
+/* A counter of 25 samples by one path, and by another one from another total on. */
+static double watts_of_paths(double factor)
+{
+	const struct tw_extract_args args = make_args("rapl-sysfs", "BPFOnly");
+	struct tw_buf text[3] = { { 0 }, { 0 }, { 0 } };
+	struct sampled series[] = {
+		{ PROCESS, "'pid':'1'", NULL },
+		{ ZONE, "'zone':'package','path':'/intel-rapl:0'", NULL },
+		{ ZONE, "'zone':'package','path':'/intel-rapl-mmio:0'", NULL },
+	};
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	struct tw_prom *p;
+	double watts;
+
+	for (int i = 0; i < 25; i++) {
+		const double joules = 300 * i + 100 * sin(i);
+
+		tw_buf_addf(&text[0], " %d,%d", 100 + 10 * i, 5 * i);
+		tw_buf_addf(&text[1], " %d,%.3f", 100 + 10 * i, 1000 + joules);
+		tw_buf_addf(&text[2], " %d,%.3f", 100 + 10 * i, 77 + factor * joules);
+	}
+	for (int i = 0; i < 3; i++)
+		series[i].samples = text[i].data + 1;
+	p = sampled_response(series, TW_COUNT(series));
+	if (tw_extract(p, &args, &d, &err) < 0)
+		fail_msg("%s", err.text);
+	watts = tw_dataset_find(&d, "package_power")[0];
+	tw_dataset_release(&d);
+	tw_prom_free(p);
+	for (int i = 0; i < 3; i++)
+		tw_buf_clear(&text[i]);
+	return watts;
+}
+
+static void a_meter_of_two_paths_counts_once(void **state)
+{
+	const double once = 30 + 10 * sin(1);
+
+	(void)state;
+	assert_true(fabs(watts_of_paths(1) - once) < 0.01);
+	assert_true(fabs(watts_of_paths(1.01) - 2.01 * once) < 0.01);
+}
+
 static void one_machine_of_several_is_selected_by_name(void **state)
 {
 	struct tw_extract_args args = make_args("redfish", "BPFOnly");
@@ -563,6 +626,8 @@ int main(void)
 		cmocka_unit_test(series_that_another_scrape_repeats_count_once),
 		cmocka_unit_test(two_machines_behind_one_name_are_refused),
 		cmocka_unit_test(two_gauges_behind_one_name_are_refused),
+		cmocka_unit_test(two_machines_of_other_times_are_refused),
+		cmocka_unit_test(a_meter_of_two_paths_counts_once),
 		cmocka_unit_test(readings_that_contradict_physics_are_not_learned),
 		cmocka_unit_test(one_machine_of_several_is_selected_by_name),
 	};

@@ -12,6 +12,8 @@ struct rows {
 	bool unsteady[COUNT];
 };
 
+static const struct tw_inertia none = { 0, 0 };
+
 static double load_at(size_t i, size_t length)
 {
 	static const double load[] = { 0, 2, 1, 0.5 };
@@ -32,7 +34,7 @@ static void run(struct rows *r, size_t length, size_t lag)
 
 static enum tw_steady find(struct rows *r)
 {
-	return tw_steady_find(r->load, r->watts, COUNT, r->unsteady);
+	return tw_steady_find(r->load, r->watts, COUNT, none, r->unsteady);
 }
 
 static size_t count_unsteady(const struct rows *r)
@@ -159,8 +161,10 @@ static void few_rows_and_one_load_stay(void **state)
 
 	(void)state;
 	run(&r, 12, 2);
-	assert_int_equal(tw_steady_find(r.load, r.watts, 19, r.unsteady), TW_STEADY_ALL);
-	assert_int_equal(tw_steady_find(r.load, r.watts, 0, r.unsteady), TW_STEADY_ALL);
+	assert_int_equal(tw_steady_find(r.load, r.watts, 19, none, r.unsteady),
+			 TW_STEADY_ALL);
+	assert_int_equal(tw_steady_find(r.load, r.watts, 0, none, r.unsteady),
+			 TW_STEADY_ALL);
 	for (size_t i = 0; i < COUNT; i++)
 		r.load[i] = 1;
 	assert_int_equal(find(&r), TW_STEADY_ALL);

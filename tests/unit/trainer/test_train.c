@@ -323,6 +323,16 @@ static double of_another_machine(double load, size_t row)
 	return 30 + 100 * varied(row * 3 + 7);
 }
 
+static double in_milliwatts(double load, size_t row)
+{
+	return 1e3 * by_law(load, row);
+}
+
+static double in_kilowatts(double load, size_t row)
+{
+	return 1e-3 * by_law(load, row);
+}
+
 static double half_drifted(double load, size_t row)
 {
 	return by_law(load, row) + (row >= ROWS / 2 ? 40 : 0);
@@ -341,7 +351,8 @@ static void check_bias(const json_t *bias, const char *refused)
 static const char *refusal(const struct recorded *r, unsigned cores, const char *model)
 {
 	static const char *const known[] = { TW_REFUSED_NO_LOAD, TW_REFUSED_BIAS,
-					     TW_REFUSED_LOAD, TW_REFUSED_ERROR };
+					     TW_REFUSED_LOAD, TW_REFUSED_ERROR,
+					     TW_REFUSED_UNIT };
 	struct training t;
 	struct tw_train_result result = { 0 };
 	struct tw_err err = { 0 };
@@ -385,6 +396,8 @@ static void a_recording_that_teaches_nothing_earns_no_certificate(void **state)
 		{ nothing, of_another_machine, TW_REFUSED_NO_LOAD },
 		{ noise, at_rest, TW_REFUSED_NO_LOAD },
 		{ varied, half_drifted, TW_REFUSED_BIAS },
+		{ varied, in_milliwatts, TW_REFUSED_UNIT },
+		{ varied, in_kilowatts, TW_REFUSED_UNIT },
 	};
 
 	(void)state;

@@ -115,7 +115,7 @@ static void a_reading_that_lasts_counts_once(void **state)
 {
 	for (size_t held = 1; held <= 6; held += 5) {
 		const struct load loads[] = {
-			{ 6, 1, 100, 0.12, held },
+			{ 6, 0, 50, 0.12, held },
 			{ 6, 3, 200, 0.12, held },
 		};
 
@@ -124,11 +124,24 @@ static void a_reading_that_lasts_counts_once(void **state)
 	(void)state;
 }
 
+/* The same noise, at loads from which the line has to reach rest. */
+static void noise_without_rest_makes_rest_uncertain(void **state)
+{
+	static const struct load loads[] = {
+		{ 6, 1, 100, 0.12, 1 },
+		{ 6, 3, 200, 0.12, 1 },
+	};
+
+	(void)state;
+	assert_true(is_refused(loads, 2, 20));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_readings_at_rest_are_no_noise_under_load),
 		cmocka_unit_test(a_reading_that_lasts_counts_once),
+		cmocka_unit_test(noise_without_rest_makes_rest_uncertain),
 	};
 
 	gsl_set_error_handler_off();
