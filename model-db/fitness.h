@@ -51,6 +51,8 @@ struct tw_weights_shape;
 #define TW_REFUSED_STEP \
 	"its recording has a step that does not divide the scrape interval"
 #define TW_REFUSED_TIMES "its recording has power of other times than its load"
+#define TW_REFUSED_UNSEEN \
+	"its recording lacks the work of workloads that ran before they appeared"
 #define TW_REFUSED_NOISE "its recording has too few readings for the noise of its power"
 #define TW_REFUSED_POWER "its recording has power outside physics"
 #define TW_REFUSED_UNIT \

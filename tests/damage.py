@@ -212,6 +212,13 @@ def late_process(recording, rng):
                                                 for t, _ in series[0]["values"][at:]]})
 
 
+def old_process(recording, rng):
+    """A process that works from the start, and that the exporter does not show at first."""
+    metric = next(m for m in recording if not is_power(m))
+    if not metric.startswith("node_"):
+        del rng.choice(recording[metric])["values"][:rng.randrange(20, 280)]
+
+
 def jump(recording, rng):
     """A counter of work has a wrong step."""
     series, at = rng.choice(pick(recording, False)), rng.randrange(20, 280)
@@ -303,8 +310,8 @@ def two_clusters(recording, rng):
 
 
 DAMAGES = (spike, zero, twin, replaced, outage, no_samples, frozen_work, frozen_meter, renamed, dip,
-           late_process, jump, other_step, slow_meter, inert_meter, other_unit, two_paths,
-           two_clusters)
+           late_process, old_process, jump, other_step, slow_meter, inert_meter, other_unit,
+           two_paths, two_clusters)
 # Of these no model can be right.
 HOPELESS = (other_step, other_unit, two_clusters)
 

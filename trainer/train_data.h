@@ -69,6 +69,7 @@ struct tw_train_data {
 	bool cpu_time_incomplete;
 	bool step_uneven;  /* of a recording: it does not divide the scrape interval */
 	bool times_differ; /* of a recording: a meter's are not those of its rows */
+	bool work_unseen;  /* of a recording: its workloads ran before they appeared */
 	bool by_readings;  /* power of a recording is not the energy of its rows */
 	json_t *learnt;    /* metadata of the isolator fitted on all rows, or NULL */
 	json_t *quality;   /* a list: of each recording, trainer/extract/quality.h */

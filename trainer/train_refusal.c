@@ -297,6 +297,7 @@ static const char *first_reason(const struct tw_train_scores *u, const char *fau
 		{ no_load, fault },
 		{ d->step_uneven, TW_REFUSED_STEP },
 		{ d->times_differ, TW_REFUSED_TIMES },
+		{ d->work_unseen, TW_REFUSED_UNSEEN },
 		{ !shown, TW_REFUSED_NO_REST },
 		{ uncertain, TW_REFUSED_NOISE },
 		{ tw_train_bias(u) > 1, TW_REFUSED_BIAS },
@@ -399,6 +400,7 @@ const char *tw_train_refusal_advice(const char *why)
 		{ TW_REFUSED_STEP, "query again with --step of the scrape interval" },
 		{ TW_REFUSED_TIMES, "record loads that last for some minutes, or read "
 				    "the meter more often" },
+		{ TW_REFUSED_UNSEEN, "begin the recording after they have appeared" },
 		{ TW_REFUSED_NOISE, "record longer, or read the meter more often" },
 		{ TW_REFUSED_NO_REST, "record some minutes of an idle machine, too" },
 		{ TW_REFUSED_BIAS, "record longer, and each load more than once" },

@@ -58,6 +58,7 @@ static int keep_quality(struct tw_train_data *t, const struct tw_quality *q,
 		t->quality = json_array();
 	t->step_uneven |= q->uneven || q->clean.scrapes_s > 0;
 	t->times_differ |= q->clean.unsure;
+	t->work_unseen |= q->clean.unseen_most;
 	t->by_readings |= !(q->energy_meter_j > 0) || q->clean.unsteady > 0;
 	tw_quality_to_text(q, &t->quality_text);
 	if (json_array_append_new(t->quality, tw_quality_to_json(q)) < 0 ||
@@ -285,6 +286,7 @@ void tw_train_rows_copy(struct tw_train_data *t, const struct tw_train_data *fro
 	t->cpu_time_incomplete = from->cpu_time_incomplete;
 	t->step_uneven = from->step_uneven;
 	t->times_differ = from->times_differ;
+	t->work_unseen = from->work_unseen;
 	t->by_readings = from->by_readings;
 	if (t->err.code != TW_OK || tw_dataset_copy(&from->d, NULL, &t->d, &t->err) < 0)
 		return;

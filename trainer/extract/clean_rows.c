@@ -9,6 +9,7 @@
 #include "trainer/extract/rates.h"
 #include "trainer/extract/scrapes.h"
 #include "trainer/extract/steady.h"
+#include "trainer/extract/unseen.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -46,7 +47,7 @@
 #define GROUPS 16
 
 /* JOINED: part of the row after it. */
-enum fate { KEPT, OUTLIER, STANDING, JOINED, UNSTEADY };
+enum fate { KEPT, OUTLIER, STANDING, JOINED, UNSTEADY, UNSEEN };
 
 struct cleaning {
 	struct tw_power_series *power;
@@ -625,5 +626,53 @@ int tw_drop_unsteady_rows(struct tw_power_series *p, const struct tw_node_rows *
 out:
 	release(&c);
 	free(unsteady);
+	return rc;
+}
+
+/* The first row that begins at a time or later. */
+static size_t first_since(const struct cleaning *c, int64_t ms)
+{
+	size_t i = 0;
+
+	while (i < c->count && c->power->from_ms[c->row[i]] < ms)
+		i++;
+	return i;
+}
+
+/* The rows before the first one that has the work of all; 0: all rows have it. */
+static size_t count_unseen(const struct cleaning *c, const struct tw_hidden *at,
+			   bool *most)
+{
+	for (size_t k = at->count; k-- > 0 && !*most;) {
+		const size_t first = first_since(c, at->ms[k]);
+		const enum tw_unseen u =
+			tw_unseen_find(c->load, c->watts, c->count, first);
+
+		if (u == TW_UNSEEN_WORK)
+			return first;
+		*most = u == TW_UNSEEN_FEW;
+	}
+	return 0;
+}
+
+int tw_drop_unseen_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
+			const struct tw_rates *r, const struct tw_hidden *at,
+			struct tw_clean_counts *out, struct tw_err *err)
+{
+	struct cleaning c = { .power = p, .rows = rows, .feature = r->feature };
+	int rc = -1;
+
+	if (find_rows(&c, r, err) < 0)
+		goto out;
+	if (c.count > 0)
+		find_load(&c);
+	out->unseen = count_unseen(&c, at, &out->unseen_most);
+	for (size_t i = 0; i < out->unseen; i++)
+		c.fate[i] = UNSEEN;
+	if (out->unseen > 0)
+		drop(&c, p);
+	rc = 0;
+out:
+	release(&c);
 	return rc;
 }

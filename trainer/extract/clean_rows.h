@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_hidden;
 struct tw_node_rows;
 struct tw_power_series;
 struct tw_rates;
@@ -36,6 +37,8 @@ struct tw_clean_counts {
 	size_t joined;    /* had no scrape, and are part of the row after them, if any */
 	size_t unsteady;  /* the load changed, and the meter showed it at another time */
 	bool unsure;      /* the meter did so, and the load was never steady */
+	size_t unseen;    /* before a workload appeared that ran before */
+	bool unseen_most; /* such rows lack work, and those after them are too few */
 	int64_t first_ms; /* of the first outlier; 0: none */
 	double first_w;
 	double scrapes_s; /* the step of the rows does not divide this interval of the
@@ -59,5 +62,11 @@ int tw_clean_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
 int tw_drop_unsteady_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
 			  const struct tw_rates *r, struct tw_clean_counts *out,
 			  struct tw_err *err);
+
+/* Drop the rows before the last of these times at which a workload appeared whose work
+ * they lack (unseen.h). Counts them in *out. */
+int tw_drop_unseen_rows(struct tw_power_series *p, const struct tw_node_rows *rows,
+			const struct tw_rates *r, const struct tw_hidden *at,
+			struct tw_clean_counts *out, struct tw_err *err);
 
 #endif /* TW_TRAINER_CLEAN_ROWS_H */

@@ -295,6 +295,17 @@ static int clean_rows(struct job *j, struct tw_err *err)
 	return 0;
 }
 
+static int drop_unseen(struct job *j, struct tw_err *err)
+{
+	const struct tw_hidden at = j->counts.hidden_at;
+
+	if (at.count == 0)
+		return 0;
+	if (tw_drop_unseen_rows(&j->power, &j->node, &j->rates, &at, &j->clean, err) < 0)
+		return -1;
+	return read_again(j, j->clean.unseen > 0, err);
+}
+
 /* Drop the rows in which the meter was absent. Join the rows of late scrapes, of an
  * exporter whose clock is not known. Drop the rows that are wrong. */
 static int repair_rows(struct job *j, struct tw_err *err)
@@ -313,7 +324,9 @@ static int repair_rows(struct job *j, struct tw_err *err)
 	    (tw_late_repair(&j->power, &j->node, &j->rates, &j->late, err) < 0 ||
 	     read_again(j, j->late.late + j->late.impossible > 0, err) < 0))
 		return -1;
-	return clean_rows(j, err);
+	if (clean_rows(j, err) < 0)
+		return -1;
+	return drop_unseen(j, err);
 }
 
 /* Names of the features, for TW_EXTRACT_FEATURES_MAX of them. */

@@ -384,6 +384,26 @@ static bool is_hidden(const struct tw_increment_rules *rules, double amount, int
 	return true;
 }
 
+static void count_hidden(struct tw_increment_counts *n, int64_t ms)
+{
+	struct tw_hidden *h = &n->hidden_at;
+	size_t at = h->count;
+
+	n->hidden++;
+	while (at > 0 && h->ms[at - 1] > ms)
+		at--;
+	if (at > 0 && h->ms[at - 1] == ms)
+		return;
+	if (h->count == TW_HIDDEN_MAX) {
+		if (at == 0)
+			return;
+		memmove(h->ms, h->ms + 1, --at * sizeof(*h->ms));
+	} else {
+		memmove(h->ms + at + 1, h->ms + at, (h->count++ - at) * sizeof(*h->ms));
+	}
+	h->ms[at] = ms;
+}
+
 /* Count from a known start, if that is within the recording; else from the sample. */
 static int count_from_start(const struct reading *r, const struct step *s,
 			    int64_t start_ms, struct tw_err *err)
@@ -392,7 +412,7 @@ static int count_from_start(const struct reading *r, const struct step *s,
 	struct tw_increment_counts *n = &r->out->counts;
 
 	if (start_ms < least) {
-		n->hidden++;
+		count_hidden(n, s->ms);
 		return add_span(r->out, least, s->ms, 0, false, err);
 	}
 	n->births += s->first;
@@ -417,7 +437,7 @@ static int count_from_zero(const struct reading *r, const struct step *s,
 	if (start_ms != TW_START_UNKNOWN)
 		return count_from_start(r, s, start_ms, err);
 	if (is_hidden(rules, amount, tick, s->ms)) {
-		n->hidden++;
+		count_hidden(n, s->ms);
 		amount = 0;
 	} else if (s->first) {
 		n->births++;

@@ -45,8 +45,7 @@ int tw_restarts_find(const struct tw_counter_set *c, const struct tw_ticks *tick
 		     struct tw_restarts *out, struct tw_err *err);
 void tw_restarts_release(struct tw_restarts *r);
 
-/* When a workload appeared that was there before, by one of its counters: the others do
- * not count from 0 either. All zero bytes is empty. */
+/* When workloads appeared that were there before. All zero bytes is empty. */
 #define TW_HIDDEN_MAX 8
 struct tw_hidden {
 	int64_t ms[TW_HIDDEN_MAX];
@@ -66,7 +65,9 @@ struct tw_increment_rules {
 	 * known. */
 	double most_per_ms;
 	const struct tw_starts *starts; /* or NULL */
-	struct tw_hidden *hidden; /* of the workload, shared by its counters; or NULL */
+	/* Of the workload, shared by its counters: as one of them, the others do not
+	 * count from 0 either. Or NULL. */
+	struct tw_hidden *hidden;
 };
 
 /* An increase within (from_ms, to_ms]; 0 where a workload only was there. */
@@ -78,11 +79,12 @@ struct tw_increment {
 
 /* The series that the rules decided about. */
 struct tw_increment_counts {
-	size_t births;  /* series that began within the recording */
-	size_t singles; /* of these, series of one sample */
-	size_t reused;  /* counters that fell without a restart */
-	size_t hidden;  /* series that began too high for a birth */
-	size_t carried; /* counters with a rate continued across a restart */
+	size_t births;              /* series that began within the recording */
+	size_t singles;             /* of these, series of one sample */
+	size_t reused;              /* counters that fell without a restart */
+	size_t hidden;              /* series that began too high for a birth */
+	size_t carried;             /* counters with a rate continued across a restart */
+	struct tw_hidden hidden_at; /* the latest times of the hidden ones, ascending */
 };
 
 /* All zero bytes is empty. */

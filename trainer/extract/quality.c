@@ -336,7 +336,12 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 			       "of them, and the load was never steady for as long; "
 			       "record loads that last for some minutes, or read the "
 			       "meter more often\n");
-	if (q->series.hidden > 0 && isnan(q->cpu_node_s))
+	if (q->clean.unseen_most)
+		tw_buf_adds(
+			b,
+			"workloads that ran before appeared late: most rows lack their "
+			"work; begin the recording after them\n");
+	else if (q->series.hidden > 0 && isnan(q->cpu_node_s))
 		tw_buf_addf(
 			b,
 			"%zu counters of workloads that ran before appeared late: the "
@@ -410,6 +415,12 @@ void tw_quality_to_text(const struct tw_quality *q, struct tw_buf *out)
 			"  unsteady: %zu rows dropped, in which the load changed: the "
 			"meter shows an instant, another time, or a mean of some time\n",
 			q->clean.unsteady);
+	if (q->clean.unseen > 0)
+		tw_buf_addf(
+			out,
+			"  unseen: %zu rows dropped, which lack the work of workloads "
+			"that ran before they appeared\n",
+			q->clean.unseen);
 	add_balance(out, "CPU time", q->cpu_rows_s, q->cpu_node_s, "s", "node");
 	add_balance(out, "energy", q->energy_rows_j, q->energy_meter_j, "J", "meter");
 	if (isfinite(q->load_min))
@@ -470,7 +481,8 @@ json_t *tw_quality_to_json(const struct tw_quality *q)
 {
 	return json_pack(
 		"{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,"
-		"s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o*,s:o*,s:o*,s:o*}",
+		"s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o*,s:o*,s:o*,s:o*,s:o*"
+		"}",
 		"span_s", tw_json_rounded((double)(q->last_ms - q->first_ms) / 1e3),
 		"rows", integer(q->rows), "step_s", tw_json_rounded(q->step_s), "gaps",
 		integer(q->gaps), "longest_gap_s", tw_json_rounded(q->longest_gap_s),
@@ -493,5 +505,6 @@ json_t *tw_quality_to_json(const struct tw_quality *q)
 		tw_json_texts(&q->missing), "warnings", warnings_json(q), "outlier_rows",
 		integer_if(q->clean.outliers), "standing_rows",
 		integer_if(q->clean.standing), "unsteady_rows",
-		integer_if(q->clean.unsteady), "merged_series", integer_if(q->merged));
+		integer_if(q->clean.unsteady), "merged_series", integer_if(q->merged),
+		"unseen_rows", integer_if(q->clean.unseen));
 }
