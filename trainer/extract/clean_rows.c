@@ -645,7 +645,7 @@ static size_t count_unseen(const struct cleaning *c, const struct tw_hidden *at,
 {
 	for (size_t k = at->count; k-- > 0 && !*most;) {
 		const size_t first = first_since(c, at->ms[k]);
-		const enum tw_unseen u =
+		const enum tw_unseen_work u =
 			tw_unseen_find(c->load, c->watts, c->count, first);
 
 		if (u == TW_UNSEEN_WORK)

@@ -80,8 +80,8 @@ static bool are_off(const struct line *l, const double *load, const double *watt
 	       fabs(off) > ERRORS * sqrt(l->variance / (double)count);
 }
 
-enum tw_unseen tw_unseen_find(const double *load, const double *watts, size_t count,
-			      size_t first)
+enum tw_unseen_work tw_unseen_find(const double *load, const double *watts, size_t count,
+				   size_t first)
 {
 	const struct line before = fit(load, watts, first);
 	const struct line after = fit(load + first, watts + first, count - first);

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-enum tw_unseen {
+enum tw_unseen_work {
 	TW_UNSEEN_NONE, /* the rows before and after it have one line, or too few rows to
 			   tell */
 	TW_UNSEEN_WORK, /* the rows before it lack work */
@@ -21,7 +21,7 @@ enum tw_unseen {
 };
 
 /* A workload appears at row `first` of `count` rows, which are in order of time. */
-enum tw_unseen tw_unseen_find(const double *load, const double *watts, size_t count,
-			      size_t first);
+enum tw_unseen_work tw_unseen_find(const double *load, const double *watts, size_t count,
+				   size_t first);
 
 #endif /* TW_TRAINER_UNSEEN_H */

@@ -23,7 +23,7 @@ static void run(struct rows *r, size_t first, double share)
 	}
 }
 
-static void expect(size_t first, double share, enum tw_unseen wanted)
+static void expect(size_t first, double share, enum tw_unseen_work wanted)
 {
 	struct rows r;
 
