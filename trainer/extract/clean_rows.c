@@ -602,6 +602,7 @@ int tw_drop_unsteady_rows(struct tw_power_series *p, const struct tw_node_rows *
 {
 	struct cleaning c = { .power = p, .rows = rows, .feature = r->feature };
 	bool *unsteady = calloc(p->times + 1, sizeof(*unsteady));
+	struct tw_inertia inertia;
 	int rc = -1;
 
 	if (unsteady == NULL) {
@@ -614,8 +615,11 @@ int tw_drop_unsteady_rows(struct tw_power_series *p, const struct tw_node_rows *
 		find_load(&c);
 		c.busy = quantile_of(&c, c.load, 0.9);
 	}
-	out->unsure = tw_steady_find(c.load, c.watts, c.count, find_inertia(&c),
-				     unsteady) == TW_STEADY_FEW;
+	inertia = find_inertia(&c);
+	/* Without inertia, the energy of a row is that of its work. */
+	if (p->grown_j == 0 || inertia.before + inertia.after > 0)
+		out->unsure = tw_steady_find(c.load, c.watts, c.count, inertia,
+					     unsteady) == TW_STEADY_FEW;
 	for (size_t i = 0; i < c.count; i++) {
 		out->unsteady += unsteady[i];
 		c.fate[i] = unsteady[i] ? UNSTEADY : KEPT;

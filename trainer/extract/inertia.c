@@ -3,6 +3,8 @@
 
 #include "lib/core/array.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Fewer rows show no inertia. */
@@ -20,21 +22,31 @@
 /* An exponential mean has forgotten a load after so many of its lengths: to 2 %. */
 #define LENGTHS 4
 
+/* The line of power over the load itself differs from that over the mean by this share,
+ * at rest or at the most load. Else the inertia does no harm. */
+#define BENT 0.02
+
 /* Lengths of means, rows. */
 static const size_t lengths[] = { 1, 2, 3, 4, 6, 8, 12, 16, 24 };
 static const size_t decays[] = { 2, 3, 5, 7, 10, 14, 20 };
+
+/* Power over means of the load. */
+struct line {
+	double share; /* of its variance that they explain */
+	double at_rest, slope;
+};
 
 struct search {
 	const double *load, *watts;
 	size_t first, end; /* the rows to explain */
 	double *sum;       /* of the load of all rows before */
 	double *mean;      /* of each row to explain */
-	double share;      /* that the best mean explains */
+	struct line line;  /* of the best mean */
 	struct tw_inertia best;
 };
 
-/* Squared correlation of power with the means; 0 where power falls with load. */
-static double explained(const struct search *s)
+/* The share is 0 where power falls with load. */
+static struct line fit(const struct search *s)
 {
 	double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
 
@@ -48,16 +60,26 @@ static double explained(const struct search *s)
 		yy += w * (s->watts[i] - y);
 		xy += u * (s->watts[i] - y);
 	}
-	return xy > 0 && xx > 0 && yy > 0 ? xy * xy / (xx * yy) : 0;
+	if (!(xy > 0 && xx > 0 && yy > 0))
+		return (struct line){ 0, 0, 0 };
+	return (struct line){ xy * xy / (xx * yy), y - x * xy / xx, xy / xx };
+}
+
+static bool differ(const struct line *a, const struct line *b, double most)
+{
+	const double top = b->at_rest + b->slope * most;
+
+	return fabs(a->at_rest - b->at_rest) > BENT * fabs(b->at_rest) ||
+	       fabs(a->at_rest + a->slope * most - top) > BENT * fabs(top);
 }
 
 static void judge(struct search *s, size_t before, size_t after)
 {
-	const double share = explained(s);
+	const struct line line = fit(s);
 
-	if (share <= s->share)
+	if (line.share <= s->line.share)
 		return;
-	s->share = share;
+	s->line = line;
 	s->best = (struct tw_inertia){ before, after };
 }
 
@@ -102,7 +124,8 @@ struct tw_inertia tw_inertia_find(const double *load, const double *watts, size_
 	const size_t before = reach < BEFORE_MAX ? reach : BEFORE_MAX;
 	const size_t after = reach < AFTER_MAX ? reach : AFTER_MAX;
 	struct search s = { .load = load, .watts = watts };
-	double own;
+	double most = 0;
+	struct line own;
 
 	if (count < ROWS_MIN)
 		return s.best;
@@ -111,14 +134,17 @@ struct tw_inertia tw_inertia_find(const double *load, const double *watts, size_
 	s.mean = memory + count + 1;
 	s.first = before + 1;
 	s.end = count - after;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		s.sum[i + 1] = s.sum[i] + load[i];
+		most = fmax(most, load[i]);
+	}
 	try_mean(&s, 1, 0);
-	own = s.share;
-	if (1 - own < LEFT_MIN)
+	own = s.line;
+	if (1 - own.share < LEFT_MIN)
 		return (struct tw_inertia){ 0, 0 };
 	try_all(&s, before, after);
-	if (s.share < SHARE_MIN || 1 - s.share > LEFT_MAX * (1 - own))
+	if (s.line.share < SHARE_MIN || 1 - s.line.share > LEFT_MAX * (1 - own.share) ||
+	    !differ(&own, &s.line, most))
 		return (struct tw_inertia){ 0, 0 };
 	return s.best;
 }

@@ -8,7 +8,7 @@
  * alone is too flat.
  *
  * Inertia is seen where such a mean of the load leaves half as much of the variance of
- * power as the load of the row itself does.
+ * power as the load of the row itself does, and moves the line by 2 %.
  */
 
 #include <stddef.h>

@@ -80,6 +80,21 @@ static void a_lag_and_a_mean_are_found(void **state)
 	expect(&r, 59, 0, 0);
 }
 
+/* A load that rises and falls at one rate has the same line with a lag. */
+static void a_lag_that_cancels_out_does_no_harm(void **state)
+{
+	struct rows r;
+
+	(void)state;
+	for (size_t lag = 0; lag < 2; lag++) {
+		for (size_t i = 0; i < COUNT; i++)
+			r.load[i] = fabs(60 - (double)(i % 120));
+		for (size_t i = 0; i < COUNT; i++)
+			r.watts[i] = 30 + r.load[i < 2 * lag ? i : i - 2 * lag];
+		expect(&r, COUNT, 0, 0);
+	}
+}
+
 /* After four of its lengths it is over. */
 static void an_exponential_mean_is_found(void **state)
 {
@@ -125,6 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_meter_of_each_row_has_none),
 		cmocka_unit_test(a_lag_and_a_mean_are_found),
+		cmocka_unit_test(a_lag_that_cancels_out_does_no_harm),
 		cmocka_unit_test(an_exponential_mean_is_found),
 		cmocka_unit_test(rows_without_its_trace_are_left),
 	};
