@@ -81,9 +81,10 @@ out:
 	return rc;
 }
 
-/* Files below /proc have size 0: read until the end. */
-static int read_growing(int fd, const char *path, size_t max, char **data, size_t *len,
-			struct tw_err *err)
+/* Files of the kernel have other sizes, told, than they have bytes: read until the end.
+ */
+static int read_growing(int fd, const char *path, uintmax_t told, size_t max, char **data,
+			size_t *len, struct tw_err *err)
 {
 	size_t size = 0, have = 0, more;
 	char *buf = NULL;
@@ -107,6 +108,11 @@ static int read_growing(int fd, const char *path, size_t max, char **data, size_
 		}
 		have += more;
 	} while (have == size && have <= max);
+	if (have > max && told > max) {
+		tw_fail(err, TW_INVALID, "'%s' has %ju bytes, limit is %zu", path, told,
+			max);
+		goto out;
+	}
 	if (have > max) {
 		tw_fail(err, TW_INVALID, "'%s' has more bytes than its limit, %zu", path,
 			max);
@@ -139,13 +145,10 @@ static int read_whole(int fd, const char *path, size_t max, char **data, size_t 
 		tw_fail(err, TW_INVALID, "'%s' is not a regular file", path);
 		goto out;
 	}
-	if ((uintmax_t)st.st_size > max) {
-		tw_fail(err, TW_INVALID, "'%s' has %jd bytes, limit is %zu", path,
-			(intmax_t)st.st_size, max);
-		goto out;
-	}
-	if (st.st_size == 0) {
-		if (read_growing(fd, path, max, &buf, &have, err) < 0)
+	/* Lists of CPUs in sysfs have few bytes and a size of 28672 (since Linux 6.0). */
+	if (st.st_size == 0 || (uintmax_t)st.st_size > max) {
+		if (read_growing(fd, path, (uintmax_t)st.st_size, max, &buf, &have, err) <
+		    0)
 			goto out;
 	} else {
 		buf = malloc((size_t)st.st_size + 1);

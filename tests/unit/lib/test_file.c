@@ -179,6 +179,20 @@ static void reading_has_a_limit_and_needs_a_regular_file(void **state)
 	free(path);
 }
 
+/* Of a list in sysfs the size is 4096 or 28672. */
+static void a_file_of_sysfs_is_as_long_as_its_text(void **state)
+{
+	struct tw_err err = { 0 };
+	char *data = NULL;
+	size_t len = 0;
+
+	(void)state;
+	if (tw_file_read("/sys/devices/system/cpu/online", 1024, &data, &len, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_in_range(len, 1, 1024);
+	free(data);
+}
+
 static void a_file_without_a_size_is_read_until_it_ends(void **state)
 {
 	static const char cpus[] = "/proc/cpuinfo";
@@ -435,6 +449,7 @@ static void names_of_a_directory_are_listed_sorted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_of_sysfs_is_as_long_as_its_text),
 		cmocka_unit_test_setup_teardown(
 			replacing_syncs_file_and_directory_and_leaves_nothing_else, setup,
 			scratch_tear_down),
