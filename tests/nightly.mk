@@ -23,6 +23,8 @@
 #				Prometheus; SUITES="trixie" for other releases. Needs mmdebstrap
 #	make nightly-arm64	built for arm64, with unit tests, images and tarball, in emulation; needs root,
 #				mmdebstrap, gcc-aarch64-linux-gnu, qemu-user-static, binfmt-support, buildah and podman
+#	make nightly-guest	attribution in a guest of two sockets, with the kernel of KERNELS=DIR, else
+#				one that is downloaded (docs/kernels.md); needs qemu
 #	make nightly-recipes	the patches of tests/recipes, each applied, built and tested
 #	make nightly-bench	all benches; a figure that is more than 10 % worse than the last one
 #				of the machine in docs/bench.csv is a failure (tests/bench.mk)
@@ -39,7 +41,7 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm kepler packages roles arm64 recipes \
+	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm kepler packages roles arm64 guest recipes \
 		bench; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
@@ -112,6 +114,17 @@ nightly-arm64:
 	$(MAKE) --no-print-directory image-lists ALSO=$(arm64-root) && \
 	IMAGE_LISTS=$(O)/dist $(MAKE) --no-print-directory SYSROOT=$(arm64-root) test-images; fi
 
+# tests/kernels/fetch leaves alone what it has fetched before.
+nightly-guest: all
+	@if ! command -v qemu-system-x86_64 >/dev/null; then \
+		$(run) skip nightly-guest "no qemu-system-x86_64 (etc/deps kernels)"; \
+	else \
+		[ -n "$(KERNELS)" ] || tests/kernels/fetch $(O)/kernels bookworm >$(O)/kernels.log 2>&1 || \
+			{ tail -5 $(O)/kernels.log; exit 1; }; \
+		$(MAKE) --no-print-directory test-kernels CHECKS=check_sockets \
+			KERNELS="$(or $(KERNELS),$(O)/kernels)"; \
+	fi
+
 nightly-recipes:
 	@$(guard) $(PYTHON) tests/recipes/recipes.py $(O)/recipes -j2
 
@@ -128,5 +141,5 @@ fuzz-corpus-run: $(fuzz-targets)
 		echo "$${f##*/}: $$(sed -n 's/^MERGE-OUTER: \(.* new files\).*; \(.* edges\).*/\1, \2/p' \
 			$$f.merge.log)"; done
 
-.PHONY: nightly nightly-prior nightly-helm nightly-kepler nightly-packages nightly-roles nightly-arm64 nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
+.PHONY: nightly nightly-guest nightly-prior nightly-helm nightly-kepler nightly-packages nightly-roles nightly-arm64 nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
 	nightly-recipes nightly-fuzz nightly-fuzz-run fuzz-corpus fuzz-corpus-run

@@ -86,6 +86,16 @@ class Counting(Machine):
     processors = ("-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off")
 
 
+class TwoSockets(Machine):
+    """Two packages of two cores of two threads, each with memory of its own."""
+
+    processors = ("-accel", "tcg,thread=multi", "-smp", "8,sockets=2,cores=2,threads=2",
+                  "-object", "memory-backend-ram,id=near,size=768M",
+                  "-object", "memory-backend-ram,id=far,size=768M",
+                  "-numa", "node,nodeid=0,cpus=0-3,memdev=near",
+                  "-numa", "node,nodeid=1,cpus=4-7,memdev=far")
+
+
 class Offloaded(Machine):
     """Threads do what RCU has put off."""
 

@@ -19,14 +19,14 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "tests/integration")]
 from archive import OPTIONAL, PROGRAMS, Archive
 from bmc import Controller
 from harness import BIN, need
-from machine import QEMU, Counting, Machine, Offloaded, UserMode
+from machine import QEMU, Counting, Machine, Offloaded, TwoSockets, UserMode
 
 KERNELS = os.environ.get("KERNELS", "")
 CHECKS = os.environ.get("CHECKS", "check_tasks check_btf check_counts check_events "
                         "check_rights check_power check_lockdown check_offloaded "
                         "check_switch").split()
 # Those that take a machine of their own.
-APART = {"check_offloaded": Offloaded, "check_switch": Counting}
+APART = {"check_offloaded": Offloaded, "check_switch": Counting, "check_sockets": TwoSockets}
 OURS = ("tw-collector", "tw-ask", "tallywatt", "tests/bench/collector_load",
         "tests/bench/attach_programs")
 ACCOUNTS = {"passwd": "root:x:0:0:root:/root:/bin/sh\n"
