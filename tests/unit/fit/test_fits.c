@@ -10,9 +10,12 @@
 #include "trainer/fit/trainer.h"
 
 #include <stdatomic.h>
+#include <time.h>
 
 /* A trainer that counts its fits and writes the sum of the power. */
 static atomic_size_t fitted;
+/* Fits take a millisecond, so that another thread waits for the text. */
+static bool slowly;
 
 static int fit_sum(const struct tw_trainer *self, const struct tw_samples *s,
 		   uint64_t seed, struct tw_buf *text, struct tw_err *err)
@@ -22,6 +25,8 @@ static int fit_sum(const struct tw_trainer *self, const struct tw_samples *s,
 	(void)self;
 	(void)seed;
 	atomic_fetch_add(&fitted, 1);
+	if (slowly)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	for (size_t r = 0; r < s->rows; r++)
 		sum += s->y[r];
 	if (sum < 0)
@@ -138,7 +143,9 @@ static void threads_share_fits(void **state)
 
 	(void)state;
 	atomic_store(&fitted, 0);
+	slowly = true;
 	tw_pool_run(200, 4, fit_of_thread, f);
+	slowly = false;
 	assert_int_equal(atomic_load(&fitted), 100);
 	assert_int_equal(tw_fits_shared(f), 100);
 	tw_fits_free(f);
