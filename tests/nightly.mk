@@ -110,7 +110,7 @@ nightly-arm64:
 	@if [ ! -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] || ! command -v aarch64-linux-gnu-gcc >/dev/null; then \
 		$(run) skip nightly-arm64 "no qemu-user-static that binfmt_misc starts, or no gcc-aarch64-linux-gnu"; else \
 	{ [ -d $(arm64-root) ] || etc/dist/sysroot arm64 $(arm64-root); } && \
-	$(MAKE) --no-print-directory SYSROOT=$(arm64-root) all check-unit check-fuzz dist-binary && \
+	TW_TEST_QUICK=1 $(MAKE) --no-print-directory SYSROOT=$(arm64-root) all check-unit check-fuzz dist-binary && \
 	$(MAKE) --no-print-directory image-lists ALSO=$(arm64-root) && \
 	IMAGE_LISTS=$(O)/dist $(MAKE) --no-print-directory SYSROOT=$(arm64-root) test-images; fi
 
