@@ -354,10 +354,15 @@ static int clean_counter(struct tw_counter_set *c, size_t from, size_t to,
 	return 0;
 }
 
-/*
- * Whether two counters grow by the same in all of the time that they share. Two packages
- * never do. One does by two paths: intel-rapl-mmio:0 is intel-rapl:0.
- */
+/* Whether the kernel shows this meter by its memory-mapped registers. */
+static bool is_mapped(const struct tw_series *s)
+{
+	const char *path = tw_series_label(s, "path");
+
+	return path != NULL && strstr(path, "intel-rapl-mmio:") != NULL;
+}
+
+/* Whether two counters grow by the same in all of the time that they share. */
 static bool grow_alike(const struct tw_series *a, const struct tw_series *b)
 {
 	const double from_ms =
@@ -399,7 +404,7 @@ int tw_clean_twins(struct tw_counter_set *c, struct tw_err *err)
 			if (other->value.count == 0 || c->at[k].key == c->at[i].key ||
 			    hash_labels(s, OF_METER, &kinds) !=
 				    hash_labels(other, OF_METER, &kinds) ||
-			    !grow_alike(s, other))
+			    is_mapped(s) == is_mapped(other) || !grow_alike(s, other))
 				continue;
 			if (cut(c, k, -INFINITY, err) < 0)
 				return -1;

@@ -34,8 +34,9 @@ int tw_clean_series(struct tw_counter_set *c, const struct tw_metric_series *met
 		    bool of_node, struct tw_err *err);
 
 /*
- * Drop the counters of energy that show what another one shows by another path, and adds
- * their number to c->merged. The set is sorted.
+ * Drop the counters of energy of intel-rapl-mmio that grow as one of intel-rapl, or the
+ * other way round, and add their number to c->merged. The set is sorted. Two packages may
+ * grow alike, too: a simulation, or a host that shares its energy among them.
  */
 int tw_clean_twins(struct tw_counter_set *c, struct tw_err *err);
 

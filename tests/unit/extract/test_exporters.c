@@ -550,14 +550,14 @@ static void two_machines_of_other_times_are_refused(void **state)
 }
 
 /* A counter of 25 samples by one path, and by another one from another total on. */
-static double watts_of_paths(double factor)
+static double watts_of_paths(const char *path, double factor)
 {
 	const struct tw_extract_args args = make_args("rapl-sysfs", "BPFOnly");
 	struct tw_buf text[3] = { { 0 }, { 0 }, { 0 } };
 	struct sampled series[] = {
 		{ PROCESS, "'pid':'1'", NULL },
 		{ ZONE, "'zone':'package','path':'/intel-rapl:0'", NULL },
-		{ ZONE, "'zone':'package','path':'/intel-rapl-mmio:0'", NULL },
+		{ ZONE, path, NULL },
 	};
 	struct tw_dataset d = { 0 };
 	struct tw_err err = { 0 };
@@ -586,11 +586,15 @@ static double watts_of_paths(double factor)
 
 static void a_meter_of_two_paths_counts_once(void **state)
 {
+	static const char mapped[] = "'zone':'package','path':'/intel-rapl-mmio:0'";
 	const double once = 30 + 10 * sin(1);
 
 	(void)state;
-	assert_true(fabs(watts_of_paths(1) - once) < 0.01);
-	assert_true(fabs(watts_of_paths(1.01) - 2.01 * once) < 0.01);
+	assert_true(fabs(watts_of_paths(mapped, 1) - once) < 0.01);
+	assert_true(fabs(watts_of_paths(mapped, 1.01) - 2.01 * once) < 0.01);
+	/* Another package, which draws the same. */
+	assert_true(fabs(watts_of_paths("'zone':'package','path':'/intel-rapl:1'", 1) -
+			 2 * once) < 0.01);
 }
 
 static void one_machine_of_several_is_selected_by_name(void **state)
