@@ -331,7 +331,7 @@ static void copies_are_equal_steps_that_vary(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < TW_COUNT(cases); i++)
 		check_pair(i, &cases[i]);
 }
 
