@@ -20,7 +20,8 @@ def run(*command, timeout=1200, **more):
     done = subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace", timeout=timeout, **more)
     if done.returncode != 0:
-        raise AssertionError(f"{command}: {done.stdout[-8000:]}")
+        failed = "\n".join(line for line in done.stdout.splitlines() if "FAIL" in line)
+        raise AssertionError(f"{command}: {done.stdout[-8000:]}\n{failed}")
     return done.stdout
 
 
