@@ -124,23 +124,13 @@ int tw_exposure_begin(struct tw_exposure *x, const struct tw_collector *c,
 		       : 0;
 }
 
-/* Counters and GPUs may see a process before its CPU time does. */
-static bool has_used(const struct tw_exposure *x, const struct tw_workload *w)
-{
-	bool used = w->used.cpu_ns > 0 || energy(x, w) > 0;
-
-	for (int i = 0; i < TW_COUNTER_COUNT; i++)
-		used = used || w->used.counter[i] > 0;
-	return used;
-}
-
 /* Without limits, export what ran before the first energy, too. */
 static bool is_among_top(const void *arg, const struct tw_workload *w)
 {
 	const struct tw_exposure *x = arg;
 
 	return x->least[w->level] > 1 ? weight(x, w) >= x->least[w->level]
-				      : has_used(x, w);
+				      : !tw_workload_is_unused(w);
 }
 
 void tw_exposure_choose(struct tw_exposure *x, struct tw_collector *c)

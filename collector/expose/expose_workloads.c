@@ -126,7 +126,8 @@ static void expose_level(const struct tw_exposure *x, const struct tw_shown *s,
 /* Nodes without jobs have no series of all that is in no job. */
 static bool has_other(const struct tw_exposure *x, enum tw_level level)
 {
-	return x->scrape && tw_workloads_other(x->c->workloads, level)->used.cpu_ns > 0 &&
+	return x->scrape &&
+	       !tw_workload_is_unused(tw_workloads_other(x->c->workloads, level)) &&
 	       (level != TW_LEVEL_JOB || tw_workloads_count(x->c->workloads, level) > 0);
 }
 

@@ -219,7 +219,7 @@ static bool is_over(const struct tw_workloads *t, struct tw_workload *w)
 /* True if a scraper may still want w's last values. */
 static bool is_wanted(const struct tw_workloads *t, const struct tw_workload *w)
 {
-	return w->used.cpu_ns > 0 && w->series != TW_SERIES_OTHER &&
+	return !tw_workload_is_unused(w) && w->series != TW_SERIES_OTHER &&
 	       (!tw_workloads_was_last_read(t, w) || t->now_ns < w->until_ns);
 }
 

@@ -69,7 +69,7 @@ static void enter_other(struct tw_workloads *t, struct tw_workload *w)
 	w->series = TW_SERIES_OTHER;
 }
 
-static bool is_unused(const struct tw_workload *w)
+bool tw_workload_is_unused(const struct tw_workload *w)
 {
 	return memcmp(&w->used, &(struct tw_usage){ 0 }, sizeof(w->used)) == 0 &&
 	       memcmp(&w->charged, &(struct tw_charge){ 0 }, sizeof(w->charged)) == 0;
@@ -131,7 +131,7 @@ void tw_workloads_choose(struct tw_workloads *t, enum tw_level level, size_t las
 		if (w->series == TW_SERIES_NEW) {
 			if (wants)
 				w->series = TW_SERIES_OWN;
-			else if (!is_unused(w))
+			else if (!tw_workload_is_unused(w))
 				enter_other(t, w);
 		} else if (w->series == TW_SERIES_OWN) {
 			if (!wants)

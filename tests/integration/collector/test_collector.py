@@ -299,6 +299,23 @@ class Collector(Case):
             self.assertGreater(sums["cgroup", count], 0)
             self.assertEqual(sums["cgroup", count], sums["process", count])
 
+    def test_a_late_scrape_has_all_energy_of_processes_that_came_and_went(self):
+        """Of some, a tick reads the counts before it sees a process: they have no CPU time."""
+        need("bpf", bpf_works())
+        daemon = self.collect("--counters", "software", "--top=0", "--meters", "fake")
+        ends = self.ticks(daemon) + 25
+        while self.ticks(daemon) < ends:
+            subprocess.run(["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done"],
+                           check=True)
+        sums = {}
+        for name, labels, value in self.samples(daemon):
+            match = re.match(r"tallywatt_(\w+)_(energy_joules_total|unattributed_joules)", name)
+            if match and labels["zone"] == "package":
+                sums[match[1]] = sums.get(match[1], 0) + (1 if "energy" in name else -1) * \
+                    round(value * 1e6)
+        self.assertGreater(sums["node"], 0)
+        self.assertEqual([sums["process"], sums["cgroup"]], [sums["node"]] * 2)
+
     def test_missing_counters_are_absent_instead_of_0(self):
         daemon = self.collect("--counters", "off", "--compat", "kepler-legacy", "--meters", "fake")
         self.wait_ticks(daemon)

@@ -4,9 +4,11 @@
 #include "tests/unit/tw_test.h"
 
 #include "collector/collector.h"
+#include "collector/expose/expose.h"
 #include "collector/power/attribute.h"
 #include "collector/power/power.h"
 #include "collector/power/power_history.h"
+#include "collector/workloads/workload_state.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
@@ -18,6 +20,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <time.h>
 
@@ -221,6 +224,47 @@ static void ticks_without_tasks_are_not_idle(void **state)
 	assert_float_equal(zone_of(m, TW_ZONE_PACKAGE)->idle_w, 0, 1e-9);
 }
 
+/* The exported energy of the package at a level. */
+static uint64_t exported_uj(struct machine *m, const char *family)
+{
+	struct tw_buf b = { 0 };
+	struct tw_expo e = { .out = &b };
+	struct tw_exposure x;
+	struct tw_err err = { 0 };
+	uint64_t uj = 0;
+
+	assert_int_equal(tw_exposure_begin(&x, &m->c, &e, &err), 0);
+	tw_exposure_choose(&x, &m->c);
+	tw_expose_workloads(&x);
+	for (char *line = strtok(b.data, "\n"); line != NULL; line = strtok(NULL, "\n"))
+		if (strncmp(line, family, strlen(family)) == 0 &&
+		    strstr(line, "zone=\"package\"") != NULL)
+			uj += (uint64_t)(strtod(strrchr(line, ' '), NULL) * 1e6 + 0.5);
+	tw_buf_clear(&b);
+	return uj;
+}
+
+/* Counts of a process that came and went unseen are not among the top. */
+static void energy_without_cpu_time_is_exported(void **state)
+{
+	const uint64_t most[TW_COUNTER_COUNT] = { [TW_COUNTER_CYCLES] = 3000 },
+		       few[TW_COUNTER_COUNT] = { [TW_COUNTER_CYCLES] = 1000 };
+	struct machine *m = *state;
+
+	m->c.show.level[TW_LEVEL_PROCESS] = m->c.show.level[TW_LEVEL_CGROUP] = true;
+	m->c.show.top = 1;
+	say(ALIVE, 7, LATER, 1, S);
+	tick(m);
+	tw_workloads_counted(m->c.workloads, 7, most, false);
+	tw_workloads_counted(m->c.workloads, 99, few, true);
+	write_package(m, RANGE / 2 + 180000000);
+	say(ALIVE, 7, LATER, 1, 2 * S);
+	tick(m);
+	assert_int_equal(energy_of(m, TW_ZONE_PACKAGE), 180000000);
+	assert_int_equal(exported_uj(m, "tallywatt_process_energy_joules"), 180000000);
+	assert_int_equal(exported_uj(m, "tallywatt_cgroup_energy_joules"), 180000000);
+}
+
 static uint64_t written_uj(const struct machine *m)
 {
 	struct tw_err err = { 0 };
@@ -335,6 +379,7 @@ int main(void)
 			a_counter_that_began_again_while_the_machine_slept_did_not_wrap),
 		TICK_TEST(a_power_of_a_counter_is_not_of_a_nap_either),
 		TICK_TEST(ticks_without_tasks_are_not_idle),
+		TICK_TEST(energy_without_cpu_time_is_exported),
 		TICK_TEST(a_tick_that_is_late_is_of_the_time_that_it_took),
 		TICK_TEST(a_reader_between_ticks_sees_the_power_of_the_virtual_counter),
 		TICK_TEST(a_virtual_counter_has_the_energy_of_the_tick_before),

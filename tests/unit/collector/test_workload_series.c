@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scrapes that export some processes and cgroups only lose nothing: "other" has the rest.
  */
+#include "collector/workloads/workload_state.h"
 #include "tests/unit/collector/scripted_tasks.h"
 #include "tests/unit/tw_test.h"
 #include "tests/unit/collector/workload_fixture.h"
@@ -40,13 +41,13 @@ static uint64_t least;
 static bool is_large(const void *arg, const struct tw_workload *w)
 {
 	(void)arg;
-	return w->used.cpu_ns > 0 && w->used.cpu_ns >= least;
+	return !tw_workload_is_unused(w) && w->used.cpu_ns >= least;
 }
 
 /* The least CPU time of the TOP largest, as tw_exposure_begin() finds it. */
 static uint64_t find_least(const struct tw_workloads *t, enum tw_level level)
 {
-	uint64_t bound = 1;
+	uint64_t bound = 0;
 
 	for (;;) {
 		const struct tw_workload *w = NULL;
@@ -106,8 +107,9 @@ static void charge_slices(struct machine *m)
 	for (size_t i = 0; i < count; i++) {
 		struct tw_charge charge = { 0 };
 
-		charge.dynamic_uj[TW_ZONE_PACKAGE] = s[i].used.cpu_ns / 7;
-		m->all_uj += s[i].used.cpu_ns / 7;
+		charge.dynamic_uj[TW_ZONE_PACKAGE] =
+			s[i].used.cpu_ns / 7 + s[i].used.counter[TW_COUNTER_CYCLES];
+		m->all_uj += charge.dynamic_uj[TW_ZONE_PACKAGE];
 		tw_workloads_charge(m->f->t, &s[i], &charge);
 	}
 }
@@ -273,6 +275,39 @@ static void too_many_last_series_end_with_the_oldest(void **state)
 	free(s);
 }
 
+/*
+ * Counts of a process that came and went unseen: energy without CPU time, of a cgroup
+ * without processes.
+ */
+static void counts_without_cpu_time_lose_nothing(void **state)
+{
+	const uint64_t more[TW_COUNTER_COUNT] = { [TW_COUNTER_CYCLES] = 1000 };
+	struct scraper *one = new_scraper(), *two = new_scraper();
+	struct machine m = { .f = *state, .last_max = TOP };
+
+	for (int i = 0; i < 40; i++) {
+		const int at = i % 10;
+
+		if (at <= 1)
+			tw_workloads_counted(m.f->t, 99, more, true);
+		workloads_tick(m.f);
+		charge_slices(&m);
+		if (at == 0 || at == 2) {
+			scrape(m.f->t, one, m.last_max);
+			check(&m, one);
+		}
+		if (at == 0 || at == 9) {
+			scrape(m.f->t, two, m.last_max);
+			check(&m, two);
+		}
+		if (i == 29) /* the cgroup is removed */
+			m.f->now_ns += KEEP_S * S;
+	}
+	assert_int_equal(m.all_uj, 8000);
+	free(one);
+	free(two);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +315,7 @@ int main(void)
 		WORKLOAD_TEST(a_fork_storm_loses_nothing),
 		WORKLOAD_TEST(a_series_never_has_usage_that_other_had),
 		WORKLOAD_TEST(too_many_last_series_end_with_the_oldest),
+		WORKLOAD_TEST(counts_without_cpu_time_lose_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
