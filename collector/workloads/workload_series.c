@@ -260,8 +260,8 @@ static void add_everywhere(struct tw_workloads *t, struct tw_slice *s,
 	for (int i = 0; i < CONTAINING; i++)
 		if (w[i] != NULL)
 			add_use(t, w[i], use);
-	/* A pseudo process does not end, but a scrape must read its last values. */
-	if (s->process->tgid == 0)
+	/* A scrape must read the last values, of a pseudo process, too. */
+	if (s->process->ended || s->process->tgid == 0)
 		s->process->ended_at = t->tick + 1;
 }
 

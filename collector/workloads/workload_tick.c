@@ -335,7 +335,6 @@ static void on_late(void *arg, const struct tw_task *task, uint64_t more_ns)
 
 	if (p != NULL) {
 		take_total(t, p, task->cpu_ns);
-		p->w.ended_at = t->tick + 1; /* keep it for the next scrape */
 		return;
 	}
 	g = tw_group_get(t, task->cgroup_id, 0);

@@ -120,6 +120,23 @@ static void an_exit_after_giving_up_is_charged_once(void **state)
 	assert_int_equal(used_by(f, TW_LEVEL_PROCESS, 9), 110);
 }
 
+/* Its slice is charged after the tick, so it is not removed in it. */
+static void an_exit_after_its_time_to_stay_is_charged(void **state)
+{
+	struct workload_fixture *f = *state;
+
+	say(ALIVE, 9, LATER + 5, 3, 100);
+	workloads_tick(f);
+	give_up(f, 9);
+	f->now_ns += KEEP_S * S;
+	say(ENDED, 9, LATER + 5, 3, 110);
+	workloads_tick(f);
+	assert_int_equal(slices_ns(f), 10);
+	assert_int_equal(used_by(f, TW_LEVEL_PROCESS, 9), 110);
+	workloads_tick(f);
+	assert_null(workload_find(f->t, TW_LEVEL_PROCESS, 9));
+}
+
 /* As a process that hidepid hid for a while. */
 static void a_process_that_comes_back_hides_no_time_of_others(void **state)
 {
@@ -426,6 +443,7 @@ int main(void)
 		WORKLOAD_TEST(a_released_process_is_charged_once),
 		WORKLOAD_TEST(a_released_process_whose_exit_overflows_is_charged_once),
 		WORKLOAD_TEST(an_exit_after_giving_up_is_charged_once),
+		WORKLOAD_TEST(an_exit_after_its_time_to_stay_is_charged),
 		WORKLOAD_TEST(a_process_that_comes_back_hides_no_time_of_others),
 		WORKLOAD_TEST(a_zombie_that_moves_keeps_its_cgroup),
 		WORKLOAD_TEST(
