@@ -16,6 +16,8 @@
 #define DIFFERENCE_MAX 0.2
 /* The same number, but for its rounding. */
 #define ROUNDING 1e-9
+/* A gap between samples is longer than so many of their steps. */
+#define GAP_MIN 1.5
 /* Two exporters of a node that run for this share of the time replace one another. */
 #define UPDATE_MAX 0.1
 /* Counters by two paths differ by less than this share of their growth, in as many
@@ -143,7 +145,8 @@ static double value_at(struct line *l, double ms)
 struct overlap {
 	double from_ms, to_ms;
 	size_t samples;    /* of the earlier one */
-	size_t common;     /* of them have the time of one of the later one */
+	double step_ms;    /* the shortest between them */
+	double split_ms;   /* the shortest that a sample of the later one splits */
 	double difference; /* sum over its samples */
 	double size;       /* sum of its absolute values */
 	double moved, other_moved;
@@ -179,7 +182,10 @@ static struct overlap compare(const struct tw_series *a, const struct tw_series 
 	struct line other = begin_line(b);
 	struct overlap o = { .from_ms = from_ms,
 			     .to_ms = fmin(tw_packed_last(&a->time_ms),
-					   tw_packed_last(&b->time_ms)) };
+					   tw_packed_last(&b->time_ms)),
+			     .step_ms = INFINITY,
+			     .split_ms = INFINITY };
+	double last_ms = INFINITY;
 
 	for (size_t i = 0; i < a->value.count; i++) {
 		const double ms = tw_unpack_next(&times), v = tw_unpack_next(&values);
@@ -187,7 +193,11 @@ static struct overlap compare(const struct tw_series *a, const struct tw_series 
 		if (ms < o.from_ms || ms > o.to_ms)
 			continue;
 		o.difference += fabs(v - value_at(&other, ms));
-		o.common += other.to_ms == ms || other.from_ms == ms;
+		if (ms > last_ms)
+			o.step_ms = fmin(o.step_ms, ms - last_ms);
+		if (other.from_ms > last_ms && other.from_ms < ms)
+			o.split_ms = fmin(o.split_ms, ms - last_ms);
+		last_ms = ms;
 		o.size += fabs(v);
 		o.samples++;
 	}
@@ -298,8 +308,9 @@ static int clean_pair(struct tw_counter_set *c, size_t a, size_t b,
 	if (tw_packed_last(&one->time_ms) < from_ms)
 		return 0;
 	o = compare(one, other, from_ms, m != NULL && m->kind == TW_METRIC_POWER);
-	/* A label that is not kept may tell them apart. */
-	one_scrape = one_name && o.common > 0;
+	/* A label that is not kept may tell two scrapes apart: samples of one are between
+	 * those of the other. In one scrape they only fill its gaps. */
+	one_scrape = one_name && o.split_ms >= GAP_MIN * o.step_ms;
 	if (are_alike(&o, one_scrape)) {
 		c->merged++;
 		/* The later one may be of a part of the time only. */

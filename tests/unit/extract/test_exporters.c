@@ -597,6 +597,26 @@ static void a_meter_of_two_paths_counts_once(void **state)
 			 2 * once) < 0.01);
 }
 
+/* A process has another name in two scrapes: its samples under that name count. */
+static void samples_in_the_gaps_of_a_series_count(void **state)
+{
+	static const struct sampled series[] = {
+		{ PROCESS, "'pid':'1','comm':'a'",
+		  "100,0 110,2 130,14 140,15 150,16 170,30 180,31" },
+		{ PROCESS, "'pid':'1','comm':'b'", "120,12 160,18" },
+		{ ZONE, "'zone':'package','path':'/0'",
+		  "100,0 110,300 120,600 130,900 140,1200 150,1500 160,1800 170,2100 "
+		  "180,2400" },
+	};
+	const struct tw_extract_args args = make_args("rapl-sysfs", "BPFOnly");
+	struct tw_dataset d = { 0 };
+
+	(void)state;
+	extract(series, TW_COUNT(series), &args, &d);
+	assert_true(tw_dataset_find(&d, "bpf_cpu_time_ms")[1] == 1000);
+	tw_dataset_release(&d);
+}
+
 static void one_machine_of_several_is_selected_by_name(void **state)
 {
 	struct tw_extract_args args = make_args("redfish", "BPFOnly");
@@ -633,6 +653,7 @@ int main(void)
 		cmocka_unit_test(two_machines_of_other_times_are_refused),
 		cmocka_unit_test(a_meter_of_two_paths_counts_once),
 		cmocka_unit_test(readings_that_contradict_physics_are_not_learned),
+		cmocka_unit_test(samples_in_the_gaps_of_a_series_count),
 		cmocka_unit_test(one_machine_of_several_is_selected_by_name),
 	};
 
