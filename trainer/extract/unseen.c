@@ -58,26 +58,27 @@ static double variance_at(const struct line *l, double load)
 	       (1 / l->n + (l->spread > 0 ? off * off / l->spread : INFINITY));
 }
 
-static bool differ_at(const struct line *a, const struct line *b, double load)
+/* Whether the rows before have more power for a load: for the work that they show. */
+static bool is_above_at(const struct line *before, const struct line *after, double load)
 {
-	const double off = fabs(line_at(a, load) - line_at(b, load));
+	const double off = line_at(before, load) - line_at(after, load);
 
-	return off > DIFFERENCE * fabs(line_at(b, load)) &&
-	       off > ERRORS * sqrt(variance_at(a, load) + variance_at(b, load));
+	return off > DIFFERENCE * fabs(line_at(after, load)) &&
+	       off > ERRORS * sqrt(variance_at(before, load) + variance_at(after, load));
 }
 
-/* Whether a few rows are off a line, all in all. */
-static bool are_off(const struct line *l, const double *load, const double *watts,
-		    size_t count)
+/* Whether a few rows are below a line, all in all. */
+static bool are_below(const struct line *l, const double *load, const double *watts,
+		      size_t count)
 {
 	double off = 0, mean = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		off += (watts[i] - line_at(l, load[i])) / (double)count;
+		off += (line_at(l, load[i]) - watts[i]) / (double)count;
 		mean += watts[i] / (double)count;
 	}
-	return fabs(off) > DIFFERENCE * fabs(mean) &&
-	       fabs(off) > ERRORS * sqrt(l->variance / (double)count);
+	return off > DIFFERENCE * fabs(mean) &&
+	       off > ERRORS * sqrt(l->variance / (double)count);
 }
 
 enum tw_unseen_work tw_unseen_find(const double *load, const double *watts, size_t count,
@@ -91,11 +92,11 @@ enum tw_unseen_work tw_unseen_find(const double *load, const double *watts, size
 	if (first < ROWS_MIN || count - first < FEW_MIN)
 		return TW_UNSEEN_NONE;
 	if (count - first < ROWS_MIN || after.high - after.low < RANGE_MIN * (high - low))
-		return are_off(&before, load + first, watts + first, count - first)
+		return are_below(&before, load + first, watts + first, count - first)
 			       ? TW_UNSEEN_FEW
 			       : TW_UNSEEN_NONE;
-	return differ_at(&before, &after, after.low) ||
-			       differ_at(&before, &after, after.high)
+	return is_above_at(&before, &after, after.low) ||
+			       is_above_at(&before, &after, after.high)
 		       ? TW_UNSEEN_WORK
 		       : TW_UNSEEN_NONE;
 }

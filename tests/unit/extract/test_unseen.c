@@ -46,6 +46,14 @@ static void rows_without_an_idle_workload_lack_none(void **state)
 	expect(110, 1, TW_UNSEEN_NONE);
 }
 
+/* Rows that lack work have more power for a load, not less. */
+static void another_kind_of_work_is_no_lack(void **state)
+{
+	(void)state;
+	expect(60, 1.2, TW_UNSEEN_NONE);
+	expect(110, 1.2, TW_UNSEEN_NONE);
+}
+
 /* At the end, few rows tell that the others are wrong. At the beginning, few are wrong.
  */
 static void few_rows_after_it_have_no_line(void **state)
@@ -62,6 +70,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_without_a_workload_that_works_lack_work),
 		cmocka_unit_test(rows_without_an_idle_workload_lack_none),
+		cmocka_unit_test(another_kind_of_work_is_no_lack),
 		cmocka_unit_test(few_rows_after_it_have_no_line),
 	};
 
