@@ -38,9 +38,12 @@
 /* A recording rests if its least load is below this share of its largest. */
 #define REST_SHARE 0.05
 /* Watts of a busy CPU. All of the power at the most load is above; the power that a CPU
- * adds is below. Else a unit is wrong. */
+ * adds is below. A CPU that feeds accelerators adds theirs to that of the platform. No
+ * machine draws more than 20 kW. Else a unit is wrong. */
 #define CPU_WATTS_MIN 0.05
 #define CPU_WATTS_MAX 1000
+#define FEEDING_WATTS_MAX 5000
+#define MACHINE_WATTS_MAX 20e3
 
 /* Mean power of a component, with the power at rest that isolation subtracted. */
 static double mean_power(const struct tw_train_scores *u, size_t c)
@@ -132,30 +135,6 @@ static double busy_cpus(const struct tw_train_data *d, const double *x)
 	return ms / 1e3;
 }
 
-/* Whether power and CPU time are in one system of units: milliwatts are not. */
-static bool has_wrong_unit(const struct tw_train_data *d, const struct tw_samples *s,
-			   double idle_w, struct loaded *r)
-{
-	const size_t n = (s->rows + END - 1) / END;
-	struct loaded low = { 0, 0 }, high = { 0, 0 };
-
-	for (size_t i = 0; i < s->rows; i++)
-		r[i] = (struct loaded){ busy_cpus(d, s->x + i * s->cols), s->y[i] };
-	if (isnan(r[0].load))
-		return false;
-	qsort(r, s->rows, sizeof(*r), tw_compare_doubles);
-	for (size_t i = 0; i < n; i++) {
-		const struct loaded *most = &r[s->rows - 1 - i];
-
-		low.load += r[i].load / (double)n;
-		low.watts += r[i].watts / (double)n;
-		high.load += most->load / (double)n;
-		high.watts += most->watts / (double)n;
-	}
-	return high.watts + idle_w < CPU_WATTS_MIN * high.load ||
-	       high.watts - low.watts > CPU_WATTS_MAX * (high.load - low.load);
-}
-
 /* Whether power differs between the rows with the least and the most load. */
 static bool has_load(const struct loaded *r, size_t rows, double watts)
 {
@@ -168,6 +147,41 @@ static bool has_load(const struct loaded *r, size_t rows, double watts)
 	find_mean(r + rows - n, n, &high, &high_error);
 	return fabs(high - low) >
 	       fmax(RISE_MIN * watts, RISE_ERRORS * sqrt(low_error + high_error));
+}
+
+static struct loaded mean_of(const struct loaded *r, size_t n)
+{
+	struct loaded mean = { 0, 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		mean.load += r[i].load / (double)n;
+		mean.watts += r[i].watts / (double)n;
+	}
+	return mean;
+}
+
+/* Whether power and CPU time are in one system of units: milliwatts are not. `component`
+ * is that of the samples; the power of GPUs and memory follows other work. */
+static bool has_wrong_unit(const struct tw_train_data *d, const struct tw_samples *s,
+			   enum tw_component component, double idle_w, struct loaded *r)
+{
+	const bool platform = component == TW_PLATFORM;
+	const double most = platform ? FEEDING_WATTS_MAX : CPU_WATTS_MAX;
+	const size_t n = (s->rows + END - 1) / END;
+	struct loaded low, high;
+
+	for (size_t i = 0; i < s->rows; i++)
+		r[i] = (struct loaded){ busy_cpus(d, s->x + i * s->cols), s->y[i] };
+	if ((!platform && component != TW_PACKAGE && component != TW_CORE) ||
+	    isnan(r[0].load))
+		return false;
+	qsort(r, s->rows, sizeof(*r), tw_compare_doubles);
+	low = mean_of(r, n);
+	high = mean_of(r + s->rows - n, n);
+	return high.watts + idle_w > MACHINE_WATTS_MAX ||
+	       high.watts + idle_w < CPU_WATTS_MIN * high.load ||
+	       (has_load(r, s->rows, high.watts + idle_w) &&
+		high.watts - low.watts > most * (high.load - low.load));
 }
 
 /*
@@ -261,7 +275,7 @@ static const char *find_fault(const struct tw_train_scores *u, const struct tw_r
 	const double cpu_ms = most_cpu_ms(&d->machine->spec);
 	bool noisy;
 
-	if (c == 0 && has_wrong_unit(d, &s, idle_w, r))
+	if (c == 0 && has_wrong_unit(d, &s, d->component[c], idle_w, r))
 		return TW_REFUSED_UNIT;
 	for (size_t i = 0; i < s.rows; i++) {
 		r[i] = (struct loaded){ s.x[i * s.cols + rest[c].load], s.y[i] };
