@@ -86,7 +86,8 @@ static uint64_t hash_labels(const struct tw_series *s, enum label_kind kind,
 	return sum;
 }
 
-/* Append the scrape's labels of s that other lacks or has with another text. */
+/* Append the scrape's labels of s that other lacks or has with another text; NULL: all.
+ */
 static void describe(const struct tw_series *s, const struct tw_series *other,
 		     struct tw_buf *out)
 {
@@ -96,7 +97,7 @@ static void describe(const struct tw_series *s, const struct tw_series *other,
 		const struct tw_label *l = &s->label[i];
 
 		if (!tw_schema_is_scrape_label(l->name) ||
-		    tw_series_label(other, l->name) == l->value)
+		    (other != NULL && tw_series_label(other, l->name) == l->value))
 			continue;
 		tw_buf_addf(out, "%s%s=\"%.30s\"", any ? "," : "", l->name, l->value);
 		any = true;
@@ -268,6 +269,11 @@ static int refuse(const char *metric, const struct tw_series *a,
 
 	describe(a, b, &text[0]);
 	describe(b, a, &text[1]);
+	/* A label that is not kept tells them apart. */
+	if (text[0].len + text[1].len == 0) {
+		describe(a, NULL, &text[0]);
+		describe(b, NULL, &text[1]);
+	}
 	if (tw_buf_failed(&text[0]) || tw_buf_failed(&text[1]))
 		rc = tw_fail(err, TW_NOMEM, "names of series");
 	else
@@ -373,7 +379,8 @@ static bool is_mapped(const struct tw_series *s)
 	return path != NULL && strstr(path, "intel-rapl-mmio:") != NULL;
 }
 
-/* Whether two counters grow by the same in all of the time that they share. */
+/* Whether two counters grow by the same in all of the time that they share. Each may
+ * fall, as its register wraps around. */
 static bool grow_alike(const struct tw_series *a, const struct tw_series *b)
 {
 	const double from_ms =
@@ -383,23 +390,44 @@ static bool grow_alike(const struct tw_series *a, const struct tw_series *b)
 	struct tw_unpack times = tw_unpack_begin(&a->time_ms);
 	struct tw_unpack values = tw_unpack_begin(&a->value);
 	struct line other = begin_line(b);
-	double first = 0, apart = 0, growth = 0, difference = 0;
+	double last = INFINITY, other_last = INFINITY;
+	double apart = 0, growth = 0, difference = 0;
 	size_t samples = 0;
 
 	for (size_t i = 0; i < a->value.count; i++) {
 		const double ms = tw_unpack_next(&times), v = tw_unpack_next(&values);
+		double w;
 
 		if (ms < from_ms || ms > to_ms)
 			continue;
-		if (samples++ == 0) {
-			first = v;
-			apart = v - value_at(&other, ms);
-		}
-		growth = v - first;
-		difference += fabs(v - value_at(&other, ms) - apart);
+		w = value_at(&other, ms);
+		if (v < last || w < other_last)
+			apart = v - w;
+		else
+			growth += v - last;
+		difference += fabs(v - w - apart);
+		last = v;
+		other_last = w;
+		samples++;
 	}
 	return samples >= TWIN_SAMPLES_MIN && growth > 0 &&
 	       difference <= TWIN_DIFFERENCE_MAX * growth * (double)samples;
+}
+
+/* Whether another path shows the meter of a mapped series, too. */
+static bool has_twin(const struct tw_counter_set *c, const struct tw_series *mapped,
+		     struct label_kinds *kinds)
+{
+	const uint64_t hash = hash_labels(mapped, OF_METER, kinds);
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct tw_series *s = c->at[i].series;
+
+		if (!is_mapped(s) && hash_labels(s, OF_METER, kinds) == hash &&
+		    grow_alike(mapped, s))
+			return true;
+	}
+	return false;
 }
 
 int tw_clean_twins(struct tw_counter_set *c, struct tw_err *err)
@@ -409,18 +437,11 @@ int tw_clean_twins(struct tw_counter_set *c, struct tw_err *err)
 	for (size_t i = 0; i < c->count; i++) {
 		const struct tw_series *s = c->at[i].series;
 
-		for (size_t k = i + 1; k < c->count && s->value.count > 0; k++) {
-			const struct tw_series *other = c->at[k].series;
-
-			if (other->value.count == 0 || c->at[k].key == c->at[i].key ||
-			    hash_labels(s, OF_METER, &kinds) !=
-				    hash_labels(other, OF_METER, &kinds) ||
-			    is_mapped(s) == is_mapped(other) || !grow_alike(s, other))
-				continue;
-			if (cut(c, k, -INFINITY, err) < 0)
-				return -1;
-			c->merged++;
-		}
+		if (!is_mapped(s) || !has_twin(c, s, &kinds))
+			continue;
+		if (cut(c, i, -INFINITY, err) < 0)
+			return -1;
+		c->merged++;
 	}
 	drop_empty(c);
 	return 0;

@@ -549,10 +549,30 @@ static void two_machines_of_other_times_are_refused(void **state)
 			    "instance or node_name, or choose one with --match");
 }
 
-/* A counter of 25 samples by one path, and by another one from another total on. */
-static double watts_of_paths(const char *path, double factor)
+/* A label of the server tells them apart, which is not kept. */
+static void two_machines_of_one_name_are_named(void **state)
 {
+	static const struct sampled series[] = {
+		{ PROCESS, "'pid':'1'", FIRST_CPU },
+		{ ZONE, "'zone':'package','path':'/0','region':'a','instance':'n1'",
+		  FIRST_JOULES " 140,2400" },
+		{ ZONE, "'zone':'package','path':'/0','region':'b','instance':'n1'",
+		  "102,7 112,900 122,1200 132,4000" },
+	};
 	const struct tw_extract_args args = make_args("rapl-sysfs", "BPFOnly");
+
+	(void)state;
+	expect_failure(series, TW_COUNT(series), &args, TW_INVALID,
+		       ZONE ": {instance=\"n1\"} and {instance=\"n1\"} differ at the "
+			    "same times: two machines have one name; give each its own "
+			    "instance or node_name, or choose one with --match");
+}
+
+/* A counter of 25 samples by one path, and by another one from another total on. Both
+ * fall to 0 after `most`. */
+static double watts_of_wrapping(const char *path, double factor, double most)
+{
+	struct tw_extract_args args = make_args("rapl-sysfs", "BPFOnly");
 	struct tw_buf text[3] = { { 0 }, { 0 }, { 0 } };
 	struct sampled series[] = {
 		{ PROCESS, "'pid':'1'", NULL },
@@ -568,12 +588,15 @@ static double watts_of_paths(const char *path, double factor)
 		const double joules = 300 * i + 100 * sin(i);
 
 		tw_buf_addf(&text[0], " %d,%d", 100 + 10 * i, 5 * i);
-		tw_buf_addf(&text[1], " %d,%.3f", 100 + 10 * i, 1000 + joules);
-		tw_buf_addf(&text[2], " %d,%.3f", 100 + 10 * i, 77 + factor * joules);
+		tw_buf_addf(&text[1], " %d,%.3f", 100 + 10 * i,
+			    fmod(1000 + joules, most));
+		tw_buf_addf(&text[2], " %d,%.3f", 100 + 10 * i,
+			    fmod(77 + factor * joules, most));
 	}
 	for (int i = 0; i < 3; i++)
 		series[i].samples = text[i].data + 1;
 	p = sampled_response(series, TW_COUNT(series));
+	args.resets = TW_RESETS_CARRY;
 	if (tw_extract(p, &args, &d, &err) < 0)
 		fail_msg("%s", err.text);
 	watts = tw_dataset_find(&d, "package_power")[0];
@@ -584,6 +607,11 @@ static double watts_of_paths(const char *path, double factor)
 	return watts;
 }
 
+static double watts_of_paths(const char *path, double factor)
+{
+	return watts_of_wrapping(path, factor, 1e6);
+}
+
 static void a_meter_of_two_paths_counts_once(void **state)
 {
 	static const char mapped[] = "'zone':'package','path':'/intel-rapl-mmio:0'";
@@ -592,6 +620,7 @@ static void a_meter_of_two_paths_counts_once(void **state)
 	(void)state;
 	assert_true(fabs(watts_of_paths(mapped, 1) - once) < 0.01);
 	assert_true(fabs(watts_of_paths(mapped, 1.01) - 2.01 * once) < 0.01);
+	assert_true(fabs(watts_of_wrapping(mapped, 1, 5000) - once) < 0.01);
 	/* Another package, which draws the same. */
 	assert_true(fabs(watts_of_paths("'zone':'package','path':'/intel-rapl:1'", 1) -
 			 2 * once) < 0.01);
@@ -651,6 +680,7 @@ int main(void)
 		cmocka_unit_test(two_machines_behind_one_name_are_refused),
 		cmocka_unit_test(two_gauges_behind_one_name_are_refused),
 		cmocka_unit_test(two_machines_of_other_times_are_refused),
+		cmocka_unit_test(two_machines_of_one_name_are_named),
 		cmocka_unit_test(a_meter_of_two_paths_counts_once),
 		cmocka_unit_test(readings_that_contradict_physics_are_not_learned),
 		cmocka_unit_test(samples_in_the_gaps_of_a_series_count),
