@@ -32,8 +32,8 @@
 #define LOAD_ROWS 20
 #define LOAD_MARGIN 1.25
 #define WORST 5
-/* Limit of the standard error of a gauge's line, as a share of its power, where the load
- * is least or largest: 2.5 standard errors are 3 % of the power. */
+/* Limit of the standard error of the line, as a share of power, where the load is least
+ * or largest: 2.5 standard errors are 3 % of the power. */
 #define LINE_ERROR_MAX 0.012
 /* A recording rests if its least load is below this share of its largest. */
 #define REST_SHARE 0.05
@@ -191,7 +191,7 @@ static bool has_wrong_unit(const struct tw_train_data *d, const struct tw_sample
  * the row before are one reading: their errors add up before they are squared.
  */
 static bool is_uncertain(const struct loaded *r, size_t rows, const double *predicted,
-			 double low, double high)
+			 double low, double high, double limit)
 {
 	double load = 0, watts = 0, xx = 0, xy = 0;
 	bool uncertain = false;
@@ -219,8 +219,7 @@ static bool is_uncertain(const struct loaded *r, size_t rows, const double *pred
 			run += share * (predicted[i] - r[i].watts);
 		}
 		variance += run * run;
-		uncertain |= sqrt(variance) >
-			     LINE_ERROR_MAX * fmax(watts + off * xy / xx, 1.0);
+		uncertain |= sqrt(variance) > limit * fmax(watts + off * xy / xx, 1.0);
 	}
 	return uncertain;
 }
@@ -228,11 +227,14 @@ static bool is_uncertain(const struct loaded *r, size_t rows, const double *pred
 /*
  * Whether the line of the recording is not certain. That of a counter which rests is:
  * rows have the energy of their work, and there are many. Without rest the line must
- * reach it.
+ * reach it. The error of a small component is compared with the power of the first one.
  */
-static bool is_noisy(const struct tw_train_data *d, const struct loaded *r, size_t rows,
-		     const double *predicted)
+static bool is_noisy(const struct tw_train_scores *u, size_t c, const struct loaded *r,
+		     size_t rows)
 {
+	const struct tw_train_data *d = u->data;
+	const double *predicted = tw_train_scores_held_out(u, 0, c);
+	const double parts = fmax(mean_power(u, 0) / mean_power(u, c), 1);
 	double low = INFINITY, high = -INFINITY;
 	bool rests;
 
@@ -242,7 +244,8 @@ static bool is_noisy(const struct tw_train_data *d, const struct loaded *r, size
 	}
 	rests = low <= REST_SHARE * high;
 	return d->output == TW_ABS_POWER && (d->by_readings || !rests) &&
-	       is_uncertain(r, rows, predicted, rests ? low : 0, high);
+	       is_uncertain(r, rows, predicted, rests ? low : 0, high,
+			    LINE_ERROR_MAX * parts);
 }
 
 /* Milliseconds of CPU time in a second that the machine has; 0: not known. */
@@ -281,7 +284,7 @@ static const char *find_fault(const struct tw_train_scores *u, const struct tw_r
 		r[i] = (struct loaded){ s.x[i * s.cols + rest[c].load], s.y[i] };
 		watts[i] = s.y[i];
 	}
-	noisy = is_noisy(d, r, s.rows, tw_train_scores_held_out(u, 0, c));
+	noisy = is_noisy(u, c, r, s.rows);
 	qsort(r, s.rows, sizeof(*r), tw_compare_doubles);
 	if (strcmp(load, "bpf_cpu_time_ms") == 0 && cpu_ms > 0 &&
 	    r[s.rows - 1 - s.rows / LOAD_ROWS].load > LOAD_MARGIN * cpu_ms)

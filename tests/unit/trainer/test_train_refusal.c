@@ -87,7 +87,8 @@ static void expect(const struct load *l, size_t loads, size_t times, const char 
 		fail_msg("%s", err.text);
 	m = train_parse_file(&r, METADATA);
 	why = json_string_value(json_object_get(m, TW_CERTIFICATE_REFUSED));
-	if ((why == NULL) != (wanted == NULL) || (why != NULL && strcmp(why, wanted) != 0))
+	if ((why == NULL) != (wanted == NULL) ||
+	    (why != NULL && strcmp(why, wanted) != 0))
 		fail_msg("%s", why != NULL ? why : "certified");
 	json_decref(m);
 	tw_train_result_release(&r);
@@ -135,8 +136,42 @@ static void noise_without_rest_makes_rest_uncertain(void **state)
 	expect(loads, 2, 20, TW_REFUSED_NOISE);
 }
 
-/* CPUs that feed eight accelerators of 700 W. In milliwatts a machine has kilowatts, and a
- * CPU has them if its time is that of seconds.
+/* Loads from which the lines have to reach rest: the package is certain, and 10 % of the
+ * power of dram is 1 % of the whole. */
+static void noise_of_a_small_component_is_small(void **state)
+{
+	struct tw_train_result r = { 0 };
+	struct tw_err err = { 0 };
+	struct training t;
+	uint64_t seed = 1;
+	json_t *m;
+
+	(void)state;
+	train_set_up(&t, 60);
+	for (size_t i = 0; i < t.d.rows; i++) {
+		const double load = 1 + (double)(i * 17 % 40) / 20;
+
+		tw_dataset_find(&t.d, "cpu_cycles")[i] = 1e9 * load;
+		tw_dataset_find(&t.d, "package_power")[i] = 20 + 3 * load;
+		tw_dataset_find(&t.d, "dram_power")[i] =
+			(1 + 0.2 * load) * (1 + 0.1 * draw(&seed));
+	}
+	assert_int_equal(
+		tw_strs_adds(&t.job.abs_trainers, "LinearRegressionTrainer", &err), 0);
+	if (tw_train(&t.job, &r, &err) < 0)
+		fail_msg("%s", err.text);
+	m = train_parse_file(&r, "rapl-sysfs/AbsPower/CounterOnly/"
+				 "LinearRegressionTrainer_0/metadata.json");
+	if (json_object_get(m, TW_CERTIFICATE_REFUSED) != NULL)
+		fail_msg("%s",
+			 json_string_value(json_object_get(m, TW_CERTIFICATE_REFUSED)));
+	json_decref(m);
+	tw_train_result_release(&r);
+	train_tear_down(&t);
+}
+
+/* CPUs that feed eight accelerators of 700 W. In milliwatts a machine has kilowatts, and
+ * a CPU has them if its time is that of seconds.
  */
 static void a_unit_is_wrong_beyond_what_a_machine_draws(void **state)
 {
@@ -177,6 +212,7 @@ int main(void)
 		cmocka_unit_test(equal_readings_at_rest_are_no_noise_under_load),
 		cmocka_unit_test(a_reading_that_lasts_counts_once),
 		cmocka_unit_test(noise_without_rest_makes_rest_uncertain),
+		cmocka_unit_test(noise_of_a_small_component_is_small),
 		cmocka_unit_test(a_unit_is_wrong_beyond_what_a_machine_draws),
 		cmocka_unit_test(a_load_that_never_changes_is_no_wrong_unit),
 	};
