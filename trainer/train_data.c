@@ -404,8 +404,10 @@ static void prepare(struct tw_train_data *t)
 		tw_fail(&t->err, TW_NOMEM, "power of %zu rows", t->d.rows);
 		return;
 	}
-	if (t->output == TW_ABS_POWER)
-		t->fits = tw_fits_new(); /* without memory nothing is shared */
+	if (t->output == TW_ABS_POWER && (t->fits = tw_fits_new()) == NULL) {
+		tw_fail(&t->err, TW_NOMEM, "fits of %zu rows", t->d.rows);
+		return;
+	}
 	if (t->output == TW_ABS_POWER)
 		fill_power(t, &t->d, 0);
 	else if (isolate(t, t->job->isolator, &t->err) < 0)
