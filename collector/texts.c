@@ -4,6 +4,7 @@
 #include "collector/system/privilege.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
+#include "lib/core/file.h"
 #include "lib/http/server/httpd_growing.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -360,7 +360,7 @@ int tw_texts_make(struct tw_texts *t, const struct tw_text_wanted *wanted,
 
 	if (room == NULL)
 		return tw_fail(err, TW_NOMEM, "too many answers at a time");
-	x.file = memfd_create("tallywatt-text", MFD_CLOEXEC);
+	x.file = tw_file_in_memory("tallywatt-text", false);
 	if (x.file < 0 || pipe2(ends, O_CLOEXEC) < 0 ||
 	    fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0) {
 		if (x.file >= 0)

@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -86,7 +85,7 @@ static int open_zip(const struct tw_served *s, struct tw_err *err)
 	}
 	if (s->zip == NULL)
 		return tw_fail(err, TW_NOMEM, "model");
-	fd = memfd_create("model", MFD_CLOEXEC);
+	fd = tw_file_in_memory("model", false);
 	if (fd < 0)
 		return tw_fail_errno(err, errno, "model");
 	if (tw_fd_write(fd, s->zip, s->zip_len, "model", err) < 0) {

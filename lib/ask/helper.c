@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -55,8 +54,8 @@ static int find(char **out, struct tw_err *err)
 /* Copy a file into memory, where every user may execute it. -1: errno says why. */
 static int copy_into_memory(const char *path, off_t size)
 {
+	const int to = tw_file_in_memory(TW_ASK_PROGRAM, true);
 	const int from = open(path, O_RDONLY | O_CLOEXEC);
-	const int to = memfd_create(TW_ASK_PROGRAM, MFD_CLOEXEC);
 	ssize_t n = 1;
 	int e;
 
@@ -75,22 +74,31 @@ static int copy_into_memory(const char *path, off_t size)
 	return -1;
 }
 
-/* -1: errno says why. */
-static int open_program(const char *path)
+static int open_program(const char *path, struct tw_err *err)
 {
 	struct stat st;
 	int fd, high;
 
 	if (access(path, X_OK) < 0 || stat(path, &st) < 0)
-		return -1;
-	fd = geteuid() == 0 && (st.st_mode & S_IXOTH) == 0
-		     ? copy_into_memory(path, st.st_size)
-		     : open(path, O_PATH | O_CLOEXEC);
-	if (fd < 0 || fd > TW_ASK_FILE)
+		return tw_fail_errno(err, errno, "cannot run '%s'", path);
+	if (geteuid() == 0 && (st.st_mode & S_IXOTH) == 0) {
+		fd = copy_into_memory(path, st.st_size);
+		if (fd < 0)
+			return tw_fail_errno(
+				err, errno,
+				"'%s' is only root's, and cannot be copied into memory",
+				path);
+	} else {
+		fd = open(path, O_PATH | O_CLOEXEC);
+	}
+	if (fd > TW_ASK_FILE)
 		return fd;
 	/* The helper's own files take the low numbers before it starts. */
-	high = fcntl(fd, F_DUPFD_CLOEXEC, TW_ASK_FILE + 1);
-	close(fd);
+	high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, TW_ASK_FILE + 1);
+	if (high < 0)
+		tw_fail_errno(err, errno, "cannot run '%s'", path);
+	if (fd >= 0)
+		close(fd);
 	return high;
 }
 
@@ -107,9 +115,8 @@ int tw_helper_program_open(const char *path, struct tw_helper_program *out,
 		if (p.path == NULL)
 			return tw_fail(err, TW_NOMEM, "'%s'", path);
 	}
-	p.fd = open_program(p.path);
+	p.fd = open_program(p.path, err);
 	if (p.fd < 0) {
-		tw_fail_errno(err, errno, "cannot run '%s'", p.path);
 		free(p.path);
 		return -1;
 	}

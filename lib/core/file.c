@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,7 +82,9 @@ out:
 	return rc;
 }
 
-/* Files of the kernel have other sizes, told, than they have bytes: read until the end.
+/*
+ * Read until the end, since files of the kernel are not as long as their status tells.
+ * told: that length.
  */
 static int read_growing(int fd, const char *path, uintmax_t told, size_t max, char **data,
 			size_t *len, struct tw_err *err)
@@ -188,6 +191,21 @@ int tw_file_read_in(int dir, const char *name, const char *path, size_t max, cha
 {
 	return read_whole(openat(dir, name, READ_FLAGS | O_NOFOLLOW), path, max, data,
 			  len, err);
+}
+
+/* Linux 6.3. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#define MFD_EXEC 0x0010U
+#endif
+
+int tw_file_in_memory(const char *name, bool executable)
+{
+	const int fd = memfd_create(
+		name, MFD_CLOEXEC | (executable ? MFD_EXEC : MFD_NOEXEC_SEAL));
+
+	/* Older kernels do not know the flags. */
+	return fd < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC) : fd;
 }
 
 int tw_file_create(const char *path, const void *data, size_t len, struct tw_err *err)

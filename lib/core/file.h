@@ -6,6 +6,7 @@
  * Files and directories: reads with a size limit, atomic and durable writes.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct tw_err;
@@ -62,6 +63,12 @@ void tw_replace_abort(struct tw_replace *r);
 /* Write all of data to a descriptor. path is used in the error only. */
 int tw_fd_write(int fd, const void *data, size_t len, const char *path,
 		struct tw_err *err);
+
+/*
+ * Open a new file in memory. -1: errno has the reason. The sysctl vm.memfd_noexec (Linux
+ * 6.3) may refuse an executable one.
+ */
+int tw_file_in_memory(const char *name, bool executable);
 
 /* Create a new file with its content and fsync it. Fails if the file exists. */
 int tw_file_create(const char *path, const void *data, size_t len, struct tw_err *err);

@@ -11,11 +11,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool fail_fsync, fail_rename;
@@ -446,10 +448,66 @@ static void names_of_a_directory_are_listed_sorted(void **state)
 	assert_int_equal(names.count, 0);
 }
 
+#define NOEXEC "/proc/sys/vm/memfd_noexec"
+
+/* 0: it is there, and executable as wanted. Else an errno. */
+static int memory_fault(bool executable)
+{
+	const int fd = tw_file_in_memory("test", executable);
+	struct stat st;
+
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, &st) < 0 || write(fd, "x", 1) != 1)
+		return EIO;
+	close(fd);
+	return ((st.st_mode & S_IXOTH) != 0) == executable ? 0 : ENOEXEC;
+}
+
+/* Run as the first process of a namespace, which has the sysctl for itself. */
+static int memory_fault_of_rule(char rule, bool executable)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (unshare(CLONE_NEWPID) < 0 || (pid = fork()) < 0)
+			_exit(255);
+		if (pid == 0) {
+			const int fd = open(NOEXEC, O_WRONLY | O_CLOEXEC);
+
+			_exit(fd < 0 || write(fd, &rule, 1) != 1
+				      ? 255
+				      : memory_fault(executable));
+		}
+		_exit(waitpid(pid, &status, 0) == pid && WIFEXITED(status)
+			      ? WEXITSTATUS(status)
+			      : 255);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
+static void a_file_in_memory_is_executable_where_it_is_wanted_and_allowed(void **state)
+{
+	static const char rules[] = "012";
+
+	(void)state;
+	if (geteuid() != 0 || access(NOEXEC, W_OK) != 0)
+		skip();
+	for (const char *rule = rules; *rule != '\0'; rule++) {
+		assert_int_equal(memory_fault_of_rule(*rule, false), 0);
+		assert_int_equal(memory_fault_of_rule(*rule, true),
+				 *rule == '2' ? EACCES : 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_of_sysfs_is_as_long_as_its_text),
+		cmocka_unit_test(
+			a_file_in_memory_is_executable_where_it_is_wanted_and_allowed),
 		cmocka_unit_test_setup_teardown(
 			replacing_syncs_file_and_directory_and_leaves_nothing_else, setup,
 			scratch_tear_down),
