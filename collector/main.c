@@ -249,17 +249,23 @@ static int start_timer(struct loop *l, struct tw_err *err)
 	return 0;
 }
 
-/* A timer between ticks that are further apart. */
-static int start_between(const struct loop *l, uint64_t ns, int *timer,
-			 struct tw_err *err)
+/* Let a timer expire every ns; 0: stop it. */
+static int set_timer(int timer, uint64_t ns)
 {
 	const struct itimerspec every = { .it_interval = timespec_of(ns),
 					  .it_value = timespec_of(ns) };
 
+	return timerfd_settime(timer, 0, &every, NULL);
+}
+
+/* A timer between ticks that are further apart. */
+static int start_between(const struct loop *l, uint64_t ns, int *timer,
+			 struct tw_err *err)
+{
 	if (l->interval_ns <= ns)
 		return 0;
 	*timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (*timer < 0 || timerfd_settime(*timer, 0, &every, NULL) < 0)
+	if (*timer < 0 || set_timer(*timer, ns) < 0)
 		return tw_fail_errno(err, errno, "cannot start a timer");
 	return 0;
 }
@@ -338,6 +344,8 @@ static void run_timer(struct loop *l)
 	late_ns = tw_now_ns() - (l->due_ns - l->interval_ns);
 	if (tw_collector_tick(l->collector, late_ns, count - 1, &err) < 0)
 		tick_failed(&err);
+	if (l->step_timer >= 0)
+		(void)set_timer(l->step_timer, TW_POWERCAP_STEP_NS);
 	tw_texts_tidy(l->collector->texts, tw_collector_tick_number(l->collector));
 	tw_push_tick(l->collector);
 }
@@ -350,12 +358,14 @@ static void run_watch(const struct loop *l)
 		tw_power_watch(l->collector->power, tw_boot_ns());
 }
 
+/* The next tick starts the steps again. */
 static void run_step(const struct loop *l)
 {
 	uint64_t count;
 
-	if (read(l->step_timer, &count, sizeof(count)) == (ssize_t)sizeof(count))
-		tw_powercap_step(&l->collector->powercap, tw_now_ns());
+	if (read(l->step_timer, &count, sizeof(count)) == (ssize_t)sizeof(count) &&
+	    !tw_powercap_step(&l->collector->powercap, tw_now_ns()))
+		(void)set_timer(l->step_timer, 0);
 }
 
 /* Return false on a stop signal; any other signal reloads the models. */

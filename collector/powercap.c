@@ -209,14 +209,15 @@ static size_t step_tree(const struct tw_powercap *pc, struct tw_powercap_tree *t
 	return written;
 }
 
-void tw_powercap_step(struct tw_powercap *pc, uint64_t now_ns)
+bool tw_powercap_step(struct tw_powercap *pc, uint64_t now_ns)
 {
 	if (now_ns - pc->step_ns < pc->stepped * TW_POWERCAP_FILE_NS)
-		return;
+		return true;
 	pc->step_ns = now_ns;
 	pc->stepped = step_tree(pc, &pc->node, now_ns);
 	for (size_t i = 0; i < pc->vms; i++)
 		pc->stepped += step_tree(pc, &pc->vm[i], now_ns);
+	return pc->stepped > 0;
 }
 
 /* ---- ticks ---- */

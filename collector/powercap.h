@@ -97,8 +97,11 @@ int tw_powercap_tick(struct tw_powercap *pc, const struct tw_power *power,
 		     const struct tw_workloads *workloads, uint64_t now_ns,
 		     uint64_t span_ns, struct tw_err *err);
 
-/* Advance the counters. A file that cannot be written waits for the next tick. */
-void tw_powercap_step(struct tw_powercap *pc, uint64_t now_ns);
+/*
+ * Advance the counters. Return false if there is no more to write until the next tick. A
+ * file that cannot be written waits for that, too.
+ */
+bool tw_powercap_step(struct tw_powercap *pc, uint64_t now_ns);
 
 /*
  * Write all energy that is known, name the counters last_uj, so that no reader takes them

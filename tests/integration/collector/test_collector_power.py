@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 import unittest
 import urllib.request
 
@@ -228,6 +229,18 @@ class Power(Metered):
         self.collect(*args)
         wait_until(lambda: all(self.counter(of) > uj for of, uj in zip(both, last)),
                    "the next collector goes on")
+
+    def test_without_a_counter_that_moves_there_are_no_steps(self):
+        def pauses():
+            with open(f"/proc/{daemon.proc.pid}/status", encoding="ascii") as f:
+                return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", f.read(), re.M)[1])
+
+        daemon = self.collect("--interval", "1s", "--vm-power-dir", self.path("trees"))
+        for _ in range(2):
+            before, until = pauses(), time.monotonic() + 2
+            wait_until(lambda until=until: time.monotonic() > until, "ticks pass", pause_s=0.5)
+        # Steps of 25 ms would be 80.
+        self.assertLess(pauses() - before, 40)
 
     def test_a_virtual_counter_is_of_one_meter_only(self):
         daemon = self.collect(*self.machine(), "--powercap-out", self.path("tree"))

@@ -291,10 +291,10 @@ static void a_counter_advances_between_ticks(void **state)
 	assert_int_equal(begin_tick(m, 1, &err), 0);
 	now_ns = m->f->now_ns;
 	assert_int_equal(energy_of(m, "vm0"), 0);
-	tw_powercap_step(&m->pc, now_ns + S / 4);
+	assert_true(tw_powercap_step(&m->pc, now_ns + S / 4));
 	assert_int_equal(energy_of(m, "vm0"), 250000);
 	assert_int_equal(m->pc.stepped, 1);
-	tw_powercap_step(&m->pc, now_ns + S / 4 + least_ns - 1);
+	assert_true(tw_powercap_step(&m->pc, now_ns + S / 4 + least_ns - 1));
 	assert_int_equal(energy_of(m, "vm0"), 250000);
 	tw_powercap_step(&m->pc, now_ns + S / 4 + least_ns);
 	assert_int_equal(energy_of(m, "vm0"), 251000);
@@ -310,7 +310,7 @@ static void a_counter_advances_between_ticks(void **state)
 	tw_powercap_step(&m->pc, now_ns + 5 * S);
 	assert_int_equal(energy_of(m, "vm0"), 2000000);
 	/* What is written is not written again. */
-	tw_powercap_step(&m->pc, now_ns + 6 * S);
+	assert_false(tw_powercap_step(&m->pc, now_ns + 6 * S));
 	assert_int_equal(m->pc.stepped, 0);
 	/* Each user may read it, and the collector's alone may write. */
 	snprintf(file, sizeof(file), "%s/vm0/" ZONE "/energy_uj", m->dir);
