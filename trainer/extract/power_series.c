@@ -17,6 +17,10 @@
  * stopped: tw-collector rejects such a meter, too. */
 #define STOPPED_MS 30000
 
+/* A meter with this multiple of the samples' interval is slower than they are; samples so
+ * far apart lack others. */
+#define APART 1.5
+
 /* tw-collector loses the energy of a time without readings if it is longer. */
 #define ABSENT_MS 60000
 #define ABSENT_STEPS 10
@@ -29,7 +33,7 @@ struct curve {
 	double factor;              /* from the metric's unit */
 	int64_t *from_ms, *time_ms; /* from_ms is set by drop_first_time() */
 	size_t count, room;
-	bool *stopped; /* the meter stood still before this sample */
+	bool *stopped; /* the time before this sample has no known power */
 	double *watts; /* columns of `room` values: the component, then its packages */
 	const char *package[1 + TW_PACKAGES_MAX]; /* name for each column; NULL: all */
 	size_t columns;
@@ -323,44 +327,73 @@ static int64_t median(int64_t *ms, size_t count)
 	return ms[count / 2];
 }
 
-/* The time after which a meter without movement has stopped. */
-static int find_patience(const struct curve *c, size_t count, int64_t *out,
-			 struct tw_err *err)
+/* Usual times between samples, and between those at which the meter has moved. */
+struct pace {
+	int64_t sample_ms, reading_ms;
+};
+
+static int find_pace(const struct curve *c, size_t count, struct pace *out,
+		     struct tw_err *err)
 {
-	int64_t *step = calloc(c->count + 1, sizeof(*step));
+	int64_t *step = calloc(2 * c->count + 1, sizeof(*step));
+	int64_t *moved = step + c->count;
 	size_t last = 0, n = 0;
 
 	if (step == NULL)
 		return tw_fail(err, TW_NOMEM, "%zu samples of power", c->count);
 	for (size_t i = 1; i < c->count; i++) {
+		step[i - 1] = c->time_ms[i] - c->time_ms[i - 1];
 		if (!has_moved(c, count, last, i))
 			continue;
-		step[n++] = c->time_ms[i] - c->time_ms[last];
+		moved[n++] = c->time_ms[i] - c->time_ms[last];
 		last = i;
 	}
-	*out = 3 * median(step, n);
-	if (*out < STOPPED_MS)
-		*out = STOPPED_MS;
+	out->sample_ms = median(step, c->count - (c->count > 0));
+	out->reading_ms = median(moved, n);
 	free(step);
 	return 0;
 }
 
 /*
+ * Whether the meter is slower than the samples, and moved before this one, at a time that
+ * no sample shows: the reading lasts for less than usual.
+ */
+static bool is_untimed(const struct curve *c, size_t count, const struct pace *p,
+		       size_t i)
+{
+	size_t next = i + 1;
+
+	if (p->reading_ms <= APART * p->sample_ms ||
+	    (i > 0 && c->time_ms[i] - c->time_ms[i - 1] <= APART * p->sample_ms))
+		return false;
+	while (next < c->count && !has_moved(c, count, i, next))
+		next++;
+	return next == c->count || c->time_ms[next] - c->time_ms[i] < p->reading_ms;
+}
+
+/*
  * Drop the times at which neither the meter nor the exporter's clock has moved on: the
  * sample repeats the one before it, and the next one has the energy of both steps. What
- * follows a stop is marked: the pause, and what the meter grew by, are in no row.
+ * follows a stop is marked: the pause, and what the meter grew by, are in no row. So is
+ * what begins or ends with an untimed reading.
  */
 static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *clock,
 			size_t *repeats, struct tw_err *err)
 {
 	size_t n = 0, place = 0;
-	int64_t patience_ms = 0, repeat_ms = 0;
+	int64_t patience_ms, repeat_ms = 0;
 	double kept_ms = 0;
+	bool untimed = false;
+	struct pace pace;
 
-	if (find_patience(c, count, &patience_ms, err) < 0)
+	if (find_pace(c, count, &pace, err) < 0)
 		return -1;
+	patience_ms = 3 * pace.reading_ms;
+	if (patience_ms < STOPPED_MS)
+		patience_ms = STOPPED_MS;
 	for (size_t i = 0; i < c->count; i++) {
 		const double at_ms = tw_clock_at(clock, c->time_ms[i], &place);
+		const bool untimed_before = untimed;
 		size_t from[TW_COMPONENT_COUNT];
 
 		if (n > 0 && !(at_ms > kept_ms && has_moved(c, count, n - 1, i))) {
@@ -368,7 +401,9 @@ static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *cl
 			repeat_ms = c->time_ms[i];
 			continue;
 		}
-		c->stopped[n] = n > 0 && repeat_ms - c->time_ms[n - 1] > patience_ms;
+		untimed = is_untimed(c, count, &pace, i);
+		c->stopped[n] = n > 0 && (repeat_ms - c->time_ms[n - 1] > patience_ms ||
+					  untimed || untimed_before);
 		for (size_t k = 0; k < count; k++)
 			from[k] = i;
 		move_sample(c, count, from, n++);

@@ -151,20 +151,43 @@ static void a_repeated_reading_is_no_row(void **state)
 
 	(void)state;
 	assert_int_equal(p.repeats, 3);
-	assert_true(p.grown_j == 180);
-	expect(&p,
-	       (const double[][4]){
-		       { 100, 103, 10 }, { 103, 109, 10 }, { 109, 118, 10 } },
-	       3);
+	assert_true(p.grown_j == 150);
+	expect(&p, (const double[][4]){ { 103, 109, 10 }, { 109, 118, 10 } }, 2);
 	/* Dram moves at 115. */
 	p = extract(m, 2, package_and_dram, 2, TW_COMPAT_NONE);
 	assert_int_equal(p.repeats, 2);
 	expect(&p,
-	       (const double[][4]){ { 100, 103, 10, 1 },
-				    { 103, 109, 10, 1 },
-				    { 109, 115, 0, 0.5 },
-				    { 115, 118, 30, 1 } },
-	       4);
+	       (const double[][4]){
+		       { 103, 109, 10, 1 }, { 109, 115, 0, 0.5 }, { 115, 118, 30, 1 } },
+	       3);
+}
+
+/* The first sample of a meter that is slower than the samples, or the first one after a
+ * gap, shows a reading of some time before. */
+static void a_reading_of_an_unknown_time_bounds_no_row(void **state)
+{
+	static const struct sampled slow = {
+		PACKAGE, RAPL("0"),
+		"10,0 15,150 20,150 25,150 30,300 35,300 40,300 "
+		"50,450 55,450 60,600 65,600 70,600 75,750"
+	};
+	/* A reading that lasts as long as usual is of its first sample. */
+	static const struct sampled whole = {
+		PACKAGE, RAPL("0"),
+		"0,0 5,0 10,0 15,150 20,150 25,150 30,300 45,450 50,450 "
+		"55,450 60,600"
+	};
+	static const struct sampled fast = { PACKAGE, RAPL("0"),
+					     "10,0 15,50 20,100 25,150 40,300 45,350" };
+	struct tw_power_series p = extract(&slow, 1, package_and_dram, 1, TW_COMPAT_NONE);
+
+	(void)state;
+	assert_true(p.grown_j == 300);
+	expect(&p, (const double[][4]){ { 15, 30, 10 }, { 60, 75, 10 } }, 2);
+	p = extract(&whole, 1, package_and_dram, 1, TW_COMPAT_NONE);
+	assert_int_equal(p.times, 4);
+	p = extract(&fast, 1, package_and_dram, 1, TW_COMPAT_NONE);
+	assert_int_equal(p.times, 5);
 }
 
 /* After 30 s, or after three of its usual intervals, a meter has stopped: what it grew by
@@ -233,6 +256,7 @@ int main(void)
 		cmocka_unit_test(packages_add_up_where_all_have_samples),
 		cmocka_unit_test(components_share_their_times),
 		cmocka_unit_test(a_repeated_reading_is_no_row),
+		cmocka_unit_test(a_reading_of_an_unknown_time_bounds_no_row),
 		cmocka_unit_test(a_stopped_meter_has_no_power),
 		cmocka_unit_test(a_gauge_has_its_power_and_no_energy),
 		cmocka_unit_test(one_sample_is_no_power),
