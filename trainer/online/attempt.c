@@ -256,11 +256,12 @@ struct tw_attempt {
 	struct tw_err err; /* why there is no candidate of the whole window */
 	pthread_t thread;
 	bool started;
+	bool full; /* there were too many trainings */
 	atomic_bool done;
 };
 
 static int train(const struct tw_attempt_inputs *in, const struct tw_runs *runs,
-		 struct tw_train_result *out, struct tw_err *err)
+		 struct tw_train_result *out, bool *full, struct tw_err *err)
 {
 	const struct tw_online_rules *r = in->rules;
 	const struct tw_training_inputs inputs = { .responses = runs->response,
@@ -269,7 +270,6 @@ static int train(const struct tw_attempt_inputs *in, const struct tw_runs *runs,
 						   .resets = TW_RESETS_CARRY };
 	struct tw_train_request q = { .isolator = r->isolator };
 	struct tw_training *g = NULL;
-	bool full;
 	int rc = -1;
 
 	q.name = strdup(in->pipeline);
@@ -279,7 +279,7 @@ static int train(const struct tw_attempt_inputs *in, const struct tw_runs *runs,
 	}
 	if (tw_strs_copy(&q.abs_trainers, &r->abs_trainers, err) < 0 ||
 	    tw_strs_copy(&q.dyn_trainers, &r->dyn_trainers, err) < 0 ||
-	    tw_training_new(r->trainings, &q, &g, &full, err) < 0)
+	    tw_training_new(r->trainings, &q, &g, full, err) < 0)
 		goto out;
 	rc = tw_training_make(g, &inputs, out, err);
 out:
@@ -288,9 +288,9 @@ out:
 }
 
 static int make_candidate(const struct tw_attempt_inputs *in, const struct tw_runs *runs,
-			  struct tw_candidate *out, struct tw_err *err)
+			  struct tw_candidate *out, bool *full, struct tw_err *err)
 {
-	if (train(in, runs, &out->result, err) < 0 ||
+	if (train(in, runs, &out->result, full, err) < 0 ||
 	    tw_online_models_read(&out->result.pipeline, &out->models, err) < 0)
 		return -1;
 	return run_contest(in, &out->models, &out->contest, err);
@@ -301,10 +301,10 @@ static void *run(void *arg)
 	struct tw_attempt *a = arg;
 	struct tw_err why = { 0 };
 
-	if (make_candidate(&a->in, &a->in.whole, &a->whole, &a->err) == 0 &&
+	if (make_candidate(&a->in, &a->in.whole, &a->whole, &a->full, &a->err) == 0 &&
 	    a->in.alone.count > 0) {
 		a->alone.alone = true;
-		if (make_candidate(&a->in, &a->in.alone, &a->alone, &why) < 0) {
+		if (make_candidate(&a->in, &a->in.alone, &a->alone, &a->full, &why) < 0) {
 			tw_log_warn("'%s': no candidate of the samples since the drift "
 				    "began: %s",
 				    a->in.pipeline, why.text);
@@ -350,6 +350,11 @@ int tw_attempt_start(struct tw_attempt_inputs *in, struct tw_attempt **out,
 bool tw_attempt_done(const struct tw_attempt *a)
 {
 	return atomic_load(&a->done);
+}
+
+bool tw_attempt_waits(const struct tw_attempt *a)
+{
+	return a->full;
 }
 
 struct tw_candidate *tw_attempt_best(struct tw_attempt *a, struct tw_err *why)

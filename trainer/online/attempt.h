@@ -115,6 +115,10 @@ int tw_attempt_start(struct tw_attempt_inputs *in, struct tw_attempt **out,
 
 bool tw_attempt_done(const struct tw_attempt *a);
 
+/* Whether an attempt that is done could not train, since there were too many trainings or
+ * the program stops: try again later. */
+bool tw_attempt_waits(const struct tw_attempt *a);
+
 /*
  * The better candidate of an attempt that is done; it lives as long as the attempt. NULL,
  * with the reason, if none could be trained.

@@ -496,19 +496,27 @@ static bool keeps_drifting(const struct tw_online_node *n, const struct tw_candi
 	       c->contest.candidate_w > TW_LIVE_DRIFT * expected_w(n);
 }
 
-static int end_training(struct tw_online_node *n, struct tw_err *err)
+/* Decide about a training that had its turn; without one the machine stays due. */
+static int judge_training(struct tw_online_node *n, struct tw_err *err)
 {
 	struct tw_err why = { 0 };
-	struct tw_candidate *c = tw_attempt_best(n->attempt, &why);
-	int rc;
+	struct tw_candidate *c;
 
+	if (tw_attempt_waits(n->attempt))
+		return 0;
+	c = tw_attempt_best(n->attempt, &why);
 	n->standing.tried_to_ms = n->attempt_to_ms;
 	if (c == NULL)
-		rc = record(n, TW_NOT_TRAINED, why.text, false, 0, err);
-	else if (c->contest.wins > 0 && !keeps_drifting(n, c))
-		rc = publish(n, c, err);
-	else
-		rc = reject(n, c, err);
+		return record(n, TW_NOT_TRAINED, why.text, false, 0, err);
+	if (c->contest.wins > 0 && !keeps_drifting(n, c))
+		return publish(n, c, err);
+	return reject(n, c, err);
+}
+
+static int end_training(struct tw_online_node *n, struct tw_err *err)
+{
+	const int rc = judge_training(n, err);
+
 	tw_attempt_free(n->attempt);
 	n->attempt = NULL;
 	return rc;
@@ -520,7 +528,7 @@ bool tw_online_node_trains(const struct tw_online_node *n, bool *done)
 	return n->attempt != NULL;
 }
 
-int tw_online_node_decide(struct tw_online_node *n, struct tw_err *err)
+int tw_online_node_decide(struct tw_online_node *n, bool may_train, struct tw_err *err)
 {
 	struct tw_segments w = { 0 };
 	int rc = 0;
@@ -529,6 +537,8 @@ int tw_online_node_decide(struct tw_online_node *n, struct tw_err *err)
 		return tw_attempt_done(n->attempt) ? end_training(n, err) : 0;
 	if (is_worse_for_long(n))
 		return roll_back(n, err);
+	if (!may_train)
+		return 0;
 	if (read_window(n, &w, err) < 0)
 		rc = -1;
 	else if (wants_training(n, &w))

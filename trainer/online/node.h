@@ -44,9 +44,9 @@ int64_t tw_online_node_taken_to(const struct tw_online_node *n);
 /*
  * Roll back or begin a training, if there is reason to; publish the better models of a
  * training that has ended. Outside a transaction. A training that fails is a verdict, no
- * failure.
+ * failure. may_train: there is room for a training; without it the machine stays due.
  */
-int tw_online_node_decide(struct tw_online_node *n, struct tw_err *err);
+int tw_online_node_decide(struct tw_online_node *n, bool may_train, struct tw_err *err);
 
 /* Whether a training is in progress; *done: it has ended, and waits for a decision. */
 bool tw_online_node_trains(const struct tw_online_node *n, bool *done);

@@ -15,6 +15,7 @@
 #include "trainer/response/machines.h"
 #include "trainer/response/prom.h"
 #include "trainer/response/schema.h"
+#include "trainer/service/trainings.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -325,13 +326,31 @@ static void update_figures(struct tw_online *o)
 			tw_online_metrics_set(&o->metrics, i, &f);
 }
 
+static size_t count_trainings(const struct tw_online *o)
+{
+	size_t n = 0;
+	bool done;
+
+	for (size_t i = 0; i < o->nodes; i++)
+		n += tw_online_node_trains(o->node[i], &done);
+	return n;
+}
+
+/* Whether one more machine may train: the queue has a place left for a request. */
+static bool has_room(const struct tw_online *o)
+{
+	const size_t max = tw_trainings_max(o->config.rules.trainings);
+
+	return count_trainings(o) < (max > 1 ? max - 1 : 1);
+}
+
 static void decide(struct tw_online *o)
 {
 	for (size_t i = 0; i < o->nodes; i++) {
 		struct tw_err why = { 0 };
 
 		if (!tw_stop_requested(&o->stop) &&
-		    tw_online_node_decide(o->node[i], &why) < 0)
+		    tw_online_node_decide(o->node[i], has_room(o), &why) < 0)
 			tw_log_error("%s: %s", o->machine[i], why.text);
 	}
 }

@@ -46,7 +46,7 @@ int fdatasync(int fd)
 static struct {
 	struct tw_window_choice read[3];
 	size_t reads, started, rows_min, drops;
-	bool done, fails, had_alone;
+	bool done, fails, waits, had_alone;
 	struct tw_candidate *best; /* NULL: none could be trained */
 } training;
 
@@ -85,6 +85,12 @@ bool tw_attempt_done(const struct tw_attempt *a)
 {
 	(void)a;
 	return training.done;
+}
+
+bool tw_attempt_waits(const struct tw_attempt *a)
+{
+	(void)a;
+	return training.waits;
 }
 
 struct tw_candidate *tw_attempt_best(struct tw_attempt *a, struct tw_err *why)
@@ -203,7 +209,7 @@ static void decide(struct fixture *f)
 {
 	struct tw_err err = { 0 };
 
-	if (tw_online_node_decide(f->node, &err) < 0)
+	if (tw_online_node_decide(f->node, true, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -544,6 +550,30 @@ static void a_training_begins_with_enough_rows(void **state)
 	}
 }
 
+/* It is no verdict, and the machine is tried again as soon as there is room. */
+static void a_training_without_room_is_put_off(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_err err = { 0 };
+	bool done;
+
+	fill(f, 1);
+	f->rules.rows_min = 1;
+	assert_int_equal(tw_online_node_decide(f->node, false, &err), 0);
+	assert_int_equal(training.started, 0);
+	decide(f);
+	assert_int_equal(training.started, 1);
+	training.waits = training.done = true;
+	assert_int_equal(tw_online_node_decide(f->node, false, &err), 0);
+	assert_false(tw_online_node_trains(f->node, &done));
+	assert_int_equal(standing(f).tried_to_ms, 0);
+	for (size_t v = 0; v < TW_VERDICTS; v++)
+		assert_int_equal(figures(f).verdicts[v], 0);
+	training.reads = 0;
+	decide(f);
+	assert_int_equal(training.started, 2);
+}
+
 /* Rows that no model has seen must judge it. */
 static void without_held_rows_nothing_is_trained(void **state)
 {
@@ -572,7 +602,7 @@ static void a_training_that_cannot_begin_is_an_error(void **state)
 	fill(f, 1);
 	f->rules.rows_min = 1;
 	training.fails = true;
-	assert_int_equal(tw_online_node_decide(f->node, &err), -1);
+	assert_int_equal(tw_online_node_decide(f->node, true, &err), -1);
 	assert_string_equal(err.text, "no runs");
 	assert_false(tw_online_node_trains(f->node, &done));
 }
@@ -677,7 +707,7 @@ static void a_verdict_that_cannot_be_stored_is_an_error(void **state)
 		decide(f);
 		assert_int_equal(training.started, i + 1);
 		training.done = true;
-		assert_int_equal(tw_online_node_decide(f->node, &err), -1);
+		assert_int_equal(tw_online_node_decide(f->node, true, &err), -1);
 		assert_non_null(strstr(err.text, "full"));
 		assert_int_equal(figures(f).verdicts[TW_NOT_TRAINED], 0);
 		assert_int_equal(standing(f).tried_to_ms, 0);
@@ -1032,6 +1062,7 @@ int main(void)
 		TEST(a_window_has_limits),
 		TEST(a_window_may_be_far_too_large),
 		TEST(a_training_begins_with_enough_rows),
+		TEST(a_training_without_room_is_put_off),
 		TEST(without_held_rows_nothing_is_trained),
 		TEST(a_training_that_cannot_begin_is_an_error),
 		TEST(a_drift_trains_sooner),
