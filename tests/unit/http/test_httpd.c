@@ -50,12 +50,11 @@ static void ambiguous_framing_is_refused_and_ends_the_connection(void **state)
 		{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n"
 		  "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
 		  "both headers Content-Length and Transfer-Encoding" },
-		{ "GET /hello HTTP/1.1\r\n\r\n", "the header Host is missing" },
 		{ "GET /hello HTTP/1.1\r\n" HOST HOST "\r\n",
 		  "more than one header Host" },
 	};
 	struct toy_server s;
-	char body[256];
+	char body[256], *answer;
 
 	(void)state;
 	toy_start(&s, (struct tw_httpd_config){ 0 });
@@ -67,6 +66,10 @@ static void ambiguous_framing_is_refused_and_ends_the_connection(void **state)
 		/* It hears until the server closes. */
 		toy_answers(&s, cases[i].request, "400 ", body);
 	}
+	/* libmicrohttpd 1.0 refuses it before we do, with a text of its own. */
+	answer = toy_ask(&s, "GET /hello HTTP/1.1\r\n\r\n");
+	assert_memory_equal(answer, "HTTP/1.1 400 ", 13);
+	free(answer);
 	/* HTTP/1.0 has no Host. */
 	toy_answers(&s, "GET /hello HTTP/1.0\r\n\r\n", "200 OK", "{\"hello\":1}");
 	toy_stop(&s);

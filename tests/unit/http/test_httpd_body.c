@@ -12,7 +12,7 @@
 
 static void a_body_over_the_limit_is_refused_at_its_headers(void **state)
 {
-	static const char *const lengths[] = { "11", "1073741824", "18446744073709551615",
+	static const char *const lengths[] = { "11", "1073741824", "18446744073709551614",
 					       "9223372036854775808" };
 	struct toy_server s;
 
@@ -45,18 +45,23 @@ static void a_body_over_the_limit_is_refused_at_its_headers(void **state)
 
 static void a_number_too_large_for_any_length_is_refused(void **state)
 {
+	/* The first is libmicrohttpd's "unknown", which 1.0 refuses before we do. */
+	static const char *const lengths[] = { "18446744073709551615",
+					       "99999999999999999999999", "-1" };
 	struct toy_server s;
-	char *answer;
 
 	(void)state;
-	toy_start(&s, (struct tw_httpd_config){ 0 });
-	answer = toy_ask(&s, "POST /echo HTTP/1.1\r\n" HOST
-			     "Content-Length: 99999999999999999999999\r\n\r\n");
-	assert_memory_equal(answer, "HTTP/1.1 4", 10);
-	free(answer);
-	answer = toy_ask(&s, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: -1\r\n\r\n");
-	assert_memory_equal(answer, "HTTP/1.1 4", 10);
-	free(answer);
+	toy_start(&s, (struct tw_httpd_config){ .body_max = 10 });
+	for (size_t i = 0; i < TW_COUNT(lengths); i++) {
+		char request[128], *answer;
+
+		snprintf(request, sizeof(request),
+			 "POST /echo HTTP/1.1\r\n" HOST "Content-Length: %s\r\n\r\n",
+			 lengths[i]);
+		answer = toy_ask(&s, request);
+		assert_memory_equal(answer, "HTTP/1.1 4", 10);
+		free(answer);
+	}
 	toy_stop(&s);
 }
 
