@@ -255,6 +255,25 @@ static const struct expected other[] = {
 	{ "amd_epyc_9654_96_core", NO_SIGNATURE, "amd", "zen4", "genoa", 96, 2400, 360 },
 	{ "intel_xeon_e5_2686v4", NO_SIGNATURE, "intel", "broadwell", "broadwell_ep", 18,
 	  2300, 145 },
+	/* Series whose numbers are of two generations. */
+	{ "Intel(R) Celeron(R) CPU N3350 @ 1.10GHz", NO_SIGNATURE, "intel", "goldmont",
+	  "", 0, 1100, 0 },
+	{ "Intel(R) Celeron(R) CPU N3060 @ 1.60GHz", NO_SIGNATURE, "intel", "silvermont",
+	  "", 0, 1600, 0 },
+	{ "Intel(R) Celeron(R) CPU J3455 @ 1.50GHz", NO_SIGNATURE, "intel", "goldmont",
+	  "", 0, 1500, 0 },
+	{ "Intel(R) Celeron(R) CPU J3160 @ 1.60GHz", NO_SIGNATURE, "intel", "silvermont",
+	  "", 0, 1600, 0 },
+	{ "Intel(R) Celeron(R) N4505 @ 2.00GHz", NO_SIGNATURE, "intel", "tremont", "", 0,
+	  2000, 0 },
+	{ "Intel(R) Celeron(R) CPU G3930 @ 2.90GHz", NO_SIGNATURE, "intel", "kaby_lake",
+	  "kaby_lake", 0, 2900, 0 },
+	{ "Intel(R) Pentium(R) CPU G4500 @ 3.50GHz", NO_SIGNATURE, "intel", "skylake",
+	  "skylake_client", 0, 3500, 0 },
+	{ "13th Gen Intel(R) Core(TM) i7-1370PE", NO_SIGNATURE, "intel", "raptor_lake",
+	  "raptor_lake", 0, 0, 0 },
+	{ "AMD Ryzen Embedded V2748 with Radeon Graphics", NO_SIGNATURE, "amd", "zen2",
+	  "renoir", 0, 0, 0 },
 	/* A product that no table has. */
 	{ "AMD EPYC 9995Z 256-Core Processor", AMD(26, 99, 0), "amd", "zen5", "turin", 0,
 	  0, 0 },
@@ -267,6 +286,72 @@ static void processors_are_known_by_any_spelling(void **state)
 	(void)state;
 	for (size_t i = 0; i < TW_COUNT(other); i++)
 		expect(&other[i]);
+}
+
+/* ---- the rules for names ---- */
+
+#define RULES_MAX 1024
+
+struct name_rule {
+	char pattern[96], generation[64];
+};
+
+static size_t read_rules(struct name_rule rule[RULES_MAX])
+{
+	FILE *f = fopen("profiler/data/names.csv", "re");
+	char line[256];
+	size_t count = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) != NULL) {
+		struct name_rule *r = &rule[count];
+
+		if (*line == '#' || strncmp(line, "pattern,", 8) == 0)
+			continue;
+		assert_true(count < RULES_MAX);
+		assert_int_equal(
+			sscanf(line, "%95[^,],%63[a-z0-9_]", r->pattern, r->generation),
+			2);
+		count++;
+	}
+	fclose(f);
+	return count;
+}
+
+/* Whether a name that the pattern matches has this generation. */
+static bool is_reached(const struct name_rule *r, char digit, char any)
+{
+	const struct tw_cpu_generation *g;
+	char name[96];
+	size_t n = 0;
+
+	for (const char *c = r->pattern; *c != '\0'; c++)
+		if (*c != '*')
+			name[n++] = *c == '#' ? digit : *c == '?' ? any : *c;
+	name[n] = '\0';
+	g = tw_cpu_generation_of_name(name);
+	return g != NULL && strcmp(g->key, r->generation) == 0;
+}
+
+static void each_rule_for_names_is_reached(void **state)
+{
+	static struct name_rule rule[RULES_MAX];
+	const size_t count = read_rules(rule);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		bool reached = false;
+
+		for (char digit = '0'; digit <= '9'; digit++)
+			reached = reached || is_reached(&rule[i], digit, digit) ||
+				  is_reached(&rule[i], digit, 'x');
+		if (!reached)
+			fail_msg("no name is of %s,%s", rule[i].pattern,
+				 rule[i].generation);
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(rule[k].pattern, rule[i].pattern) == 0)
+				fail_msg("%s is there twice", rule[i].pattern);
+	}
 }
 
 static void a_low_power_suffix_is_told_from_a_large_memory_one(void **state)
@@ -761,6 +846,7 @@ int main(void)
 		cmocka_unit_test(processors_of_clouds_are_known),
 		cmocka_unit_test(a_virtual_processor_is_known_as_far_as_it_says),
 		cmocka_unit_test(processors_are_known_by_any_spelling),
+		cmocka_unit_test(each_rule_for_names_is_reached),
 		cmocka_unit_test(a_low_power_suffix_is_told_from_a_large_memory_one),
 		cmocka_unit_test(evidence_names_the_source_of_each_field),
 		cmocka_unit_test(every_field_has_its_value_and_evidence),
