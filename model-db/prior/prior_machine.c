@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 #include "profiler/cpu_identity.h"
 #include "profiler/spec.h"
+#include "profiler/typical_tdp.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -108,12 +109,28 @@ void tw_prior_machine_set_system(struct tw_prior_machine *m, const char *vendor)
 			 "%.40s/%.40s", m->category[TW_PRIOR_GENERATION], word);
 }
 
+/*
+ * Cores of a chip whose number nobody published. A machine with fewer than a typical
+ * product of the generation is a part of it: most such names are custom parts of clouds,
+ * whose guests see few of the cores. Without products of the generation, only machines
+ * with a frequency count as whole: few guests have it.
+ */
+static double cores_of_chip(const struct tw_prior_machine *m, double counted)
+{
+	struct tw_typical_tdp t;
+
+	if (!tw_typical_tdp(m->category[TW_PRIOR_GENERATION], NAN, &t))
+		return isnan(m->number[TW_PRIOR_MHZ]) ? NAN : counted;
+	return fmax(counted, t.cores);
+}
+
 void tw_prior_machine_of_spec(const struct tw_machine_spec *s,
 			      struct tw_prior_machine *out)
 {
 	const double threads = s->threads_per_core > 0 ? s->threads_per_core : 1;
-
+	double *cores = &out->number[TW_PRIOR_CORES];
 	struct tw_cpu_identity id;
+	double counted;
 
 	machine_of_name(s->processor, out, &id);
 	out->number[TW_PRIOR_THREADS] = known(s->threads_per_core);
@@ -127,9 +144,9 @@ void tw_prior_machine_of_spec(const struct tw_machine_spec *s,
 	 * A hypervisor may present a part of a chip. Chips are those of the machine only
 	 * if they have as many cores as the product.
 	 */
-	if (isnan(out->number[TW_PRIOR_CORES]))
-		out->number[TW_PRIOR_CORES] = s->cores / threads / s->chips;
-	if (fabs(s->cores / threads / s->chips - out->number[TW_PRIOR_CORES]) <
-	    0.01 * out->number[TW_PRIOR_CORES])
+	counted = s->cores / threads / s->chips;
+	if (isnan(*cores))
+		*cores = cores_of_chip(out, counted);
+	if (fabs(counted - *cores) < 0.01 * *cores)
 		out->number[TW_PRIOR_CHIPS] = s->chips;
 }

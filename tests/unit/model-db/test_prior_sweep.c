@@ -294,6 +294,26 @@ static void a_cpu_more_is_no_jump(void **state)
 			}
 }
 
+#define GUEST_CPUS 16
+
+static void check_pair(const struct tw_prior *p, const char *const pair[2],
+		       uint32_t chips)
+{
+	struct tw_machine_spec s[2] = { 0 };
+
+	for (size_t k = 0; k < 2; k++) {
+		struct tw_cpu_identity id;
+
+		tw_cpu_identify(pair[k], strlen(pair[k]), NULL, &id);
+		s[k] = (struct tw_machine_spec){ .cores = GUEST_CPUS,
+						 .chips = chips,
+						 .memory_gib = 4 * GUEST_CPUS,
+						 .threads_per_core = 2 };
+		snprintf(s[k].processor, sizeof(s[k].processor), "%s", id.processor);
+	}
+	check_neighbours(p, &s[0], &s[1]);
+}
+
 /* Processors of one generation, as guests: a cloud's custom part beside the product. */
 static void a_word_of_the_name_is_no_jump(void **state)
 {
@@ -310,20 +330,24 @@ static void a_word_of_the_name_is_no_jump(void **state)
 		{ "aws_graviton4", "aws_graviton3" },
 	};
 
+	for (size_t i = 0; i < TW_COUNT(pairs); i++)
+		check_pair(*state, pairs[i], 0);
+}
+
+/* Nobody published the cores of the second part. */
+static void a_guest_on_a_custom_part_is_no_small_machine(void **state)
+{
+	static const char *const pairs[][2] = {
+		{ "amd_epyc_9555", "amd_epyc_9r45" },
+		{ "intel_xeon_6760p", "intel_xeon_6975p_c" },
+		{ "intel_xeon_platinum_8592+", "intel_xeon_platinum_8581c" },
+		{ "ampere_altra_q80_30", "ampere_altra" },
+		{ "neoverse_n2", "cobalt_100" },
+	};
+
 	for (size_t i = 0; i < TW_COUNT(pairs); i++) {
-		struct tw_machine_spec s[2] = { 0 };
-
-		for (size_t k = 0; k < 2; k++) {
-			struct tw_cpu_identity id;
-
-			tw_cpu_identify(pairs[i][k], strlen(pairs[i][k]), NULL, &id);
-			s[k] = (struct tw_machine_spec){ .cores = 16,
-							 .memory_gib = 64,
-							 .threads_per_core = 2 };
-			snprintf(s[k].processor, sizeof(s[k].processor), "%s",
-				 id.processor);
-		}
-		check_neighbours(*state, &s[0], &s[1]);
+		check_pair(*state, pairs[i], 1);
+		check_pair(*state, pairs[i], GUEST_CPUS); /* as QEMU has it */
 	}
 }
 
@@ -334,6 +358,7 @@ int main(void)
 		cmocka_unit_test(physics_bounds_hosts),
 		cmocka_unit_test(a_cpu_more_is_no_jump),
 		cmocka_unit_test(a_word_of_the_name_is_no_jump),
+		cmocka_unit_test(a_guest_on_a_custom_part_is_no_small_machine),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
