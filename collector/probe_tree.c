@@ -119,12 +119,12 @@ static void read_all(struct tw_power *p, uint32_t watch_ms,
 	const uint64_t pause_ns = (uint64_t)watch_ms * 1000000 / (TICKS - 1);
 	uint64_t now_ns = wait(arg), last_ns = now_ns;
 
-	tw_power_tick(p, now_ns, 0, -1);
+	tw_power_tick(p, now_ns, 0, -1, NULL);
 	for (int i = 1; i < TICKS; i++) {
 		do
 			now_ns = wait(arg);
 		while (now_ns - last_ns < pause_ns);
-		tw_power_tick(p, now_ns, now_ns - last_ns, -1);
+		tw_power_tick(p, now_ns, now_ns - last_ns, -1, NULL);
 		last_ns = now_ns;
 	}
 }

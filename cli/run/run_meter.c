@@ -37,7 +37,7 @@ static double look(struct tw_run_meter *m)
 	unsigned kinds;
 	double uj = 0;
 
-	tw_power_tick(m->power, now_ns, tick_ns, -1);
+	tw_power_tick(m->power, now_ns, tick_ns, -1, NULL);
 	m->last_ns = now_ns;
 	e = tw_power_ticked(m->power);
 	kinds = tw_power_ticked_kinds(m->power);

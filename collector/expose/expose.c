@@ -57,14 +57,10 @@ void tw_json_add_kinds(struct tw_buf *b, const char *key, unsigned kinds)
 /* ---- selection ---- */
 
 /* Energy of the sum, and of GPUs, which a platform's energy by CPU time does not show. */
-static uint64_t energy(const struct tw_exposure *x, const struct tw_workload *w)
-{
-	return tw_charge_sum(&w->charged, x->sum | 1u << TW_ZONE_GPU);
-}
-
 static uint64_t weight(const struct tw_exposure *x, const struct tw_workload *w)
 {
-	return x->by_energy ? energy(x, w) : w->used.cpu_ns;
+	return x->by_energy ? tw_charge_sum(&w->charged, x->sum | 1u << TW_ZONE_GPU)
+			    : w->used.cpu_ns;
 }
 
 static int compare_down(const void *a, const void *b)

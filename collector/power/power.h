@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 struct tw_err;
+struct tw_schedule;
 struct tw_strs;
 struct tw_power; /* opaque */
 
@@ -62,11 +63,13 @@ int tw_power_open(const struct tw_power_config *c, struct tw_power **out,
 void tw_power_close(struct tw_power *p); /* NULL is fine */
 
 /*
- * Read all zones, at a load of the CPUs from 0 to 1. now_ns includes suspend, tick_ns
- * does not: power is computed over tick_ns, and a counter may have been reset during a
- * long suspend. Allocates only if a meter finds more zones, and at a search.
+ * Read all zones, at a load of the CPUs from 0 to 1; ran: of which packages, NULL: not
+ * known. now_ns includes suspend, tick_ns does not: power is computed over tick_ns, and a
+ * counter may have been reset during a long suspend. Allocates only if a meter finds more
+ * zones, and at a search.
  */
-void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load);
+void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load,
+		   const struct tw_schedule *ran);
 
 /*
  * Between two ticks, at now_ns: read the users of zones, and every TW_POWER_WATCH_NS

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/power_state.h"
 #include "collector/system/roots.h"
+#include "collector/workloads/schedule.h"
 #include "lib/core/err.h"
 #include "profiler/cpu_identity.h"
 #include "profiler/discover.h"
@@ -102,23 +103,30 @@ static void add_energy(struct tw_power *p, const struct tw_open_meter *o, size_t
 	add_uses(p, o, i, idle_uj, s->of_ns);
 }
 
-/* The load that a reading is of. That of the CPUs says nothing of a GPU. */
-static double load_of(const struct tw_zone *z, const struct tw_reading *r, double cpus)
+/*
+ * The load that a reading is of: of several packages, each has its own. That of the CPUs
+ * says nothing of a GPU.
+ */
+static double load_of(const struct tw_zone *z, const struct tw_reading *r, double cpus,
+		      const struct tw_schedule *ran)
 {
 	if (r->own_load)
 		return r->load;
+	for (size_t i = 0; ran != NULL && ran->packages > 1 && i < ran->packages; i++)
+		if (ran->package[i] == z->package)
+			return (double)tw_package_use_ns(&ran->all[i]) /
+			       ((double)ran->ns * (double)ran->cpus_of[i]);
 	return z->kind == TW_ZONE_GPU ? -1 : cpus;
 }
 
 static void tick_zone(struct tw_power *p, const struct tw_open_meter *o, size_t i,
-		      uint64_t now_ns, uint64_t tick_ns, double load)
+		      uint64_t now_ns, uint64_t tick_ns, double load,
+		      const struct tw_schedule *ran)
 {
 	struct tw_power_zone *z = &p->zone[o->first + i];
 	const struct tw_reading *r = &p->reading[i];
 	struct tw_span s;
 
-	z->ticked_uj = 0;
-	z->whole = false;
 	if (z->superseded)
 		return;
 	s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
@@ -127,7 +135,7 @@ static void tick_zone(struct tw_power *p, const struct tw_open_meter *o, size_t 
 	z->input_w = r->readable ? r->input_w : 0;
 	z->output_w = r->readable ? r->output_w : 0;
 	if (s.known)
-		add_energy(p, o, i, r, &s, load_of(z->zone, r, load));
+		add_energy(p, o, i, r, &s, load_of(z->zone, r, load, ran));
 	if (!z->counts)
 		return;
 	p->lost = p->lost || (s.lost && (OTHER_OF >> z->zone->kind & 1U) != 0);
@@ -189,7 +197,8 @@ void tw_power_judge(struct tw_power *p)
 	heed_guard(p);
 }
 
-void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load)
+void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double load,
+		   const struct tw_schedule *ran)
 {
 	tw_power_search(p, now_ns);
 	memset(&p->ticked, 0, sizeof(p->ticked));
@@ -210,7 +219,7 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 			continue;
 		o->meter->read(o->state, p->reading);
 		for (size_t i = 0; i < o->count; i++)
-			tick_zone(p, o, i, now_ns, tick_ns, load);
+			tick_zone(p, o, i, now_ns, tick_ns, load, ran);
 	}
 	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++)
 		p->complete[i] = p->complete[i] && p->some_read[i];

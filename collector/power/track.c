@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/track.h"
 
+#include "lib/core/num.h"
+
+#include <stdlib.h>
+
 #define S UINT64_C(1000000000)
 
 /*
@@ -288,17 +292,12 @@ struct point {
 
 static float median(const float *of, uint32_t count)
 {
-	float sorted[TW_IDLE_KEPT];
+	double sorted[TW_IDLE_KEPT];
 
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t at = i;
-
-		for (; at > 0 && sorted[at - 1] > of[i]; at--)
-			sorted[at] = sorted[at - 1];
-		sorted[at] = of[i];
-	}
-	return count % 2 == 1 ? sorted[count / 2]
-			      : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+	for (uint32_t i = 0; i < count; i++)
+		sorted[i] = of[i];
+	qsort(sorted, count, sizeof(*sorted), tw_compare_doubles);
+	return (float)((sorted[(count - 1) / 2] + sorted[count / 2]) / 2);
 }
 
 static bool middle(const struct tw_idle *i, int bin, struct point *out)

@@ -88,6 +88,7 @@ static int add_cpu(struct tw_schedule *s, const struct tw_roots *roots, size_t c
 			       TW_SCHEDULE_PACKAGES);
 	s->package[place] = (int)package;
 	s->packages += place == s->packages;
+	s->cpus_of[place]++;
 	*c = (struct tw_schedule_cpu){ .package = (uint16_t)place,
 				       .sibling = (uint16_t)cpu,
 				       .known = true };
@@ -247,15 +248,15 @@ static uint64_t time_on_all(const struct tw_schedule *s, const struct tw_package
 	return ns;
 }
 
-/* all: the samples of all slices. A slice without samples is taken to run as they did. */
+/* A slice without samples is taken to run as all that have some did. */
 static void divide(const struct tw_schedule *s, const struct tw_slice *slice,
-		   struct tw_package_use *use, const struct tw_package_use *all)
+		   struct tw_package_use *use)
 {
 	const uint64_t *count = slice->used.counter;
 	uint64_t sampled_ns = time_on_all(s, use);
 
 	if (sampled_ns == 0) {
-		memcpy(use, all, s->packages * sizeof(*use));
+		memcpy(use, s->all, s->packages * sizeof(*use));
 		sampled_ns = time_on_all(s, use);
 	}
 	for (size_t p = 0; p < s->packages && sampled_ns > 0; p++) {
@@ -275,17 +276,16 @@ static void divide(const struct tw_schedule *s, const struct tw_slice *slice,
 
 void tw_schedule_end(struct tw_schedule *s, const struct tw_slice *slice)
 {
-	struct tw_package_use all[TW_SCHEDULE_PACKAGES] = { 0 };
-
+	memset(s->all, 0, sizeof(s->all));
 	for (size_t i = 0; i < s->slices; i++)
 		for (size_t p = 0; p < s->packages; p++) {
 			const struct tw_package_use *u = &s->use[i * s->packages + p];
 
-			all[p].alone_ns += u->alone_ns;
-			all[p].shared_ns += u->shared_ns;
-			all[p].small_ns += u->small_ns;
-			all[p].awake_ns += u->awake_ns;
+			s->all[p].alone_ns += u->alone_ns;
+			s->all[p].shared_ns += u->shared_ns;
+			s->all[p].small_ns += u->small_ns;
+			s->all[p].awake_ns += u->awake_ns;
 		}
 	for (size_t i = 0; i < s->slices; i++)
-		divide(s, &slice[i], &s->use[i * s->packages], all);
+		divide(s, &slice[i], &s->use[i * s->packages]);
 }

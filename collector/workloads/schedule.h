@@ -49,6 +49,8 @@ struct tw_schedule {
 	int package[TW_SCHEDULE_PACKAGES]; /* physical numbers, as struct tw_zone has them
 					    */
 	size_t packages;
+	size_t cpus_of[TW_SCHEDULE_PACKAGES];
+	struct tw_package_use all[TW_SCHEDULE_PACKAGES]; /* samples of this tick */
 	struct tw_package_use *use; /* use[slice * packages + package], of this tick */
 	size_t slices, size;
 	/* Of one sample: who runs on a package, on how many CPUs; which of them a CPU

@@ -240,10 +240,7 @@ void tw_workloads_choose(struct tw_workloads *t, enum tw_level level, size_t las
 			 bool (*wanted)(const void *arg, const struct tw_workload *w),
 			 const void *arg);
 
-/*
- * True if w has no usage and no energy. Counters and GPUs may see a workload before its
- * CPU time does, or without it.
- */
+/* True if w has no usage and no energy; it may have counts or energy without CPU time. */
 bool tw_workload_is_unused(const struct tw_workload *w);
 
 /* A scrape has read all levels. */

@@ -488,7 +488,7 @@ static void a_last_resort_ends_when_a_meter_appears(void **state)
 			tree_rapl(f->top, "class/powercap/intel-rapl:0", "package-0",
 				  uj += 30000000, 262143328850);
 		now_ns += 1000000000;
-		tw_power_tick(p, now_ns, 1000000000, 0.5);
+		tw_power_tick(p, now_ns, 1000000000, 0.5, NULL);
 		if (i == 20) {
 			assert_true(tw_power_complete(p, TW_ZONE_DRAM));
 			assert_true(zone_of(p, "model", TW_ZONE_DRAM)->fresh);
@@ -504,7 +504,7 @@ static void a_last_resort_ends_when_a_meter_appears(void **state)
 		  zone_of(p, "model", TW_ZONE_DRAM)->idle_uj;
 	assert_true(zone_of(p, "model", TW_ZONE_DRAM)->superseded);
 	assert_true(dram_uj > 0);
-	tw_power_tick(p, now_ns + 1000000000, 1000000000, 0.5);
+	tw_power_tick(p, now_ns + 1000000000, 1000000000, 0.5, NULL);
 	assert_int_equal(zone_of(p, "model", TW_ZONE_DRAM)->dynamic_uj +
 				 zone_of(p, "model", TW_ZONE_DRAM)->idle_uj,
 			 dram_uj);

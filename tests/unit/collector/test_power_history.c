@@ -51,7 +51,7 @@ static void tick(struct machine *m, unsigned w, uint32_t processes)
 	m->now_ns += TICK_S * S;
 	if (tw_workloads_tick(m->w->t, m->now_ns, &err) < 0)
 		fail_msg("%s", err.text);
-	tw_power_tick(m->power, m->now_ns, TICK_S * S, 0.5);
+	tw_power_tick(m->power, m->now_ns, TICK_S * S, 0.5, NULL);
 	if (tw_attribute(m->attribution, m->w->t, tw_power_ticked(m->power), NULL, 0,
 			 &err) < 0)
 		fail_msg("%s", err.text);
@@ -135,7 +135,7 @@ static void an_unread_zone_is_unknown_and_not_0(void **state)
 
 		m->now_ns += TICK_S * S;
 		assert_int_equal(tw_workloads_tick(m->w->t, m->now_ns, &err), 0);
-		tw_power_tick(m->power, m->now_ns, TICK_S * S, 0.5);
+		tw_power_tick(m->power, m->now_ns, TICK_S * S, 0.5, NULL);
 		tw_power_history_tick(m->h, m->now_ns, TICK_S * S, m->power, m->w->t);
 	}
 	s = tw_power_history_slot(m->h, tw_power_history_slots(m->h));

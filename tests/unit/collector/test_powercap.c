@@ -64,7 +64,7 @@ static int setup(void **state)
 	if (tw_node_open(&m->node, &m->roots, &err) < 0 ||
 	    tw_power_open(&pc, &m->power, &err) < 0)
 		fail_msg("%s", err.text);
-	tw_power_tick(m->power, m->f->now_ns, 0, -1);
+	tw_power_tick(m->power, m->f->now_ns, 0, -1, NULL);
 	m->uj = 1;
 	m->dir = scratch_path(m->f->dir, "trees");
 	m->node_dir = scratch_path(m->f->dir, "own");
@@ -112,7 +112,7 @@ static int begin_tick(struct machine *m, size_t count, struct tw_err *err)
 	for (size_t i = 0; i < slices; i++)
 		tw_workloads_charge(m->f->t, &s[i], &charge);
 	tw_workloads_scraped(m->f->t);
-	tw_power_tick(m->power, m->f->now_ns, S, -1);
+	tw_power_tick(m->power, m->f->now_ns, S, -1, NULL);
 	return tw_powercap_tick(&m->pc, m->power, m->f->t, m->f->now_ns, S, err);
 }
 
@@ -435,7 +435,7 @@ static void check_places(struct machine *m, bool psys)
 	tw_power_close(m->power);
 	write_rapl(m, psys, 100);
 	assert_int_equal(tw_power_open(&pc, &m->power, &err), 0);
-	tw_power_tick(m->power, m->f->now_ns, 0, -1);
+	tw_power_tick(m->power, m->f->now_ns, 0, -1, NULL);
 	begin(m, 1);
 	for (unsigned i = 1; i <= 3; i++) {
 		write_rapl(m, psys, 100 + 5 * i);
@@ -539,7 +539,7 @@ static void the_machines_tree_has_idle_energy(void **state)
 	m->pc.node_dir = m->node_dir;
 	for (int i = 0; i < 60; i++) {
 		m->f->now_ns += S;
-		tw_power_tick(m->power, m->f->now_ns, S, 0.01);
+		tw_power_tick(m->power, m->f->now_ns, S, 0.01, NULL);
 		if (tw_powercap_tick(&m->pc, m->power, m->f->t, m->f->now_ns, S, &err) <
 		    0)
 			fail_msg("%s", err.text);

@@ -78,7 +78,7 @@ void meters_fake(char *path, size_t size, const char *name)
 void meters_tick(struct meter_fixture *f)
 {
 	f->now_ns += S;
-	tw_power_tick(f->power, f->now_ns, S, 0.5);
+	tw_power_tick(f->power, f->now_ns, S, 0.5, NULL);
 }
 
 const struct tw_power_zone *meters_zone(const struct meter_fixture *f, const char *name,

@@ -355,7 +355,7 @@ static void the_load_of_the_processors_is_not_a_gpu_s(void **state)
 	meters_open(f);
 	for (int i = 0; i < 20; i++) {
 		f->now_ns += S;
-		tw_power_tick(f->power, f->now_ns, S, 0.01);
+		tw_power_tick(f->power, f->now_ns, S, 0.01, NULL);
 	}
 	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(200));
 	assert_float_equal(meters_zone(f, "power1", -2)->idle_w, 0, 0);
@@ -367,7 +367,7 @@ static void tick_gpu(struct meter_fixture *f, const char *power_uw, const char *
 	tree_write(f->dir, "class/hwmon/hwmon0/power1_average", power_uw);
 	tree_write(f->dir, "class/hwmon/hwmon0/device/gpu_busy_percent", percent);
 	f->now_ns += S;
-	tw_power_tick(f->power, f->now_ns, S, 0.5);
+	tw_power_tick(f->power, f->now_ns, S, 0.5, NULL);
 }
 
 /* Power is 20 W and 1.8 W for each percent of the GPU's own load. */

@@ -345,7 +345,7 @@ static void a_gpu_without_idle_power_is_counted_once(void **state)
 		if (i == 0)
 			meters_open(f);
 		f->now_ns += S;
-		tw_power_tick(f->power, f->now_ns, S, i % 2 == 0 ? 0 : 0.5);
+		tw_power_tick(f->power, f->now_ns, S, i % 2 == 0 ? 0 : 0.5, NULL);
 		other_uj += meters_ticked(f, TW_ZONE_OTHER);
 	}
 	assert_true(meters_zone(f, "power1", -2)->idle_w > 300);

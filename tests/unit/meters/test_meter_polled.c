@@ -320,9 +320,9 @@ static void zones_that_come_later_take_their_place_among_the_others(void **state
 	if (tw_power_open(&c, &p, &err) < 0)
 		fail_msg("%s", err.text);
 	tw_power_zones(p, &before);
-	tw_power_tick(p, now_ns, 0, 0.5);
+	tw_power_tick(p, now_ns, 0, 0.5, NULL);
 	for (int i = 0; i < 60000; i++) {
-		tw_power_tick(p, now_ns += 1000000, 1000000, 0.5);
+		tw_power_tick(p, now_ns += 1000000, 1000000, 0.5, NULL);
 		z = tw_power_zones(p, &count);
 		if (count > before && z[0].fresh && z[1].fresh)
 			break;

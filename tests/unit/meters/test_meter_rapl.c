@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RAPL by powercap, over trees as machines have them. */
+#include "collector/workloads/schedule.h"
 #include "lib/core/array.h"
 #include "tests/unit/meters/meter_fixture.h"
 #include "tests/unit/meters/meter_tree.h"
@@ -73,6 +74,34 @@ static void two_sockets_are_apart_and_add_up(void **state)
 	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), WATTS(40));
 	assert_int_equal(zone_energy(meters_zone(f, "core", 0)), WATTS(5));
 	assert_int_equal(zone_energy(meters_zone(f, "core", 1)), WATTS(15));
+}
+
+/* A socket that never rests, and another: 20 W, and 60 W more at full load. */
+static void idle_power_of_a_socket_is_by_its_own_load(void **state)
+{
+	struct meter_fixture *f = *state;
+	struct tw_schedule ran = {
+		.package = { 1, 0 }, .packages = 2, .cpus_of = { 2, 4 }, .ns = S
+	};
+	double uj[] = { WATTS(1), WATTS(1) };
+
+	write_socket(f, 0, WATTS(1));
+	write_socket(f, 1, WATTS(1));
+	meters_open(f);
+	for (int i = 0; i < 400; i++) {
+		const double load[] = { 0.4 + i * 7 % 13 * 0.05, i * 5 % 11 * 0.1 };
+
+		for (int socket = 0; socket < 2; socket++) {
+			uj[socket] += (20 + 60 * load[socket]) * 1e6;
+			write_socket(f, socket, (unsigned long long)uj[socket]);
+		}
+		ran.all[1].alone_ns = (uint64_t)(load[0] * 4 * S);
+		ran.all[0].shared_ns = (uint64_t)(load[1] * 2 * S);
+		f->now_ns += S;
+		tw_power_tick(f->power, f->now_ns, S, (2 * load[0] + load[1]) / 3, &ran);
+	}
+	assert_float_equal(meters_zone(f, "package-0", 0)->idle_w, 20, 0.1);
+	assert_float_equal(meters_zone(f, "package-1", 1)->idle_w, 20, 0.1);
 }
 
 static void dies_of_a_socket_are_apart(void **state)
@@ -240,7 +269,7 @@ static void a_counter_that_is_renewed_seldom_is_of_all_the_time_between(void **s
 		tree_rapl(f->dir, CAP "intel-rapl:0", "package-0", WATTS(5 + i / 3 * 30),
 			  RANGE);
 		f->now_ns += S;
-		tw_power_tick(f->power, f->now_ns, S, 0.01);
+		tw_power_tick(f->power, f->now_ns, S, 0.01, NULL);
 		z = meters_zone(f, "package-0", 0);
 		if (z->fresh && i > 5)
 			assert_float_equal(z->power_w, 10, 1e-9);
@@ -419,6 +448,7 @@ int main(void)
 		METER_TEST(one_socket_has_its_parts),
 		METER_TEST(a_tree_of_another_collector_has_its_origin),
 		METER_TEST(two_sockets_are_apart_and_add_up),
+		METER_TEST(idle_power_of_a_socket_is_by_its_own_load),
 		METER_TEST(dies_of_a_socket_are_apart),
 		METER_TEST(dies_that_show_the_counter_of_their_package_count_once),
 		METER_TEST(psys_of_another_package_is_psys_and_counts_once),
