@@ -267,11 +267,13 @@ $(O)/%.bpf.o: %.bpf.c $(O)/flags
 	$(Q)$(BPF_CLANG) -target bpf -g -O2 $(same-paths) -Wall -Wextra -Wno-unused-parameter -Werror \
 		-iquote . $(bpf-include) -MMD -MP -c $< -o $@
 
-# Generated headers live apart, behind -isystem: our warnings are not for them.
+# Generated headers live apart, behind -isystem: our warnings are not for them. libbpf 1.5 detaches
+# as many programs as are counted, even where their array had no memory.
 $(O)/gen/%.skel.h: $(O)/%.bpf.o
 	$(call say,SKEL,$@)
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(*F)_bpf >$@
+	$(Q)sed -i 's/^\tif (!s->\(map\|prog\)s) {$$/&\n\t\ts->\1_cnt = 0;/' $@
 
 # The description of a daemon's API is a part of it: its bytes as numbers, without the paths
 # that this build has not.
