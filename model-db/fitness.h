@@ -75,7 +75,8 @@ struct tw_weights_shape;
 
 /*
  * A model with a larger TW_CERTIFICATE_BIAS, a third of the limits, serves where no other
- * model of an equally near machine does, and never before the prior of machines.
+ * model of an equally near machine does. The prior of machines goes before it, unless the
+ * model is of the very machine.
  */
 #define TW_BIAS_PREFERRED (1.0 / 3)
 
@@ -94,8 +95,7 @@ enum tw_fitness {
 /* "yes", "no", or "-" for TW_FITNESS_UNKNOWN: whether a model has a certificate. */
 const char *tw_fitness_word(enum tw_fitness f);
 
-/* Whether the mean error is above TW_BIAS_PREFERRED. Earlier releases did not judge it.
- */
+/* Above TW_BIAS_PREFERRED. Earlier releases did not judge it: false. */
 bool tw_model_is_biased(const struct tw_model_info *i);
 
 /* *why: the reason for TW_UNFIT, a constant; else NULL. */
