@@ -6,10 +6,7 @@
  * Cleaning of rows: power that no load explains, and a side that stands still while the
  * other moves. Such a row is dropped, so that a single one does not move a fit.
  *
- * Power is compared with a robust line through the rows: load is CPU time, or else the
- * mean of all features, each as a share of its usual range. The line is the median of the
- * slopes between the medians of groups of rows, so up to a quarter of wrong rows do not
- * bend it.
+ * Power is compared with a robust line through the rows (judged_rows.h).
  *
  * - Outside of physics: power above three times the 90th percentile of the recording, or
  * as much more as the load is above its own. A wrong step of the meter, a sentinel.
