@@ -186,8 +186,10 @@ static void a_reading_of_an_unknown_time_bounds_no_row(void **state)
 	expect(&p, (const double[][4]){ { 15, 30, 10 }, { 60, 75, 10 } }, 2);
 	p = extract(&whole, 1, package_and_dram, 1, TW_COMPAT_NONE);
 	assert_int_equal(p.times, 4);
+	tw_power_series_release(&p);
 	p = extract(&fast, 1, package_and_dram, 1, TW_COMPAT_NONE);
 	assert_int_equal(p.times, 5);
+	tw_power_series_release(&p);
 }
 
 /* After 30 s, or after three of its usual intervals, a meter has stopped: what it grew by
