@@ -8,7 +8,8 @@ endif
 # What a build without the fleet wing has not got.
 ifneq ($(FLEET),1)
 test-src := $(filter-out tests/unit/collector/test_agent% tests/unit/server/test_pull.c \
-	tests/unit/server/test_rollout.c,$(test-src))
+	tests/unit/server/test_rollout.c tests/unit/trainer/test_merge.c \
+	tests/unit/trainer/test_part.c,$(test-src))
 endif
 # The map of a program.
 test-wrap-test_collector := clock_gettime
