@@ -107,6 +107,12 @@ class Damage(Case):
         self.assertIsNone(self.train(db, "x", "kepler-legacy", recording))
         self.assertLess(self.error(db, "x", "kepler-legacy"), WRONG)
 
+    def test_rows_of_other_times_are_no_inertia(self):
+        db = self.path("db")
+        recording = damage.damaged("kepler-gauge", damage.other_step, 28)
+        self.assertIsNone(self.train(db, "x", "kepler-gauge", recording))
+        self.assertEqual(self.certified(db), set())
+
     def test_a_noisy_gauge_needs_many_readings(self):
         db, why = self.path("db"), {}
         for count in (80, 1500):

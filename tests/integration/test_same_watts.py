@@ -172,7 +172,7 @@ scrape_configs:
             return json.load(answer)["data"]["result"]
 
     def learn(self, names):
-        """Train a model from these names. Whether it has a certificate."""
+        """Train models from these names. Whether both have a certificate."""
         self.tallywatt("train", "--input", self.path(f"{names}.json"), "--name", "own", "--source",
                        "rapl-sysfs", "--model-db", self.path(names), "--trainers",
                        "LinearRegressionTrainer")
@@ -180,7 +180,8 @@ scrape_configs:
         metadata = read_json(self.path(names, MODEL, "metadata.json"))
         self.assertLessEqual((SPEC if names != "legacy" else {}).items(),
                              metadata.get("machine_spec", {}).items())
-        return "certificate_refused" not in metadata
+        dynamic = read_json(self.path(names, MODEL.replace("AbsPower", "DynPower"), "metadata.json"))
+        return not {"certificate_refused"} & {*metadata, *dynamic}
 
     def serve(self, names):
         """A server and an estimator of the model of these names."""

@@ -135,6 +135,13 @@ static bool explains_outliers(const struct tw_judged_rows *j,
 	       (double)explained >= EXPLAINED_SHARE * (double)outliers;
 }
 
+/* Find the scrapes, unless the exporter's own clock tells them. */
+static int find_unknown_scrapes(const struct tw_judged_rows *j, const struct tw_rates *r,
+				struct tw_scrape_times *s, struct tw_err *err)
+{
+	return r->clock->count == 0 ? find_scrapes(j, s, err) : 0;
+}
+
 /*
  * Find the scrapes, and mark glitches. A few glitches bend the line of few rows, so the
  * scrapes must show without them. But rows with the work of those without a scrape look
@@ -143,7 +150,7 @@ static bool explains_outliers(const struct tw_judged_rows *j,
 static int find_wrong_times(struct tw_judged_rows *j, const struct tw_rates *r,
 			    struct tw_scrape_times *s, struct tw_err *err)
 {
-	if (r->clock->count == 0 && find_scrapes(j, s, err) < 0)
+	if (find_unknown_scrapes(j, r, s, err) < 0)
 		return -1;
 	tw_outliers_mark_glitches(j);
 	if (s->interval_ms == 0 || has_unscraped(j, s) || !has_few_outliers(j) ||
@@ -160,17 +167,20 @@ static int judge(struct tw_judged_rows *j, const struct tw_rates *r,
 		 struct tw_clean_counts *n, struct tw_err *err)
 {
 	struct tw_scrape_times s = { 0 };
+	bool inert;
 
 	tw_judged_find_load(j);
 	if (tw_judged_find_line(j, err) < 0)
 		return -1;
 	tw_outliers_mark_impossible(j);
-	if (is_inert(j))
-		return 0;
-	if (find_wrong_times(j, r, &s, err) < 0)
+	inert = is_inert(j);
+	/* Rows of other times than the scrapes look like those of an inert meter. */
+	if (inert ? find_unknown_scrapes(j, r, &s, err) < 0
+		  : find_wrong_times(j, r, &s, err) < 0)
 		return -1;
 	if (s.interval_ms == 0) {
-		tw_outliers_mark_still(j);
+		if (!inert)
+			tw_outliers_mark_still(j);
 		return 0;
 	}
 	for (size_t i = 0; i < j->count; i++)
