@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
+#include "lib/core/line.h"
 #include "lib/core/num.h"
 #include "lib/field/feature.h"
 #include "model-db/fitness.h"
@@ -193,24 +194,19 @@ static bool has_wrong_unit(const struct tw_train_data *d, const struct tw_sample
 static bool is_uncertain(const struct loaded *r, size_t rows, const double *predicted,
 			 double low, double high, double limit)
 {
-	double load = 0, watts = 0, xx = 0, xy = 0;
+	const double ends[] = { low, high };
+	struct tw_line line = { 0 };
 	bool uncertain = false;
 
-	for (size_t i = 0; i < rows; i++) {
-		load += r[i].load / (double)rows;
-		watts += r[i].watts / (double)rows;
-	}
-	for (size_t i = 0; i < rows; i++) {
-		xx += (r[i].load - load) * (r[i].load - load);
-		xy += (r[i].load - load) * (r[i].watts - watts);
-	}
-	for (int end = 0; end < 2; end++) {
-		const double off = (end == 0 ? low : high) - load;
+	for (size_t i = 0; i < rows; i++)
+		tw_line_add(&line, r[i].load, r[i].watts);
+	for (size_t end = 0; end < TW_COUNT(ends); end++) {
+		const double load = tw_line_mean_x(&line), off = ends[end] - load;
 		double variance = 0, run = 0;
 
 		for (size_t i = 0; i < rows; i++) {
-			const double share =
-				1.0 / (double)rows + off * (r[i].load - load) / xx;
+			const double share = 1.0 / (double)rows +
+					     off * (r[i].load - load) / tw_line_xx(&line);
 
 			if (i > 0 && r[i].watts != r[i - 1].watts) {
 				variance += run * run;
@@ -219,7 +215,8 @@ static bool is_uncertain(const struct loaded *r, size_t rows, const double *pred
 			run += share * (predicted[i] - r[i].watts);
 		}
 		variance += run * run;
-		uncertain |= sqrt(variance) > limit * fmax(watts + off * xy / xx, 1.0);
+		uncertain |=
+			sqrt(variance) > limit * fmax(tw_line_at(&line, ends[end]), 1.0);
 	}
 	return uncertain;
 }

@@ -2,6 +2,7 @@
 #include "trainer/extract/inertia.h"
 
 #include "lib/core/array.h"
+#include "lib/core/line.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -30,55 +31,41 @@
 static const size_t lengths[] = { 1, 2, 3, 4, 6, 8, 12, 16, 24 };
 static const size_t decays[] = { 2, 3, 5, 7, 10, 14, 20 };
 
-/* Power over means of the load. */
-struct line {
-	double share; /* of its variance that they explain */
-	double at_rest, slope;
-};
-
 struct search {
 	const double *load, *watts;
-	size_t first, end; /* the rows to explain */
-	double *sum;       /* of the load of all rows before */
-	double *mean;      /* of each row to explain */
-	struct line line;  /* of the best mean */
+	size_t first, end;   /* the rows to explain */
+	double *sum;         /* of the load of all rows before */
+	double *mean;        /* of each row to explain */
+	struct tw_line line; /* of the best mean */
+	double share;        /* of the variance of power that it explains */
 	struct tw_inertia best;
 };
 
-/* The share is 0 where power falls with load. */
-static struct line fit(const struct search *s)
+/* Power over the means of the load. */
+static struct tw_line fit(const struct search *s)
 {
-	double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+	struct tw_line l = { 0 };
 
-	for (size_t i = s->first; i < s->end; i++) {
-		const double u = s->mean[i] - x, w = s->watts[i] - y;
-
-		n++;
-		x += u / n;
-		y += w / n;
-		xx += u * (s->mean[i] - x);
-		yy += w * (s->watts[i] - y);
-		xy += u * (s->watts[i] - y);
-	}
-	if (!(xy > 0 && xx > 0 && yy > 0))
-		return (struct line){ 0, 0, 0 };
-	return (struct line){ xy * xy / (xx * yy), y - x * xy / xx, xy / xx };
+	for (size_t i = s->first; i < s->end; i++)
+		tw_line_add(&l, s->mean[i], s->watts[i]);
+	return l;
 }
 
-static bool differ(const struct line *a, const struct line *b, double most)
+static bool differ_at(const struct tw_line *a, const struct tw_line *b, double load)
 {
-	const double top = b->at_rest + b->slope * most;
+	const double watts = tw_line_at(b, load);
 
-	return fabs(a->at_rest - b->at_rest) > BENT * fabs(b->at_rest) ||
-	       fabs(a->at_rest + a->slope * most - top) > BENT * fabs(top);
+	return fabs(tw_line_at(a, load) - watts) > BENT * fabs(watts);
 }
 
 static void judge(struct search *s, size_t before, size_t after)
 {
-	const struct line line = fit(s);
+	const struct tw_line line = fit(s);
+	const double share = tw_line_share(&line);
 
-	if (line.share <= s->line.share)
+	if (share <= s->share)
 		return;
+	s->share = share;
 	s->line = line;
 	s->best = (struct tw_inertia){ before, after };
 }
@@ -125,7 +112,8 @@ struct tw_inertia tw_inertia_find(const double *load, const double *watts, size_
 	const size_t after = reach < AFTER_MAX ? reach : AFTER_MAX;
 	struct search s = { .load = load, .watts = watts };
 	double most = 0;
-	struct line own;
+	struct tw_line own;
+	double left; /* by the load itself */
 
 	if (count < ROWS_MIN)
 		return s.best;
@@ -139,12 +127,13 @@ struct tw_inertia tw_inertia_find(const double *load, const double *watts, size_
 		most = fmax(most, load[i]);
 	}
 	try_mean(&s, 1, 0);
-	own = s.line;
-	if (1 - own.share < LEFT_MIN)
+	own = fit(&s);
+	left = 1 - s.share;
+	if (left < LEFT_MIN)
 		return (struct tw_inertia){ 0, 0 };
 	try_all(&s, before, after);
-	if (s.line.share < SHARE_MIN || 1 - s.line.share > LEFT_MAX * (1 - own.share) ||
-	    !differ(&own, &s.line, most))
+	if (s.share < SHARE_MIN || 1 - s.share > LEFT_MAX * left ||
+	    !(differ_at(&own, &s.line, 0) || differ_at(&own, &s.line, most)))
 		return (struct tw_inertia){ 0, 0 };
 	return s.best;
 }

@@ -2,6 +2,7 @@
 #include "trainer/extract/lag.h"
 
 #include "lib/core/err.h"
+#include "lib/core/line.h"
 #include "trainer/extract/node_rows.h"
 #include "trainer/extract/power_series.h"
 
@@ -108,27 +109,18 @@ static void find_reach(struct search *s)
 /* Squared correlation of power with a feature that lies `lag_ms` before it. */
 static double explained(const struct search *s, const double *v, double lag_ms)
 {
-	double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0, cov;
+	struct tw_line l = { 0 };
 	size_t first = 0;
 
 	for (size_t k = 0; k < s->steps.count; k++) {
 		const double from = (double)s->steps.from_ms[k] - lag_ms,
 			     to = (double)s->steps.time_ms[k] - lag_ms;
-		double u, w;
 
-		if (!s->usable[k] || !covers(&s->steps, from, to, &first))
-			continue;
-		u = mean_over(&s->steps, v, first, from, to);
-		w = s->r->watts[k];
-		n++;
-		x += u;
-		y += w;
-		xx += u * u;
-		yy += w * w;
-		xy += u * w;
+		if (s->usable[k] && covers(&s->steps, from, to, &first))
+			tw_line_add(&l, mean_over(&s->steps, v, first, from, to),
+				    s->r->watts[k]);
 	}
-	cov = n * xy - x * y;
-	return cov <= 0 ? 0 : cov * cov / ((n * xx - x * x) * (n * yy - y * y));
+	return tw_line_share(&l);
 }
 
 /* The best lag found so far. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/steady.h"
 
+#include "lib/core/line.h"
+
 #include <math.h>
 
 /* A load that changes by less than this share of its range is steady. */
@@ -29,12 +31,9 @@ struct rows {
 	size_t after;     /* rows after a row that count */
 };
 
-struct line {
-	double at_0, slope;
-	double variance;     /* of a row's distance */
-	double low, high;    /* of its rows' loads */
-	double mean, spread; /* of these; the sum of squares */
-	size_t count;
+struct part {
+	struct tw_line line; /* of power over load */
+	double low, high;    /* of the loads */
 };
 
 /* Whether the load is the same in so many rows before row i, and in those after it. */
@@ -50,57 +49,32 @@ static bool is_steady(const struct rows *r, size_t i, size_t before)
 	return high - low <= STEADY_SHARE * (r->high - r->low);
 }
 
-/* The line of the rows that are steady since so many rows; 0: of all rows. */
-static struct line fit(const struct rows *r, size_t before)
+/* The rows that are steady since so many rows; 0: all rows. */
+static struct part fit(const struct rows *r, size_t before)
 {
-	double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
-	struct line l = { .low = INFINITY, .high = -INFINITY };
+	struct part p = { .low = INFINITY, .high = -INFINITY };
 
 	for (size_t i = 0; i < r->count; i++) {
-		const double u = r->load[i], w = r->watts[i];
-
 		if (before > 0 && !is_steady(r, i, before))
 			continue;
-		l.low = fmin(l.low, u);
-		l.high = fmax(l.high, u);
-		n++;
-		x += (u - x) / n;
-		y += (w - y) / n;
-		l.count++;
+		tw_line_add(&p.line, r->load[i], r->watts[i]);
+		p.low = fmin(p.low, r->load[i]);
+		p.high = fmax(p.high, r->load[i]);
 	}
-	for (size_t i = 0; i < r->count; i++) {
-		const double u = r->load[i] - x, w = r->watts[i] - y;
-
-		if (before > 0 && !is_steady(r, i, before))
-			continue;
-		xx += u * u;
-		xy += u * w;
-		yy += w * w;
-	}
-	l.slope = xx > 0 ? xy / xx : 0;
-	l.at_0 = y - l.slope * x;
-	l.mean = x;
-	l.spread = xx;
-	l.variance = n > 2 ? fmax(yy - l.slope * xy, 0) / (n - 2) : INFINITY;
-	return l;
-}
-
-static double line_at(const struct line *l, double load)
-{
-	return l->at_0 + l->slope * load;
+	return p;
 }
 
 /* ---- whether rows belong together ---- */
 
 /* The share of the distances from the line that the change of load from `a` rows after a
  * row to `b` rows after it explains. */
-static double explained(const struct rows *r, const struct line *l, size_t a, size_t b)
+static double explained(const struct rows *r, const struct tw_line *l, size_t a, size_t b)
 {
 	double dd = 0, de = 0, ee = 0;
 
 	for (size_t i = 1; i + 1 < r->count; i++) {
 		const double change = r->load[i - 1 + b] - r->load[i - 1 + a];
-		const double off = r->watts[i] - line_at(l, r->load[i]);
+		const double off = r->watts[i] - tw_line_at(l, r->load[i]);
 
 		dd += change * change;
 		de += change * off;
@@ -109,52 +83,43 @@ static double explained(const struct rows *r, const struct line *l, size_t a, si
 	return dd > 0 && ee > 0 ? de * de / (dd * ee) : 0;
 }
 
-static bool belong_together(const struct rows *r, const struct line *l)
+static bool belong_together(const struct rows *r, const struct tw_line *l)
 {
 	const double share = fmax(explained(r, l, 0, 1), explained(r, l, 1, 2));
 
 	return share < EXPLAINED_MIN || share * (double)r->count < CHANCES;
 }
 
-static bool differ(const struct rows *r, const struct line *a, const struct line *b)
+static bool differ_at(const struct tw_line *a, const struct tw_line *b, double load)
 {
-	const double most = FULL * r->high;
+	const double watts = tw_line_at(b, load);
 
-	return fabs(a->at_0 - b->at_0) > DIFFERENCE * fabs(b->at_0) ||
-	       fabs(line_at(a, most) - line_at(b, most)) >
-		       DIFFERENCE * fabs(line_at(b, most));
+	return fabs(tw_line_at(a, load) - watts) > DIFFERENCE * fabs(watts);
 }
 
-/* The variance of the line's watts at a load. */
-static double variance_at(const struct line *l, double load)
+/* The larger variance of the line at the ends of the loads: a line without rows at rest
+ * is uncertain there. */
+static double error_of(const struct rows *r, const struct tw_line *l)
 {
-	const double off = load - l->mean;
-
-	return l->variance * (1.0 / (double)l->count + off * off / l->spread);
-}
-
-/* The larger one at the ends of the loads: a line without rows at rest is uncertain
- * there. */
-static double error_of(const struct rows *r, const struct line *l)
-{
-	return fmax(variance_at(l, r->low), variance_at(l, r->high));
+	return fmax(tw_line_variance_at(l, r->low), tw_line_variance_at(l, r->high));
 }
 
 /* The line of the rows that are steady since `from` to `to` rows; *before 0: of none. */
-static struct line find_best(const struct rows *r, size_t from, size_t to, size_t *before)
+static struct tw_line find_best(const struct rows *r, size_t from, size_t to,
+				size_t *before)
 {
-	struct line best = { 0 };
+	struct tw_line best = { 0 };
 	double least = INFINITY;
 
 	*before = 0;
 	for (size_t n = from; n <= to; n++) {
-		const struct line l = fit(r, n);
+		const struct part p = fit(r, n);
 
-		if (l.count >= ROWS_MIN &&
-		    l.high - l.low > RANGE_MIN * (r->high - r->low) &&
-		    error_of(r, &l) < WORTH * least) {
-			least = error_of(r, &l);
-			best = l;
+		if (p.line.n >= ROWS_MIN &&
+		    p.high - p.low > RANGE_MIN * (r->high - r->low) &&
+		    error_of(r, &p.line) < WORTH * least) {
+			least = error_of(r, &p.line);
+			best = p.line;
 			*before = n;
 		}
 	}
@@ -168,7 +133,7 @@ enum tw_steady tw_steady_find(const double *load, const double *watts, size_t co
 	const size_t from = inertia.before > 1 ? inertia.before : 1;
 	const size_t to = inert ? from : BEFORE_MAX;
 	struct rows r = { load, watts, count, INFINITY, -INFINITY, 1 + inertia.after };
-	struct line all, best;
+	struct tw_line all, best;
 	size_t before;
 
 	for (size_t i = 0; i < count; i++) {
@@ -177,13 +142,14 @@ enum tw_steady tw_steady_find(const double *load, const double *watts, size_t co
 	}
 	if (count < ROWS_MIN || !(r.high > r.low))
 		return TW_STEADY_ALL;
-	all = fit(&r, 0);
+	all = fit(&r, 0).line;
 	if (!inert && belong_together(&r, &all))
 		return TW_STEADY_ALL;
 	best = find_best(&r, from, to, &before);
 	if (before == 0)
 		return TW_STEADY_FEW;
-	if (!differ(&r, &all, &best) && error_of(&r, &all) <= error_of(&r, &best))
+	if (!differ_at(&all, &best, 0) && !differ_at(&all, &best, FULL * r.high) &&
+	    error_of(&r, &all) <= error_of(&r, &best))
 		return TW_STEADY_ALL;
 	for (size_t i = 0; i < count; i++)
 		unsteady[i] = !is_steady(&r, i, before);
