@@ -3,13 +3,13 @@
 #define TW_PROFILER_TYPICAL_TDP_H
 
 /*
- * The TDP of a processor that no vendor publishes, such as a cloud's custom part: that of
- * the products of its generation with as many cores.
+ * The TDP of a processor whose vendor publishes none, such as a cloud's custom part. It
+ * is that of the products of its generation with as many cores.
  *
  *	log TDP = a + b log cores
  *
- * by least squares over the products of the table (b shrunk). Of each product of Xeon
- * Scalable, Xeon 6 and EPYC without itself it is wrong by a factor of 1.14 to 1.26.
+ * by least squares over the products of the table (b shrunk). With a product of Xeon
+ * Scalable, Xeon 6 or EPYC left out, its TDP is wrong by a factor of 1.14 to 1.26.
  */
 
 #include <stdbool.h>

@@ -240,7 +240,7 @@ static double busy_s(const struct set *s, const struct law_run *r, int tick)
 	return ns / 1e9;
 }
 
-/* Energy of the machine, with that of rest. */
+/* Energy of the machine, including its power at rest. */
 static double metered_j(const struct law *l, const struct law_run *r, int tick)
 {
 	const struct tw_charge e = energy_of(l, r, tick);

@@ -100,7 +100,7 @@ def preload(name):
 
 
 def children(pid):
-    """The processes that a process has started; none of a process that has ended."""
+    """Pids of the children of a process; an ended process has none."""
     try:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
             return [int(child) for child in f.read().split()]

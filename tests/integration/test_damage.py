@@ -75,7 +75,7 @@ class Damage(Case):
         self.judge("jobs", db, why)
 
     def judge(self, what, db, why):
-        """Of the pipelines of some cases, each with the reason if there is none."""
+        """Judge the pipelines of some cases. why: the reason of a refusal, or None, by case."""
         certified, wrong, refused = self.certified(db), [], []
         for case, reason in why.items():
             name = name_of(case)

@@ -73,8 +73,8 @@ class Sockets(Inside):
         return joules, rules
 
     def check_sums(self, samples):
-        """Workloads have all energy of the machine, to the microjoule. A process that ended has the
-        last value that was scraped: what it used later, or unseen, is its cgroup's."""
+        """Workloads have all energy of the machine, to the microjoule. A process that ended keeps
+        its last scraped value; the energy after that scrape counts for its cgroup."""
         for name, has, value in samples:
             if has.get("zone") == "package" and name in SUMS:
                 # A process keeps its serial number where its labels change.
