@@ -410,7 +410,8 @@ static int tick_energy(struct tw_collector *c, bool known, struct tw_err *err)
 
 	/* If /proc/stat is unreadable, node.fresh is false. */
 	tw_node_tick(&c->node, c->elapsed_ns, known ? &used : NULL, &missing);
-	tw_power_tick(c->power, c->now_ns, c->elapsed_ns, tw_node_load(&c->node), ran);
+	tw_power_tick(c->power, c->now_ns, c->elapsed_ns, tw_node_load(&c->node),
+		      known ? ran : NULL);
 	tick_gpus(c);
 	for (size_t i = 0; ran != NULL && i < ran->packages; i++)
 		tw_power_package(c->power, ran->package[i], ran->packages == 1,
