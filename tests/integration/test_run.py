@@ -4,6 +4,7 @@ import http.server
 import json
 import os
 import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -185,9 +186,10 @@ class Run(Metered):
     def test_what_an_earlier_run_left_is_of_no_later_run(self):
         program = (
             'if [ -e "$1" ]; then tail --pid="$(cat "$1")" -f /dev/null\n'
-            'else python3 -c "$2" & echo $! >"$1.new"; mv "$1.new" "$1"; fi')
+            'else "$3" -c "$2" & echo $! >"$1.new"; mv "$1.new" "$1"; fi')
+        # The interpreter itself: a script before it would be a second process.
         runs = self.run_scripted("-r", "2", "--", "sh", "-c", program, "sh", self.path("pid"),
-                                 BURN.format(0.8))
+                                 BURN.format(0.8), sys.executable)
         self.assertEqual([run["outlived_by"] for run in runs], [1, 0])
         self.assertLess(runs[1]["cpu_seconds"], 0.5)
 
