@@ -30,8 +30,13 @@ test-wrap-test_attribute := tw_workloads_slices
 # A file system that exchanges nothing.
 test-wrap-test_publish := renameat2
 test-wrap-test_publish_faults := flock fsync readdir rename renameat2
-# Registers that are not in files.
+# The trainings of tests/unit/trainer/node_fixture.c.
+test-wrap-test_online_node := tw_runs_read tw_runs_release tw_attempt_start tw_attempt_done \
+	tw_attempt_waits tw_attempt_best tw_attempt_had_alone tw_attempt_free tw_contest_drop_losers
+test-wrap-test_online_publish := $(test-wrap-test_online_node)
+# A receiver of pushed samples.
 test-wrap-test_push_job := tw_http_call tw_ask_open
+# Registers that are not in files.
 test-wrap-test_meter_msr := pread
 test-wrap-test_meter_msr_faults := pread
 test-wrap-test_meter_hwmon := pread
