@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/access.h"
 
-#include "collector/system/credentials.h"
 #include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -44,24 +43,48 @@ int tw_access_open(struct tw_access *a, const char *path, struct tw_err *err)
 	return 0;
 }
 
-void tw_access_renew(struct tw_access *a, uint64_t now_ms, uint64_t after_ms)
+static int read_login(struct tw_access *a, struct tw_err *err)
 {
 	struct tw_err why = { 0 };
-	char token[TW_ACCESS_TOKEN_MAX];
 
-	if (a->token_file == NULL ||
-	    (a->token_ms != 0 && now_ms - a->token_ms < after_ms))
+	if (a->login_file == NULL)
+		return 0;
+	if (tw_login_read(a->login_file, &a->login, &why) == 0) {
+		a->http.user = a->login.user;
+		a->http.password = a->login.password;
+	}
+	return a->http.user != NULL ? 0 : tw_fail(err, why.code, "%s", why.text);
+}
+
+static int read_token(struct tw_access *a, struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+
+	if (a->token_file == NULL)
+		return 0;
+	if (tw_token_read(a->token_file, a->token, sizeof(a->token), &why) == 0)
+		a->http.token = a->token;
+	return a->http.token != NULL ? 0 : tw_fail(err, why.code, "%s", why.text);
+}
+
+int tw_access_read(struct tw_access *a, struct tw_err *err)
+{
+	return read_login(a, err) < 0 ? -1 : read_token(a, err);
+}
+
+void tw_access_renew(struct tw_access *a, uint64_t now_ms, uint64_t after_ms)
+{
+	struct tw_err later = { 0 };
+
+	if (a->renewed_ms != 0 && now_ms - a->renewed_ms < after_ms)
 		return;
-	a->token_ms = now_ms;
-	if (tw_token_read(a->token_file, token, sizeof(token), &why) < 0)
-		return;
-	memcpy(a->token, token, sizeof(token));
-	explicit_bzero(token, sizeof(token));
-	a->http.token = a->token;
+	a->renewed_ms = now_ms;
+	tw_access_read(a, &later);
 }
 
 void tw_access_close(struct tw_access *a)
 {
 	tw_strs_clear(&a->file);
+	explicit_bzero(&a->login, sizeof(a->login));
 	explicit_bzero(a->token, sizeof(a->token));
 }

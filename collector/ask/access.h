@@ -3,10 +3,12 @@
 #define TW_COLLECTOR_ACCESS_H
 
 /*
- * Credentials for the requests of a job, from a file with user, password, token-file, ca,
- * cert, key, insecure.
+ * Credentials for the requests of a job: from one file with user, password, token-file,
+ * ca, cert, key, insecure; or a login and a token, each from its file. Logins and tokens
+ * may be replaced at any time. While a new one cannot be read, the last stays in use.
  */
 
+#include "collector/system/credentials.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/http.h"
 
@@ -19,11 +21,12 @@ struct tw_err;
 /* All zero bytes: no credentials. */
 struct tw_access {
 	struct tw_http_access http;
+	const char *login_file, *token_file; /* paths, borrowed; NULL: none */
 	/* Private. */
 	struct tw_strs file; /* name, value, ... */
-	const char *token_file;
+	struct tw_login login;
 	char token[TW_ACCESS_TOKEN_MAX];
-	uint64_t token_ms; /* time of the last reading; 0: never */
+	uint64_t renewed_ms; /* time of the last tw_access_renew(); 0: never */
 };
 
 /*
@@ -32,10 +35,10 @@ struct tw_access {
  */
 int tw_access_open(struct tw_access *a, const char *path, struct tw_err *err);
 
-/*
- * Read the token file again, after_ms after the last reading: it may be replaced at any
- * time. If the file cannot be read, the last token stays in use.
- */
+/* Read the login and the token again. Fails as long as one was never readable. */
+int tw_access_read(struct tw_access *a, struct tw_err *err);
+
+/* The same, after_ms after the last time. Failures have no effect. */
 void tw_access_renew(struct tw_access *a, uint64_t now_ms, uint64_t after_ms);
 
 void tw_access_close(struct tw_access *a);

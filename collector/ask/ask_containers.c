@@ -23,24 +23,12 @@
 /* Shortest time between two requests, however many containers are new. */
 #define LEAST_MS 10000
 
-#define RETRY_MIN_MS 10000
-#define RETRY_MAX_MS 300000
-
 struct job {
 	struct tw_ask_state state;
 	struct tw_strs sockets; /* paths */
 	bool filter;
 	struct tw_aside connector;
 };
-
-static int send_names(void *arg, const struct tw_ask_names *names, struct tw_err *err)
-{
-	const struct job *j = arg;
-	struct tw_ask_message m = tw_ask_message(TW_ASK_NAMES);
-
-	m.of.names = *names;
-	return tw_ask_send(j->state.fd, &m) ? 0 : tw_fail(err, TW_IO, "stopped");
-}
 
 /* Wait until there is more to read. */
 static int wait_for_more(const struct job *j, int answer, uint64_t until_ns,
@@ -93,7 +81,7 @@ static int ask_one(struct job *j, size_t place, struct tw_err *err)
 
 	if (tw_connector_ask(&j->connector, &j->sockets, place, &answer, err) < 0)
 		return -1;
-	if (tw_containers_parser_new(send_names, j, &parser, err) < 0 ||
+	if (tw_containers_parser_new(tw_ask_send_names, &j->state, &parser, err) < 0 ||
 	    read_answer(j, answer, parser, err) < 0)
 		tw_err_wrap(err, "'%s'", path);
 	else
@@ -104,27 +92,24 @@ static int ask_one(struct job *j, size_t place, struct tw_err *err)
 }
 
 /* An engine that fails hides no other: its own names stay as they were. */
-static uint64_t poll_engines(void *state)
+static int poll_engines(void *state, struct tw_err *err)
 {
 	const struct tw_ask_message all = tw_ask_message(TW_ASK_ALL_NAMES);
 	struct job *j = state;
-	struct tw_ask_state *s = &j->state;
-	struct tw_err why = { 0 };
+	int rc = 0;
 
 	for (size_t i = 0; i < j->sockets.count; i++) {
-		struct tw_err err = { 0 };
+		struct tw_err why = { 0 };
 
-		if (ask_one(j, i, &err) < 0 && why.code == TW_OK)
-			why = err;
+		if (ask_one(j, i, &why) == 0)
+			continue;
+		if (rc == 0)
+			*err = why;
+		rc = -1;
 	}
-	if (why.code == TW_OK) {
-		s->failures = 0;
-		tw_ask_send(s->fd, &all);
-		return s->interval_ms;
-	}
-	s->failures++;
-	tw_ask_send_failure(s->fd, &why, false);
-	return tw_ask_backoff_ms(s->failures, RETRY_MIN_MS, RETRY_MAX_MS);
+	if (rc == 0)
+		tw_ask_send(j->state.fd, &all);
+	return rc;
 }
 
 static int open_job(void *state, struct tw_err *err)
@@ -157,5 +142,7 @@ const struct tw_ask_job tw_ask_containers = {
 	.least_ms = LEAST_MS,
 	.open = open_job,
 	.poll = poll_engines,
+	.retry_min_ms = 10000,
+	.retry_max_ms = 300000,
 	.close = close_job,
 };

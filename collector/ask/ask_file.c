@@ -122,20 +122,20 @@ static int read_value(const struct job *j, int fd, struct tw_value *out,
 	return check_age(j, fd, err);
 }
 
-static uint64_t poll_file(void *state)
+/* To look for a missing file costs little: there is no back-off. */
+static int poll_file(void *state, struct tw_err *err)
 {
 	const struct job *j = state;
-	struct tw_err err = { 0 };
 	struct tw_value v;
-	const int file = open_now(j, &err);
-	const bool read = file >= 0 && read_value(j, file, &v, &err) == 0;
+	const int file = open_now(j, err);
 
+	if (file >= 0 && read_value(j, file, &v, err) == 0)
+		tw_own_job_send(&j->own, &v);
+	else
+		tw_own_job_send_missing(&j->own, err);
 	if (file >= 0)
 		close(file);
-	return (read ? tw_own_job_send(&j->own, &v)
-		     : tw_own_job_send_missing(&j->own, &err))
-		       ? j->own.state.interval_ms
-		       : 0;
+	return 0;
 }
 
 const struct tw_ask_job tw_ask_file = {

@@ -16,8 +16,6 @@
 typedef void *ipmi_ctx_t;
 #endif
 
-#define BACKOFF_MAX_MS 60000
-
 /* A controller without the command gets it only by an update: retry rarely. */
 #define UNSUPPORTED_MS 600000
 
@@ -110,33 +108,22 @@ static bool send_zone(const struct job *j)
 	return tw_ask_send(j->state.fd, &m);
 }
 
-static uint64_t fail(struct tw_ask_state *s, const struct tw_err *why)
-{
-	s->failures++;
-	tw_ask_send_failure(s->fd, why, false);
-	return why->code == TW_UNSUPPORTED
-		       ? UNSUPPORTED_MS
-		       : tw_ask_backoff_ms(s->failures, s->interval_ms, BACKOFF_MAX_MS);
-}
-
-static uint64_t poll_controller(void *state)
+static int poll_controller(void *state, struct tw_err *err)
 {
 	struct job *j = state;
 	struct tw_ask_message m;
 	struct tw_dcmi_power power;
-	struct tw_err err = { 0 };
 
 	j->sent = j->sent || send_zone(j);
-	if (!j->sent)
-		return 0;
-	if (read_power(j, &power, &err) < 0)
-		return fail(&j->state, &err);
-	j->state.failures = 0;
+	if (read_power(j, &power, err) < 0) {
+		j->state.wait_ms = err->code == TW_UNSUPPORTED ? UNSUPPORTED_MS : 0;
+		return -1;
+	}
 	m = tw_ask_message(TW_ASK_POWER);
 	m.power_w = power.now_w;
 	m.window_ms = power.window_ms;
 	tw_ask_send(j->state.fd, &m);
-	return j->state.interval_ms;
+	return 0;
 }
 
 const struct tw_ask_job tw_ask_ipmi = {
@@ -144,5 +131,6 @@ const struct tw_ask_job tw_ask_ipmi = {
 	.settings = &settings,
 	.open = open_job,
 	.poll = poll_controller,
+	.retry_max_ms = 60000,
 	.close = close_job,
 };

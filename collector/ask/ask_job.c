@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #define DOUBLINGS_MAX 6
+#define RETRY_MAX_MS 60000
 
 static const struct tw_ask_job *const jobs[] = {
 #if TW_FLEET
@@ -61,6 +62,38 @@ void tw_ask_job_close(const struct tw_ask_job *j, void *state)
 	free(state);
 }
 
+static uint64_t retry_in_ms(const struct tw_ask_job *j, const struct tw_ask_state *s)
+{
+	const uint64_t each_ms = s->interval_ms;
+	const uint64_t min_ms = j->retry_min_ms != 0 && j->retry_min_ms < each_ms
+					? j->retry_min_ms
+					: each_ms;
+	const uint64_t max_ms = j->retry_max_ms != 0     ? j->retry_max_ms
+				: each_ms > RETRY_MAX_MS ? each_ms
+							 : RETRY_MAX_MS;
+	const uint64_t ms = tw_ask_backoff_ms(s->failures, min_ms, max_ms);
+
+	return ms > s->wait_ms ? ms : s->wait_ms;
+}
+
+uint64_t tw_ask_job_poll(const struct tw_ask_job *j, void *state)
+{
+	struct tw_ask_state *s = state;
+	struct tw_err why = { 0 };
+
+	s->wait_ms = 0;
+	if (j->poll(state, &why) == 0) {
+		s->failures = 0;
+		return s->wait_ms != 0 ? s->wait_ms : s->interval_ms;
+	}
+	s->failures++;
+	if (j->report != NULL)
+		j->report(state, &why);
+	else
+		tw_ask_send_failure(s->fd, &why, false);
+	return retry_in_ms(j, s);
+}
+
 void tw_ask_job_run(const struct tw_ask_job *j, void *state, int fd)
 {
 	struct tw_ask_state *s = state;
@@ -77,9 +110,8 @@ void tw_ask_job_run(const struct tw_ask_job *j, void *state, int fd)
 		return;
 	}
 	do
-		wait_ms = j->poll(state);
-	while (wait_ms > 0 &&
-	       tw_ask_pause(fd, wait_ms, j->least_ms != 0 ? j->least_ms : wait_ms));
+		wait_ms = tw_ask_job_poll(j, state);
+	while (tw_ask_pause(fd, wait_ms, j->least_ms != 0 ? j->least_ms : wait_ms));
 	if (j->leave != NULL)
 		j->leave(state);
 	tw_http_close(s->http);
@@ -108,6 +140,24 @@ bool tw_ask_send_failure(int fd, const struct tw_err *why, bool lasting)
 		    why->code == TW_NOTFOUND;
 	snprintf(m.why, sizeof(m.why), "%.*s", (int)sizeof(m.why) - 1, why->text);
 	return tw_ask_send(fd, &m);
+}
+
+int tw_ask_send_names(void *state, const struct tw_ask_names *names, struct tw_err *err)
+{
+	const struct tw_ask_state *s = state;
+	struct tw_ask_message m = tw_ask_message(TW_ASK_NAMES);
+
+	m.of.names = *names;
+	return tw_ask_send(s->fd, &m) ? 0 : tw_fail(err, TW_IO, "stopped");
+}
+
+int tw_ask_call(struct tw_ask_state *s, struct tw_http_call *call,
+		struct tw_http_answer *out, struct tw_err *err)
+{
+	call->session = s->http;
+	call->stopped = tw_ask_is_closed;
+	call->stopped_arg = &s->fd;
+	return tw_http_call(call, out, err);
 }
 
 void tw_ask_copy_reason(char *to, size_t size, const char *why)

@@ -15,11 +15,18 @@
 #include <stdint.h>
 
 struct tw_http;
+struct tw_http_answer;
+struct tw_http_call;
 
 /* The state of each job begins with it. */
 struct tw_ask_state {
 	int fd; /* to the daemon */
 	uint64_t interval_ms;
+	/*
+	 * For poll() to set: after a success, the wait instead of the interval; after a
+	 * failure, the least wait. 0 before each poll.
+	 */
+	uint64_t wait_ms;
 	unsigned failures;    /* in a row */
 	struct tw_http *http; /* of a job with sockets and poll() */
 };
@@ -44,11 +51,16 @@ struct tw_ask_job {
 	 * NULL: nothing to do.
 	 */
 	int (*open)(void *state, struct tw_err *err);
+	/* Poll once, and send by tw_ask_send(). Runs without those rights. */
+	int (*poll)(void *state, struct tw_err *err);
+	/* Tell the collector why a poll failed; NULL: by tw_ask_send_failure(). */
+	void (*report)(void *state, const struct tw_err *why);
 	/*
-	 * Poll once, and send by tw_ask_send*(). Runs without those rights. Returns the
-	 * time until the next poll in ms; 0: stop.
+	 * The wait after a failed poll: the first, and the limit of its doublings.
+	 * retry_min_ms 0, or a shorter interval: the interval. retry_max_ms 0: a minute,
+	 * or a longer interval.
 	 */
-	uint64_t (*poll)(void *state);
+	uint64_t retry_min_ms, retry_max_ms;
 	void (*leave)(void *state); /* after the last poll; or NULL */
 	/* In place of poll(): run until tw_ask_is_closed(). */
 	void (*run)(void *state);
@@ -63,6 +75,8 @@ const struct tw_ask_job *tw_ask_job_find(const char *name);
 int tw_ask_job_open(const struct tw_ask_job *j, const json_t *settings, void **state,
 		    struct tw_err *err);
 void tw_ask_job_run(const struct tw_ask_job *j, void *state, int fd);
+/* Poll once, and report a failure. Returns the time until the next poll in ms. */
+uint64_t tw_ask_job_poll(const struct tw_ask_job *j, void *state);
 void tw_ask_job_close(const struct tw_ask_job *j, void *state); /* NULL is fine */
 
 /* ---- for jobs ---- */
@@ -78,6 +92,13 @@ bool tw_ask_send(int fd, const struct tw_ask_message *m);
  * the configuration; set for some codes of why in any case.
  */
 bool tw_ask_send_failure(int fd, const struct tw_err *why, bool lasting);
+
+/* Send the names of a container. For parsers of names; state: struct tw_ask_state *. */
+int tw_ask_send_names(void *state, const struct tw_ask_names *names, struct tw_err *err);
+
+/* A call on the job's connections, which stops when the collector closes its end. */
+int tw_ask_call(struct tw_ask_state *s, struct tw_http_call *call,
+		struct tw_http_answer *out, struct tw_err *err);
 
 /*
  * Copy a reason as printable text. libcurl's " after 17 ms" is left out: the reason is a

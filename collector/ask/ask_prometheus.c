@@ -3,8 +3,8 @@
  * The job "prometheus": a user's own meter, which a Prometheus server knows: a PDU, a
  * smart plug, an exporter of IPMI.
  */
+#include "collector/ask/access.h"
 #include "collector/ask/own_job.h"
-#include "collector/system/credentials.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/client/http.h"
@@ -16,14 +16,11 @@
 #define TIMEOUT_MS 10000
 /* An answer has one sample, or the server's error. */
 #define ANSWER_MAX ((size_t)1 << 20)
-#define TOKEN_MAX 16384
 
 struct job {
 	struct tw_own_job own;
-	const char *url, *query, *ca_file;
-	const char *login_file, *token_file; /* NULL: none */
-	struct tw_login login;
-	char token[TOKEN_MAX];
+	const char *url, *query;
+	struct tw_access access;
 	char *call_url;
 };
 
@@ -32,9 +29,9 @@ static const struct tw_field fields[] = {
 	TW_OWN_JOB_FIELDS(struct job),
 	{ "url", TW_FIELD_BORROWED, AT(url) },
 	{ "query", TW_FIELD_BORROWED, AT(query) },
-	{ "ca", TW_FIELD_BORROWED, AT(ca_file), .optional = true },
-	{ "login", TW_FIELD_BORROWED, AT(login_file), .optional = true },
-	{ "token", TW_FIELD_BORROWED, AT(token_file), .optional = true },
+	{ "ca", TW_FIELD_BORROWED, AT(access.http.ca_file), .optional = true },
+	{ "login", TW_FIELD_BORROWED, AT(access.login_file), .optional = true },
+	{ "token", TW_FIELD_BORROWED, AT(access.token_file), .optional = true },
 };
 static const struct tw_fields settings = TW_FIELDS(fields, struct job);
 
@@ -43,24 +40,7 @@ static void close_job(void *state)
 	struct job *j = state;
 
 	free(j->call_url);
-	explicit_bzero(j->token, sizeof(j->token));
-	explicit_bzero(&j->login, sizeof(j->login));
-}
-
-/* Read the secrets again, in case they have changed; keep the old ones if unreadable. */
-static int read_secrets(struct job *j, struct tw_err *err)
-{
-	struct tw_err why = { 0 };
-
-	if (j->login_file != NULL && tw_login_read(j->login_file, &j->login, &why) < 0 &&
-	    j->login.user[0] == '\0')
-		return tw_fail(err, why.code, "%s", why.text);
-	why = (struct tw_err){ 0 };
-	if (j->token_file != NULL &&
-	    tw_token_read(j->token_file, j->token, sizeof(j->token), &why) < 0 &&
-	    j->token[0] == '\0')
-		return tw_fail(err, why.code, "%s", why.text);
-	return 0;
+	tw_access_close(&j->access);
 }
 
 static int make_url(struct job *j, struct tw_err *err)
@@ -81,7 +61,7 @@ static int open_job(void *state, struct tw_err *err)
 {
 	struct job *j = state;
 
-	return read_secrets(j, err) < 0 ? -1 : make_url(j, err);
+	return tw_access_read(&j->access, err) < 0 ? -1 : make_url(j, err);
 }
 
 /* The answer of a refused query is JSON, too. */
@@ -101,38 +81,31 @@ static int read_answer(const struct job *j, const struct tw_http_answer *a,
 
 static int get(struct job *j, struct tw_value *out, struct tw_err *err)
 {
-	const struct tw_http_access access = {
-		.user = j->login.user[0] != '\0' ? j->login.user : NULL,
-		.password = j->login.user[0] != '\0' ? j->login.password : NULL,
-		.token = j->token[0] != '\0' ? j->token : NULL,
-		.ca_file = j->ca_file,
-	};
-	const struct tw_http_call call = { .url = j->call_url,
-					   .accept = "application/json",
-					   .timeout_ms = TIMEOUT_MS,
-					   .answer_max = ANSWER_MAX,
-					   .access = &access,
-					   .session = j->own.state.http,
-					   .stopped = tw_ask_is_closed,
-					   .stopped_arg = &j->own.state.fd };
+	struct tw_http_call call = { .url = j->call_url,
+				     .accept = "application/json",
+				     .timeout_ms = TIMEOUT_MS,
+				     .answer_max = ANSWER_MAX,
+				     .access = &j->access.http };
 	struct tw_http_answer answer = { 0 };
 	int rc;
 
-	if (read_secrets(j, err) < 0 || tw_http_call(&call, &answer, err) < 0)
+	if (tw_access_read(&j->access, err) < 0 ||
+	    tw_ask_call(&j->own.state, &call, &answer, err) < 0)
 		return -1;
 	rc = read_answer(j, &answer, out, err);
 	tw_http_answer_release(&answer);
 	return rc;
 }
 
-static uint64_t poll_query(void *state)
+static int poll_query(void *state, struct tw_err *err)
 {
 	struct job *j = state;
-	struct tw_err err = { 0 };
 	struct tw_value v = { 0 };
-	const bool got = get(j, &v, &err) == 0;
 
-	return tw_own_job_end_round(&j->own, got ? &v : NULL, &err);
+	if (get(j, &v, err) < 0)
+		return -1;
+	tw_own_job_send(&j->own, &v);
+	return 0;
 }
 
 const struct tw_ask_job tw_ask_prometheus = {
@@ -141,5 +114,6 @@ const struct tw_ask_job tw_ask_prometheus = {
 	.net = true,
 	.open = open_job,
 	.poll = poll_query,
+	.report = tw_own_job_report,
 	.close = close_job,
 };

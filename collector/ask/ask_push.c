@@ -24,7 +24,6 @@
 #include <sys/socket.h>
 
 #define RETRY_MIN_MS 1000
-#define RETRY_MAX_MS 60000
 /* Receivers refuse samples that are older, some from an hour on. */
 #define GIVE_UP_MS 600000
 /* The collector sends a text after its next tick. Without it in time, ask again. */
@@ -200,25 +199,22 @@ static int check_answer(const struct job *j, const struct tw_http_answer *a,
 static int post(struct job *j, const struct tw_buf *body, struct outcome *o,
 		struct tw_err *err)
 {
-	const struct tw_http_call call = {
+	struct tw_http_call call = {
 		.url = j->url,
 		.body = body->data,
 		.body_len = body->len,
 		.content_type = tw_push_formats[j->to].content_type,
 		.timeout_ms = j->timeout_ms,
 		.access = &j->access.http,
-		.session = j->state.http,
 		.sink = keep_answer,
 		.sink_arg = j,
-		.stopped = tw_ask_is_closed,
-		.stopped_arg = &j->state.fd,
 	};
 	struct tw_http_answer answer = { 0 };
 	int rc;
 
 	j->answer_len = 0;
 	*o = (struct outcome){ .retry = true };
-	if (tw_http_call(&call, &answer, err) < 0)
+	if (tw_ask_call(&j->state, &call, &answer, err) < 0)
 		return -1;
 	rc = check_answer(j, &answer, o, err);
 	tw_http_answer_release(&answer);
@@ -267,7 +263,8 @@ static int send_some(struct job *j, size_t *given, struct outcome *o, struct tw_
 /* ---- the job ---- */
 
 /* Send a message with a reason ("": none), without the method and URL before it. */
-static bool send_message(struct job *j, enum tw_ask_kind kind, const struct tw_err *why)
+static void send_message(const struct job *j, enum tw_ask_kind kind,
+			 const struct tw_err *why)
 {
 	struct tw_ask_message m = tw_ask_message(kind);
 	const char *url = strstr(why->text, j->url);
@@ -278,47 +275,49 @@ static bool send_message(struct job *j, enum tw_ask_kind kind, const struct tw_e
 	tw_ask_copy_reason(m.why, sizeof(m.why), text);
 	if (kind == TW_ASK_PUSHED)
 		m.of.pushed = j->pushed;
-	return tw_ask_send(j->state.fd, &m);
+	tw_ask_send(j->state.fd, &m);
 }
 
-static uint64_t retry_in_ms(const struct job *j, uint64_t at_least_ms)
+static void report(void *state, const struct tw_err *why)
 {
-	const uint64_t first_ms =
-		j->state.interval_ms < RETRY_MIN_MS ? j->state.interval_ms : RETRY_MIN_MS;
-	const uint64_t ms = tw_ask_backoff_ms(j->state.failures, first_ms, RETRY_MAX_MS);
-
-	if (at_least_ms > GIVE_UP_MS)
-		return GIVE_UP_MS;
-	return ms > at_least_ms ? ms : at_least_ms;
+	send_message(state, TW_ASK_MISSING, why);
 }
 
-static uint64_t poll_push(void *state)
+static int push_text(struct job *j, struct tw_err *err)
+{
+	struct outcome o;
+	size_t given = 1;
+
+	while (given > 0)
+		if (send_some(j, &given, &o, err) < 0) {
+			if (!o.retry || tw_now_ms() - j->taken_ms > GIVE_UP_MS)
+				drop_text(j);
+			j->state.wait_ms =
+				o.retry_ms < GIVE_UP_MS ? o.retry_ms : GIVE_UP_MS;
+			return -1;
+		}
+	drop_text(j);
+	return 0;
+}
+
+static int poll_push(void *state, struct tw_err *err)
 {
 	struct job *j = state;
 	const uint64_t began_ms = tw_now_ms();
-	struct tw_err err = { 0 };
-	struct outcome o;
 	uint64_t took_ms;
-	size_t given = 1;
 
-	if (j->text == NULL && !take_text(j))
-		return tw_ask_is_closed(&j->state.fd) ? 0 : RETRY_MIN_MS;
-	tw_access_renew(&j->access, began_ms, j->state.interval_ms);
-	while (given > 0)
-		if (send_some(j, &given, &o, &err) < 0) {
-			j->state.failures++;
-			if (!o.retry || tw_now_ms() - j->taken_ms > GIVE_UP_MS)
-				drop_text(j);
-			return send_message(j, TW_ASK_MISSING, &err)
-				       ? retry_in_ms(j, o.retry_ms)
-				       : 0;
-		}
-	j->state.failures = 0;
-	drop_text(j);
-	took_ms = tw_now_ms() - began_ms;
-	if (!send_message(j, TW_ASK_PUSHED, &j->refusal))
+	if (j->text == NULL && !take_text(j)) {
+		j->state.wait_ms = RETRY_MIN_MS;
 		return 0;
-	return took_ms < j->state.interval_ms ? j->state.interval_ms - took_ms : 1;
+	}
+	tw_access_renew(&j->access, began_ms, j->state.interval_ms);
+	if (push_text(j, err) < 0)
+		return -1;
+	took_ms = tw_now_ms() - began_ms;
+	send_message(j, TW_ASK_PUSHED, &j->refusal);
+	j->state.wait_ms =
+		took_ms < j->state.interval_ms ? j->state.interval_ms - took_ms : 1;
+	return 0;
 }
 
 const struct tw_ask_job tw_ask_push = {
@@ -327,5 +326,8 @@ const struct tw_ask_job tw_ask_push = {
 	.net = true,
 	.open = open_job,
 	.poll = poll_push,
+	.report = report,
+	.retry_min_ms = RETRY_MIN_MS,
+	.retry_max_ms = 60000,
 	.close = close_job,
 };

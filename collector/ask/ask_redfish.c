@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The job "redfish": the power of the chassis of a management controller. */
+#include "collector/ask/access.h"
 #include "collector/ask/ask_job.h"
 #include "collector/ask/redfish_client.h"
-#include "collector/system/credentials.h"
 #include "lib/core/err.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define BACKOFF_MAX_MS 60000
 
 /* Failures in a row before the chassis are searched again. */
 #define FAILURES_MAX 3
@@ -24,8 +22,7 @@ struct job {
 	struct tw_ask_state state; /* keeps the connection: a TLS handshake is slow on a
 				      controller */
 	struct tw_redfish redfish;
-	struct tw_login login;
-	const char *login_file; /* NULL: none */
+	struct tw_access access;
 	struct tw_strs chassis;
 	bool connected;
 	uint64_t searched_ms; /* polled for so long since the last search */
@@ -41,9 +38,9 @@ struct job {
 static const struct tw_field fields[] = {
 	TW_ASK_INTERVAL(struct job),
 	{ "url", TW_FIELD_BORROWED, AT(redfish.config.url) },
-	{ "login", TW_FIELD_BORROWED, AT(login_file), .optional = true },
-	{ "ca", TW_FIELD_BORROWED, AT(redfish.config.ca_file), .optional = true },
-	{ "insecure", TW_FIELD_BOOL, AT(redfish.config.insecure), .optional = true },
+	{ "login", TW_FIELD_BORROWED, AT(access.login_file), .optional = true },
+	{ "ca", TW_FIELD_BORROWED, AT(access.http.ca_file), .optional = true },
+	{ "insecure", TW_FIELD_BOOL, AT(access.http.insecure), .optional = true },
 	{ "chassis", TW_FIELD_STRS, AT(chassis), .optional = true },
 	{ "timeout_ms", TW_FIELD_UINT, AT(redfish.config.timeout_ms), .min = 1,
 	  .max = INT32_MAX },
@@ -52,29 +49,11 @@ static const struct tw_field fields[] = {
 };
 static const struct tw_fields settings = TW_FIELDS(fields, struct job);
 
-/*
- * Read the credentials again, in case they have changed. If the file is unreadable, keep
- * the old ones.
- */
-static int read_login(struct job *j, struct tw_err *err)
-{
-	struct tw_redfish_config *c = &j->redfish.config;
-	struct tw_err why = { 0 };
-
-	if (j->login_file == NULL)
-		return 0;
-	if (tw_login_read(j->login_file, &j->login, &why) < 0 && c->user == NULL)
-		return tw_fail(err, why.code, "%s", why.text);
-	c->user = j->login.user;
-	c->password = j->login.password;
-	return 0;
-}
-
 static void close_job(void *state)
 {
 	struct job *j = state;
 
-	explicit_bzero(&j->login, sizeof(j->login));
+	tw_access_close(&j->access);
 }
 
 /* ---- sending ---- */
@@ -187,40 +166,45 @@ static bool read_all(struct job *j, struct tw_err *why)
 static bool connect_now(struct job *j, struct tw_err *why)
 {
 	j->searched_ms = 0;
-	if (read_login(j, why) == 0 && tw_redfish_connect(&j->redfish, why) == 0 &&
-	    send_zones(j))
+	if (tw_access_read(&j->access, why) == 0 &&
+	    tw_redfish_connect(&j->redfish, why) == 0 && send_zones(j))
 		return true;
 	tw_redfish_logout(&j->redfish);
 	return false;
 }
 
-static uint64_t poll_controller(void *state)
+static void disconnect(struct job *j)
+{
+	tw_redfish_logout(&j->redfish);
+	j->connected = false;
+}
+
+static int poll_controller(void *state, struct tw_err *err)
 {
 	struct job *j = state;
 	struct tw_ask_state *s = &j->state;
-	struct tw_err why = { 0 };
 
-	j->connected = j->connected || connect_now(j, &why);
+	j->connected = j->connected || connect_now(j, err);
 	if (!j->connected)
-		tw_ask_send_failure(s->fd, &why, false);
-	if (j->connected && read_all(j, &why)) {
-		s->failures = 0;
+		tw_ask_send_failure(s->fd, err, false);
+	if (j->connected && read_all(j, err)) {
 		j->searched_ms += s->interval_ms;
-		if (j->redfish.skipped > 0 && j->searched_ms >= SEARCH_MS) {
-			tw_redfish_logout(&j->redfish);
-			j->connected = false;
-		}
-		return s->interval_ms;
+		if (j->redfish.skipped > 0 && j->searched_ms >= SEARCH_MS)
+			disconnect(j);
+		return 0;
 	}
-	s->failures++;
 	/* The chassis may have changed with a firmware update: search them again. */
-	if (j->connected && (s->failures >= FAILURES_MAX || why.code == TW_DENIED)) {
-		tw_redfish_logout(&j->redfish);
-		j->connected = false;
-	}
-	return why.code == TW_DENIED
-		       ? DENIED_MS
-		       : tw_ask_backoff_ms(s->failures, s->interval_ms, BACKOFF_MAX_MS);
+	if (j->connected && (s->failures + 1 >= FAILURES_MAX || err->code == TW_DENIED))
+		disconnect(j);
+	s->wait_ms = err->code == TW_DENIED ? DENIED_MS : 0;
+	return -1;
+}
+
+/* A failure is sent where it is found: for the connection, or for one chassis. */
+static void report_nothing(void *state, const struct tw_err *why)
+{
+	(void)state;
+	(void)why;
 }
 
 static void leave(void *state)
@@ -233,12 +217,13 @@ static int open_job(void *state, struct tw_err *err)
 	struct job *j = state;
 	struct tw_redfish_config *c = &j->redfish.config;
 
+	c->access = &j->access.http;
 	c->chassis = &j->chassis;
 	c->call = call;
 	c->call_arg = j;
 	c->stopped = tw_ask_is_closed;
 	c->stopped_arg = &j->state.fd;
-	return read_login(j, err);
+	return tw_access_read(&j->access, err);
 }
 
 const struct tw_ask_job tw_ask_redfish = {
@@ -247,6 +232,8 @@ const struct tw_ask_job tw_ask_redfish = {
 	.net = true,
 	.open = open_job,
 	.poll = poll_controller,
+	.report = report_nothing,
+	.retry_max_ms = 60000,
 	.leave = leave,
 	.close = close_job,
 };

@@ -82,21 +82,18 @@ static int find(const struct job *j, struct search *q, struct tw_err *err)
 
 static int get(struct job *j, double *out, struct tw_err *err)
 {
-	const struct tw_http_call call = {
+	struct tw_http_call call = {
 		.url = j->url,
 		.accept = "application/openmetrics-text;version=1.0.0,"
 			  "text/plain;version=0.0.4;q=0.5",
 		.timeout_ms = TIMEOUT_MS,
 		.answer_max = ANSWER_MAX,
-		.session = j->own.state.http,
-		.stopped = tw_ask_is_closed,
-		.stopped_arg = &j->own.state.fd,
 	};
 	struct tw_http_answer a = { 0 };
 	struct search q = { 0 };
 	int rc;
 
-	if (tw_http_call(&call, &a, err) < 0)
+	if (tw_ask_call(&j->own.state, &call, &a, err) < 0)
 		return -1;
 	q.answer = a.body;
 	q.len = a.len;
@@ -108,14 +105,15 @@ static int get(struct job *j, double *out, struct tw_err *err)
 	return rc;
 }
 
-static uint64_t poll_series(void *state)
+static int poll_series(void *state, struct tw_err *err)
 {
 	struct job *j = state;
-	struct tw_err err = { 0 };
 	struct tw_value v = { 0 };
-	const bool got = get(j, &v.power_w, &err) == 0;
 
-	return tw_own_job_end_round(&j->own, got ? &v : NULL, &err);
+	if (get(j, &v.power_w, err) < 0)
+		return -1;
+	tw_own_job_send(&j->own, &v);
+	return 0;
 }
 
 const struct tw_ask_job tw_ask_series = {
@@ -123,4 +121,5 @@ const struct tw_ask_job tw_ask_series = {
 	.settings = &settings,
 	.net = true,
 	.poll = poll_series,
+	.report = tw_own_job_report,
 };

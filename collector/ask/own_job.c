@@ -3,8 +3,6 @@
 
 #include "lib/core/err.h"
 
-#define BACKOFF_MAX_MS 60000
-
 bool tw_own_job_send(const struct tw_own_job *j, const struct tw_value *v)
 {
 	struct tw_ask_message m =
@@ -24,19 +22,7 @@ bool tw_own_job_send_missing(const struct tw_own_job *j, const struct tw_err *wh
 	return tw_ask_send(j->state.fd, &m);
 }
 
-uint64_t tw_own_job_end_round(struct tw_own_job *j, const struct tw_value *v,
-			      const struct tw_err *why)
+void tw_own_job_report(void *state, const struct tw_err *why)
 {
-	struct tw_ask_state *s = &j->state;
-
-	if (v != NULL) {
-		s->failures = 0;
-		return tw_own_job_send(j, v) ? s->interval_ms : 0;
-	}
-	s->failures++;
-	if (!tw_own_job_send_missing(j, why))
-		return 0;
-	return tw_ask_backoff_ms(s->failures, s->interval_ms,
-				 s->interval_ms > BACKOFF_MAX_MS ? s->interval_ms
-								 : BACKOFF_MAX_MS);
+	tw_own_job_send_missing(state, why);
 }

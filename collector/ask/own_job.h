@@ -35,11 +35,7 @@ bool tw_own_job_send(const struct tw_own_job *j, const struct tw_value *v);
 /* Send why the zone has no value now. False as above. */
 bool tw_own_job_send_missing(const struct tw_own_job *j, const struct tw_err *why);
 
-/*
- * End a round of requests to a server: send the value, or with v NULL the reason of the
- * failure. Returns the time until the next round, for poll(): longer after failures.
- */
-uint64_t tw_own_job_end_round(struct tw_own_job *j, const struct tw_value *v,
-			      const struct tw_err *why);
+/* The same, as tw_ask_job.report. */
+void tw_own_job_report(void *state, const struct tw_err *why);
 
 #endif /* TW_COLLECTOR_OWN_JOB_H */

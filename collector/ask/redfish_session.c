@@ -42,8 +42,7 @@ static int call(const struct tw_redfish *r, struct tw_http_call *c, const char *
 		bool anonymous, struct tw_http_answer *out, struct tw_err *err)
 {
 	const struct tw_redfish_config *config = &r->config;
-	struct tw_http_access access = { .ca_file = config->ca_file,
-					 .insecure = config->insecure };
+	struct tw_http_access access = *config->access;
 	struct tw_http_header location = { .name = "Location" };
 	char url[1024], version[] = "OData-Version: 4.0", token[TW_HTTP_HEADER_MAX + 16];
 	char *headers_at[] = { version, token };
@@ -52,10 +51,9 @@ static int call(const struct tw_redfish *r, struct tw_http_call *c, const char *
 	if (!anonymous && r->token[0] != '\0') {
 		snprintf(token, sizeof(token), "X-Auth-Token: %s", r->token);
 		headers.count = 2;
-	} else if (!anonymous && r->basic) {
-		access.user = config->user;
-		access.password = config->password;
 	}
+	if (anonymous || r->token[0] != '\0' || !r->basic)
+		access.user = access.password = NULL;
 	/*
 	 * A custom header disables redirects: the credentials are for this server only.
 	 */
@@ -105,13 +103,13 @@ static int fail_status(const char *path, const struct tw_http_answer *a,
 
 /* ---- login ---- */
 
-static char *make_login(const struct tw_redfish_config *c)
+static char *make_login(const struct tw_http_access *a)
 {
 	struct tw_buf b = { 0 };
 
 	tw_json_add_object(&b, NULL);
-	tw_json_add_text(&b, "UserName", c->user);
-	tw_json_add_text(&b, "Password", c->password);
+	tw_json_add_text(&b, "UserName", a->user);
+	tw_json_add_text(&b, "Password", a->password);
 	tw_json_end_object(&b);
 	return tw_buf_detach(&b, NULL);
 }
@@ -133,7 +131,7 @@ static int make_session(struct tw_redfish *r, struct tw_err *err)
 {
 	struct tw_http_header wanted[] = { { .name = "X-Auth-Token" },
 					   { .name = "Location" } };
-	char *body = make_login(&r->config);
+	char *body = make_login(r->config.access);
 	struct tw_http_call post = { .body = body,
 				     .body_len = body != NULL ? strlen(body) : 0,
 				     .wanted = wanted,
@@ -172,8 +170,8 @@ static int login(struct tw_redfish *r, struct tw_err *err)
 	r->token[0] = '\0';
 	r->good[0] = '\0';
 	r->session[0] = '\0';
-	r->basic = r->config.user != NULL && r->config.auth == TW_REDFISH_BASIC;
-	return r->config.user == NULL || r->basic ? 0 : make_session(r, err);
+	r->basic = r->config.access->user != NULL && r->config.auth == TW_REDFISH_BASIC;
+	return r->config.access->user == NULL || r->basic ? 0 : make_session(r, err);
 }
 
 void tw_redfish_logout(struct tw_redfish *r)
@@ -301,7 +299,7 @@ int tw_redfish_log_in(struct tw_redfish *r, struct tw_redfish_root *root,
 	snprintf(r->sessions, sizeof(r->sessions), SESSIONS);
 	/* The root needs no login, and names the session service; some want a login. */
 	read = tw_redfish_read_doc(r, ROOT, TW_REDFISH_ROOT, &doc, &why) == 0;
-	if (!read && (why.code != TW_DENIED || r->config.user == NULL))
+	if (!read && (why.code != TW_DENIED || r->config.access->user == NULL))
 		return tw_fail(err, why.code, "%s", why.text);
 	if (read && doc.root.sessions[0] != '\0')
 		snprintf(r->sessions, sizeof(r->sessions), "%s", doc.root.sessions);

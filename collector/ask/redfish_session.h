@@ -19,9 +19,7 @@ struct tw_err;
 struct tw_redfish_config {
 	const char *url; /* "https://bmc", without a trailing '/' */
 	enum tw_redfish_auth auth;
-	const char *user, *password; /* NULL: no login */
-	const char *ca_file;         /* or NULL */
-	bool insecure;
+	const struct tw_http_access *access; /* user NULL: no login */
 	const struct tw_strs
 		*chassis;    /* ids to read; NULL or empty: see tw_redfish_connect() */
 	uint64_t timeout_ms; /* limit of one call */

@@ -303,14 +303,14 @@ static void all_engines_are_asked_and_one_that_fails_hides_no_other(void **state
 	start_engine(&first, path[0]);
 	start_engine(&second, path[1]);
 	open_job(&job, path[0], path[1], &fd);
-	assert_int_equal(j->poll(job), 3600000);
+	assert_int_equal(tw_ask_job_poll(j, job), 3600000);
 	m = hear(fd);
 	assert_int_equal(m.kind, TW_ASK_NAMES);
 	assert_string_equal(m.of.names.id, ID);
 	assert_string_equal(m.of.names.container, "web");
 	assert_string_equal(m.of.names.pod, "");
 	assert_int_equal(hear(fd).kind, TW_ASK_ALL_NAMES);
-	assert_int_equal(j->poll(job), 10000);
+	assert_int_equal(tw_ask_job_poll(j, job), 10000);
 	m = hear(fd);
 	assert_int_equal(m.kind, TW_ASK_NAMES);
 	assert_string_equal(m.of.names.container, "db");
@@ -323,7 +323,7 @@ static void all_engines_are_asked_and_one_that_fails_hides_no_other(void **state
 	close(first.fd);
 	close(second.fd);
 	assert_string_equal(first.request[0], TW_CONTAINERS_REQUEST);
-	assert_int_equal(j->poll(job), 20000);
+	assert_int_equal(tw_ask_job_poll(j, job), 20000);
 	m = hear(fd);
 	assert_int_equal(m.kind, TW_ASK_FAILED);
 	assert_non_null(strstr(m.why, "cannot connect to '"));

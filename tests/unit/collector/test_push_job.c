@@ -69,7 +69,7 @@ static struct tw_ask_message push_samples(void)
 	assert_int_equal(send(ends[0], &h, sizeof(h), 0), sizeof(h));
 	assert_int_equal(send(ends[0], all.data, all.len, 0), all.len);
 	/* At the usual time, not later. */
-	assert_in_range(tw_ask_push.poll(job), 1, 30000);
+	assert_in_range(tw_ask_job_poll(&tw_ask_push, job), 1, 30000);
 	assert_int_equal(((struct tw_ask_state *)job)->failures, 0);
 	assert_int_equal(recv(ends[0], &m, sizeof(m), 0), sizeof(m));
 	assert_int_equal(m.kind, TW_ASK_WANT);

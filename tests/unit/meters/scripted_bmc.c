@@ -98,7 +98,9 @@ static int call(void *arg, const struct tw_http_call *c, struct tw_http_answer *
 
 void bmc_set_up(struct bmc *b, struct tw_redfish *r)
 {
-	*b = (struct bmc){ .login_status = 201, .token = "t" };
+	*b = (struct bmc){ .login_status = 201,
+			   .token = "t",
+			   .access = { .user = "me", .password = "a\"b" } };
 	bmc_add(b, V1, 200, "{\"Chassis\":" LINK(CHASSIS) "}");
 	bmc_add(b, CHASSIS, 200, "{\"Members\":[" LINK(CHASSIS "/1") "]}");
 	bmc_add(b, CHASSIS "/1", 200,
@@ -107,8 +109,7 @@ void bmc_set_up(struct bmc *b, struct tw_redfish *r)
 	bmc_add(b, CHASSIS "/1/Power", 200,
 		"{\"PowerControl\":[{\"PowerConsumedWatts\":100}]}");
 	*r = (struct tw_redfish){ .config = { .url = URL,
-					      .user = "me",
-					      .password = "a\"b",
+					      .access = &b->access,
 					      .call = call,
 					      .call_arg = b } };
 }

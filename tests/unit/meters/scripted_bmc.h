@@ -33,6 +33,7 @@ struct bmc {
 	bool wants_basic, root_wants_login;
 	const char *sessions; /* where a redirect of the login leads */
 	bool down;
+	struct tw_http_access access;
 };
 
 /* Not copied; a later one of a path counts. */

@@ -306,7 +306,7 @@ static void a_root_may_want_the_login(void **state)
 		assert_one(&r, "1", 100);
 		assert_int_equal(b.logins, auths[i] != TW_REDFISH_BASIC);
 	}
-	r.config.user = NULL;
+	b.access.user = NULL;
 	assert_fails(&r, TW_DENIED, V1 " answers 401: who?");
 }
 
