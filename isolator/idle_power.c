@@ -44,13 +44,6 @@ static int compare_rows(const void *a, const void *b)
 	return x->watts < y->watts ? -1 : x->watts > y->watts;
 }
 
-/* The lower median. Reorders v. */
-static double median(double *v, size_t n)
-{
-	tw_put_in_place(v, n, (n - 1) / 2);
-	return v[(n - 1) / 2];
-}
-
 /* Interquartile mean: less noisy than the median, and as robust to outliers. Reorders v.
  */
 static double middle(double *v, size_t n)
@@ -75,7 +68,7 @@ static double distance(struct idle *s, size_t rows, size_t step, double b)
 
 	for (size_t r = 0; r < rows; r += step)
 		s->room[n++] = s->part[r].watts - b * s->part[r].use;
-	a = median(s->room, n);
+	a = tw_nth(s->room, n, (n - 1) / 2);
 	for (size_t i = 0; i < n; i++)
 		sum += fabs(s->room[i] - a);
 	return sum;
@@ -141,7 +134,7 @@ static double find_level(struct idle *s, size_t rows, size_t window, double *spr
 	a = middle(s->room, window);
 	for (size_t r = 0; r < window; r++)
 		s->room[r] = fabs(s->room[r] - a);
-	*spread = MAD_TO_SIGMA * median(s->room, window);
+	*spread = MAD_TO_SIGMA * tw_nth(s->room, window, (window - 1) / 2);
 	return a;
 }
 

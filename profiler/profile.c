@@ -13,13 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_doubles(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 static double within(double watts)
 {
 	return fmin(fmax(watts, 0.0), TW_PROFILE_WATTS_MAX);
@@ -53,7 +46,7 @@ int tw_profile_add_power(struct tw_profile *p, const struct tw_energy_source *so
 	if (sorted == NULL)
 		return tw_fail(err, TW_NOMEM, "profile of %zu rows", rows);
 	memcpy(sorted, watts, rows * sizeof(*sorted));
-	qsort(sorted, rows, sizeof(*sorted), compare_doubles);
+	qsort(sorted, rows, sizeof(*sorted), tw_compare_doubles);
 	entry.min_w = within(sorted[0]);
 	entry.median_w = (within(sorted[(rows - 1) / 2]) + within(sorted[rows / 2])) / 2;
 	entry.max_w = within(sorted[rows - 1]);

@@ -260,8 +260,7 @@ static bool is_absurd(double *watts, size_t rows, double idle_w)
 		return false;
 	for (size_t i = 1; i < rows; i++)
 		most = fmax(most, watts[i]);
-	tw_put_in_place(watts, rows, place);
-	return most + idle_w > POWER_MAX * fmax(watts[place] + idle_w, 1.0);
+	return most + idle_w > POWER_MAX * fmax(tw_nth(watts, rows, place) + idle_w, 1.0);
 }
 
 /* The first fault of the recording's own rows. */

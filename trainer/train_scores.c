@@ -365,8 +365,7 @@ static json_t *median_step(const struct tw_train_data *d)
 		return NULL;
 	for (size_t i = 0; i < n; i++)
 		step[i] = (double)(d->d.time_ms[i + 1] - d->d.time_ms[i]);
-	qsort(step, n, sizeof(*step), tw_compare_doubles);
-	v = json_real(step[n / 2] / 1000.0);
+	v = json_real(tw_nth(step, n, n / 2) / 1000.0);
 	free(step);
 	return v;
 }

@@ -206,8 +206,7 @@ static double median_step(const double *seconds, size_t rows)
 
 	for (size_t r = 1; r < rows; r++)
 		step[r - 1] = seconds[r] - seconds[r - 1];
-	qsort(step, rows - 1, sizeof(*step), tw_compare_doubles);
-	median = step[(rows - 1) / 2];
+	median = tw_nth(step, rows - 1, (rows - 1) / 2);
 	free(step);
 	return median;
 }

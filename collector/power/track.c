@@ -292,12 +292,11 @@ struct point {
 
 static float median(const float *of, uint32_t count)
 {
-	double sorted[TW_IDLE_KEPT];
+	double v[TW_IDLE_KEPT];
 
 	for (uint32_t i = 0; i < count; i++)
-		sorted[i] = of[i];
-	qsort(sorted, count, sizeof(*sorted), tw_compare_doubles);
-	return (float)((sorted[(count - 1) / 2] + sorted[count / 2]) / 2);
+		v[i] = of[i];
+	return (float)tw_median(v, count);
 }
 
 static bool middle(const struct tw_idle *i, int bin, struct point *out)

@@ -2,6 +2,7 @@
 #include "estimator/predict/derived.h"
 #include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
 
@@ -263,19 +264,6 @@ static int read_ensemble(const json_t *root, const struct tw_strs *features, voi
 
 /* ---- predicting ---- */
 
-/* Predict up to BLOCK rows of one form. */
-static double median_of(double *v, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k > 0 && v[k] < v[k - 1]; k--) {
-			const double t = v[k];
-
-			v[k] = v[k - 1];
-			v[k - 1] = t;
-		}
-	return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2.0;
-}
-
 static double rise_from_rest(const struct form *f, double watts, double load)
 {
 	const double above = fmax(watts - f->rest_w, 0.0);
@@ -294,7 +282,7 @@ static double combine(const struct form *f, double part[][BLOCK], size_t r)
 		value[i] = part[i][r];
 		sum += f->member[i].weight * part[i][r];
 	}
-	return f->median ? f->bias + median_of(value, f->members) : sum;
+	return f->median ? f->bias + tw_median(value, f->members) : sum;
 }
 
 static void predict_block(const struct form *f, const struct tw_rows *in, size_t first,

@@ -458,7 +458,7 @@ static void swap(double *a, double *b)
 /* C. A. R. Hoare, Algorithm 65: Find, 1961. */
 void tw_put_in_place(double *v, size_t n, size_t place)
 {
-	size_t low = 0, high = n - 1;
+	size_t low = 0, high = n > 0 ? n - 1 : 0;
 
 	while (low < high) {
 		const double pivot = v[low + (high - low) / 2];
@@ -479,4 +479,22 @@ void tw_put_in_place(double *v, size_t n, size_t place)
 		else
 			low = j + 1;
 	}
+}
+
+double tw_nth(double *v, size_t n, size_t place)
+{
+	tw_put_in_place(v, n, place);
+	return v[place];
+}
+
+double tw_median(double *v, size_t n)
+{
+	const double upper = tw_nth(v, n, n / 2);
+	double lower = v[0];
+
+	if (n % 2 != 0)
+		return upper;
+	for (size_t i = 1; i < n / 2; i++)
+		lower = v[i] > lower ? v[i] : lower;
+	return (lower + upper) / 2;
 }

@@ -81,4 +81,10 @@ int tw_compare_doubles(const void *a, const void *b);
  */
 void tw_put_in_place(double *v, size_t n, size_t place);
 
+/* The value at a place of the order, from 0. Reorders v, as above. */
+double tw_nth(double *v, size_t n, size_t place);
+
+/* The median of n > 0 values: of an even number, the mean of both. Reorders v. */
+double tw_median(double *v, size_t n);
+
 #endif /* TW_NUM_H */

@@ -101,15 +101,17 @@ int tw_strs_copy(struct tw_strs *to, const struct tw_strs *from, struct tw_err *
 	return 0;
 }
 
-static int by_text(const void *a, const void *b)
+int tw_compare_texts(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+
+	return x == y ? 0 : strcmp(x, y);
 }
 
 void tw_strs_sort(struct tw_strs *l)
 {
 	if (l->count > 1)
-		qsort(l->at, l->count, sizeof(l->at[0]), by_text);
+		qsort(l->at, l->count, sizeof(l->at[0]), tw_compare_texts);
 }
 
 void tw_strs_clear(struct tw_strs *l)

@@ -46,6 +46,9 @@ int tw_strs_copy(struct tw_strs *to, const struct tw_strs *from, struct tw_err *
 /* Sort by strcmp. */
 void tw_strs_sort(struct tw_strs *l);
 
+/* Compare two pointers to texts by their bytes, for qsort() and bsearch(). */
+int tw_compare_texts(const void *a, const void *b);
+
 /* Free the list and its texts. The list is empty and reusable afterwards. */
 void tw_strs_clear(struct tw_strs *l);
 

@@ -6,6 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/core/intern.h"
 #include "lib/core/num.h"
+#include "lib/core/strs.h"
 #include "lib/field/dataset.h"
 
 #include <inttypes.h>
@@ -330,13 +331,6 @@ struct order {
 	size_t row;
 };
 
-static int compare_texts(const void *a, const void *b)
-{
-	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
-
-	return x == y ? 0 : strcmp(x, y);
-}
-
 static int compare_rows(const void *a, const void *b)
 {
 	const struct order *x = a, *y = b;
@@ -365,7 +359,7 @@ static int number_ids(struct table *t, struct tw_err *err)
 		goto out;
 	}
 	memcpy(sorted, t->id, rows * sizeof(*sorted));
-	qsort(sorted, rows, sizeof(*sorted), compare_texts);
+	qsort(sorted, rows, sizeof(*sorted), tw_compare_texts);
 	for (size_t r = 0; r < rows; r++) {
 		if (r > 0 && sorted[r] == sorted[r - 1])
 			continue;
@@ -375,7 +369,7 @@ static int number_ids(struct table *t, struct tw_err *err)
 	}
 	for (size_t r = 0; r < rows; r++) {
 		const char **at =
-			bsearch(&t->id[r], sorted, n, sizeof(*sorted), compare_texts);
+			bsearch(&t->id[r], sorted, n, sizeof(*sorted), tw_compare_texts);
 
 		t->data.id[r] = (uint32_t)(at - sorted);
 	}

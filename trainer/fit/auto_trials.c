@@ -389,8 +389,7 @@ double tw_auto_blend_row(const struct tw_auto_trials *t, const struct tw_auto_bl
 	}
 	if (!b->median)
 		return sum;
-	qsort(watts, n, sizeof(*watts), tw_compare_doubles);
-	return n % 2 != 0 ? watts[n / 2] : (watts[n / 2 - 1] + watts[n / 2]) / 2.0;
+	return tw_median(watts, n);
 }
 
 /*

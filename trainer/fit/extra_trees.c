@@ -74,9 +74,7 @@ static double leaf_value(struct grower *g, const struct node *n)
 		return n->sum / (double)count;
 	for (size_t i = 0; i < count; i++)
 		g->sorted[i] = g->y[g->row[n->from + i]];
-	qsort(g->sorted, count, sizeof(*g->sorted), tw_compare_doubles);
-	return count % 2 != 0 ? g->sorted[count / 2]
-			      : (g->sorted[count / 2 - 1] + g->sorted[count / 2]) / 2.0;
+	return tw_median(g->sorted, count);
 }
 
 /* The smallest and the largest value of ABREAST features from column c on. */

@@ -30,10 +30,7 @@ static int compare_ranked(const void *a, const void *b)
 /* The nearest rank of 95 %. */
 static double percentile_95(double *v, size_t n)
 {
-	const size_t place = (n * 95 + 99) / 100 - 1;
-
-	tw_put_in_place(v, n, place);
-	return v[place];
+	return tw_nth(v, n, (n * 95 + 99) / 100 - 1);
 }
 
 static int check_rows(const double *measured, const double *predicted, size_t rows,
@@ -189,10 +186,7 @@ double tw_conformal(double *v, size_t n, double share)
 {
 	const double rank = ceil((double)(n + 1) * share);
 
-	const size_t place = rank < (double)n ? (size_t)rank - 1 : n - 1;
-
-	tw_put_in_place(v, n, place);
-	return v[place];
+	return tw_nth(v, n, rank < (double)n ? (size_t)rank - 1 : n - 1);
 }
 
 /* ---- misses ---- */

@@ -97,7 +97,7 @@ static size_t find_closest(const struct group *g, size_t count, double *distance
 	return found;
 }
 
-/* The median reading: of a few wrong ones it knows nothing. Sorts w. */
+/* The median of readings sorted by load: a few wrong ones do not move it. */
 static struct group median_of(const struct tw_power_reading *r, size_t count, double *w)
 {
 	struct group g = { .count = (double)count };
@@ -106,8 +106,7 @@ static struct group median_of(const struct tw_power_reading *r, size_t count, do
 		w[i] = r[i].w;
 		g.error = fmax(g.error, r[i].error);
 	}
-	qsort(w, count, sizeof(*w), tw_compare_doubles);
-	g.w = (w[(count - 1) / 2] + w[count / 2]) / 2;
+	g.w = tw_median(w, count);
 	g.load = (r[(count - 1) / 2].load + r[count / 2].load) / 2;
 	return g;
 }
@@ -149,8 +148,7 @@ static size_t drop_absurd(struct tw_power_reading *r, size_t count, double *w)
 		return count;
 	for (size_t i = 0; i < count; i++)
 		w[i] = r[i].w;
-	qsort(w, count, sizeof(*w), tw_compare_doubles);
-	most = ABSURD * w[count - 1 - few];
+	most = ABSURD * tw_nth(w, count, count - 1 - few);
 	for (size_t i = 0; i < count; i++)
 		if (r[i].w <= most)
 			r[n++] = r[i];

@@ -35,12 +35,6 @@ struct points {
 	double limit;         /* of the distance */
 };
 
-static double median(double *v, size_t count)
-{
-	qsort(v, count, sizeof(*v), tw_compare_doubles);
-	return v[count / 2];
-}
-
 /* The mean of a segment's main feature. */
 static double load_of(const struct tw_segment *g)
 {
@@ -84,7 +78,7 @@ static int find_slope(const struct points *p, double *out, struct tw_err *err)
 			if (p->load[a] != p->load[b])
 				slope[n++] = (p->watts[a] - p->watts[b]) /
 					     (p->load[a] - p->load[b]);
-	*out = n > 0 ? fmax(median(slope, n), 0) : 0;
+	*out = n > 0 ? fmax(tw_nth(slope, n, n / 2), 0) : 0;
 	free(slope);
 	return 0;
 }
@@ -97,15 +91,15 @@ static int find_distances(struct points *p, struct tw_err *err)
 		return -1;
 	for (size_t i = 0; i < p->count; i++)
 		p->memory[i] = p->off[i] = p->watts[i] - slope * p->load[i];
-	at_rest = median(p->memory, p->count);
+	at_rest = tw_nth(p->memory, p->count, p->count / 2);
 	for (size_t i = 0; i < p->count; i++) {
 		p->off[i] -= at_rest;
 		p->memory[i] = fabs(p->off[i]);
 	}
-	p->limit = DEVIATIONS * 1.4826 * median(p->memory, p->count);
+	p->limit = DEVIATIONS * 1.4826 * tw_nth(p->memory, p->count, p->count / 2);
 	for (size_t i = 0; i < p->count; i++)
 		p->memory[i] = p->watts[i];
-	p->limit = fmax(p->limit, SHARE * median(p->memory, p->count));
+	p->limit = fmax(p->limit, SHARE * tw_nth(p->memory, p->count, p->count / 2));
 	return 0;
 }
 

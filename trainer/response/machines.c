@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "trainer/response/prom_store.h"
 #include "trainer/response/schema.h"
 
@@ -277,18 +278,13 @@ static int name_series(const struct tw_machines *m, const struct tw_prom_metric 
 		       metric->name, tag.label, tag.text, other[0], other[1]);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Sort and remove duplicates. */
 static void sort_names(struct tw_machines *m)
 {
 	size_t n = 0;
 
 	if (m->count > 1)
-		qsort(m->name, m->count, sizeof(*m->name), compare_names);
+		qsort(m->name, m->count, sizeof(*m->name), tw_compare_texts);
 	for (size_t i = 0; i < m->count; i++)
 		if (i == 0 || strcmp(m->name[n - 1], m->name[i]) != 0)
 			m->name[n++] = m->name[i];
@@ -458,7 +454,7 @@ static int keep_one(struct tw_machines *m, const struct tw_prom *p, const char *
 		    struct tw_err *err)
 {
 	const char **found =
-		bsearch(&name, m->name, m->count, sizeof(*m->name), compare_names);
+		bsearch(&name, m->name, m->count, sizeof(*m->name), tw_compare_texts);
 
 	if (found == NULL)
 		return fail_unknown(m, name, err);
@@ -481,7 +477,7 @@ static int assign_series(const struct tw_machines *m, const struct tw_prom_metri
 		return -1;
 	if (machine == NULL)
 		return 0;
-	found = bsearch(&machine, m->name, m->count, sizeof(*m->name), compare_names);
+	found = bsearch(&machine, m->name, m->count, sizeof(*m->name), tw_compare_texts);
 	return append(&to[found - m->name]->metric[place], s, err);
 }
 

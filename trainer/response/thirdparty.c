@@ -3,6 +3,7 @@
 
 #include "isolator/isolator.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "trainer/response/schema.h"
 
 #include <stdlib.h>
@@ -56,11 +57,6 @@ static int check_name(const char *name, struct tw_err *err)
 	return 0;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Fill `at` with the group's features and the names, sorted. */
 static void merge(const struct tw_feature_group *base, const struct tw_strs *names,
 		  const char **at)
@@ -71,7 +67,7 @@ static void merge(const struct tw_feature_group *base, const struct tw_strs *nam
 		at[count++] = base->features[i];
 	for (size_t i = 0; i < names->count; i++)
 		at[count++] = names->at[i];
-	qsort(at, count, sizeof(*at), compare_names);
+	qsort(at, count, sizeof(*at), tw_compare_texts);
 }
 
 static int make_groups(struct tw_thirdparty *t, struct tw_err *err)

@@ -191,10 +191,8 @@ static int measure(void *arg, const struct tw_increments *inc,
 		m->most_per_ms = fmax(m->most_per_ms, x->amount / length[n]);
 		n++;
 	}
-	if (n > 0) {
-		tw_put_in_place(length, n, n / 2);
-		m->scrape_ms = fmax(m->scrape_ms, length[n / 2]);
-	}
+	if (n > 0)
+		m->scrape_ms = fmax(m->scrape_ms, tw_nth(length, n, n / 2));
 	free(length);
 	return 0;
 }

@@ -355,6 +355,24 @@ static void wrong_units_and_overflows_are_rejected(void **state)
 	assert_int_equal(v, 7);
 }
 
+static void a_median_is_that_of_the_sorted_values(void **state)
+{
+	(void)state;
+	for (size_t n = 1; n <= 9; n++)
+		for (unsigned seed = 0; seed < 50; seed++) {
+			double v[9], sorted[9];
+
+			for (size_t i = 0; i < n; i++)
+				sorted[i] = v[i] =
+					(double)((seed * 7919 + i * i * 31) % 11);
+			qsort(sorted, n, sizeof(*sorted), tw_compare_doubles);
+			assert_true(tw_median(v, n) ==
+				    (sorted[(n - 1) / 2] + sorted[n / 2]) / 2);
+			for (size_t place = 0; place < n; place++)
+				assert_true(tw_nth(v, n, place) == sorted[place]);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +389,7 @@ int main(void)
 		cmocka_unit_test(the_locale_changes_nothing),
 		cmocka_unit_test(whole_numbers_must_be_in_range),
 		cmocka_unit_test(durations_and_sizes_have_units),
+		cmocka_unit_test(a_median_is_that_of_the_sorted_values),
 		cmocka_unit_test(wrong_units_and_overflows_are_rejected),
 	};
 
