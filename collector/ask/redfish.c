@@ -317,8 +317,8 @@ void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size
 /* ---- Power ---- */
 
 /*
- * How far an entry of PowerControl covers the chassis, by its context, or by its name:
- * "CPU Sub-system Power" is a part, "Server Power Control" the whole.
+ * How far an entry of PowerControl or a sensor covers the chassis, by its context, or by
+ * its name: "CPU Sub-system Power" is a part, "Server Power Control" the whole.
  */
 enum cover { COVER_PART, COVER_UNKNOWN, COVER_WHOLE };
 
@@ -338,6 +338,7 @@ static enum cover cover_of(const json_t *entry)
 						     "PowerSupply",
 						     "StorageDevice",
 						     "StorageSubsystem",
+						     "VoltageRegulator",
 						     NULL };
 	static const char *const wholes[] = { "Chassis", "Intake", NULL };
 	static const char *const part_words[] = {
@@ -351,7 +352,12 @@ static enum cover cover_of(const json_t *entry)
 	const char *context = text_of(entry, "PhysicalContext"),
 		   *name = text_of(entry, "Name");
 
-	if (is_absent(entry) || is_one_of(context, part_contexts))
+	if (is_absent(entry))
+		return COVER_PART;
+	/* HPE's Cray EX measures a node at the regulator of its input. */
+	if (strcasecmp(name, "Node") == 0)
+		return COVER_WHOLE;
+	if (is_one_of(context, part_contexts))
 		return COVER_PART;
 	if (is_one_of(context, wholes))
 		return COVER_WHOLE;
@@ -377,12 +383,17 @@ static void read_control(const json_t *entry, struct tw_redfish_power *out)
 		out->window_ms = (uint64_t)(minutes * MS_PER_MIN);
 }
 
-/* A number of a supply. Some controllers report the rating instead: iDRAC 7 and 8. */
+/*
+ * A number of a supply. Some controllers report the rating instead: iDRAC 7 and 8.
+ * Huawei's have the number in its own object.
+ */
 static double supply_number(const json_t *entry, const char *key)
 {
-	const double rating_w = number_of(entry, "PowerCapacityWatts"),
-		     value = number_of(entry, key);
+	const double rating_w = number_of(entry, "PowerCapacityWatts");
+	double value = number_of(entry, key);
 
+	if (isnan(value))
+		value = number_of(member_of(member_of(entry, "Oem"), "Huawei"), key);
 	return value < 0 || value >= (rating_w > 0 ? rating_w : POWER_MAX_W) ? NAN
 									     : value;
 }
@@ -435,6 +446,19 @@ static double sum_outputs(const json_t *doc)
 	return sum_w;
 }
 
+/* A member of the vendor's own: Fujitsu's iRMC, or Inspur's without PowerControl. */
+static double vendor_power(const json_t *doc)
+{
+	const json_t *oem = member_of(doc, "Oem");
+	const json_t *fujitsu = member_of(oem, "ts_fujitsu");
+	const double power_w = number_of(member_of(fujitsu, "ChassisPowerConsumption"),
+					 "CurrentPowerConsumptionW");
+
+	return is_plausible_power(power_w)
+		       ? power_w
+		       : number_of(member_of(oem, "Public"), "TotalPower");
+}
+
 /* Of the entries with a plausible power, the first that covers most. */
 static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
@@ -442,6 +466,7 @@ static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err
 	const json_t *controls = member_of(doc, "PowerControl");
 	const size_t count = count_of(controls);
 	enum cover best = COVER_PART;
+	const double own_w = vendor_power(doc);
 	struct tw_err why = { 0 };
 	double sum_w;
 
@@ -461,6 +486,10 @@ static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err
 		} else if (isnan(out->power_w)) {
 			*out = power;
 		}
+	}
+	if (best == COVER_PART && is_plausible_power(own_w)) {
+		*out = (struct tw_redfish_power){ .power_w = own_w, .energy_j = NAN };
+		best = COVER_WHOLE;
 	}
 	if (best != COVER_PART) {
 		out->input_w = read_inputs(doc, &sum_w, &why) == 0 ? sum_w : 0;
@@ -494,7 +523,8 @@ static int read_whole_sensor(const json_t *doc, union tw_redfish_doc *to,
 		   *unit = text_of(doc, "ReadingUnits");
 
 	to->power.power_w = number_of(doc, "Reading");
-	if (isnan(to->power.power_w) || is_absent(doc) || !is_one_of(unit, units) ||
+	if (isnan(to->power.power_w) || cover_of(doc) == COVER_PART ||
+	    !is_one_of(unit, units) ||
 	    (strcmp(type, "Power") != 0 && (type[0] != '\0' || unit[0] == '\0')))
 		return tw_fail(err, TW_NOTFOUND, "sensor: no reading of power");
 	return 0;

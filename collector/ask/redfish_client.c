@@ -133,11 +133,11 @@ static bool names_machine(const char *name)
 	static const char *const power[] = { "power", "pwr", "watt", NULL };
 	static const char *const whole[] = { "chassis", "node",  "platform", "server",
 					     "sys",     "total", NULL };
-	static const char *const part[] = { "avg",  "cap", "cpu",  "dimm",  "disk",
-					    "dram", "fan", "gpu",  "hdd",   "limit",
-					    "max",  "mem", "min",  "nvme",  "pcie",
-					    "peak", "psu", "rail", "state", "sysio",
-					    "vr",   NULL };
+	static const char *const part[] = { "avg",   "cap", "cpu",  "dimm",  "disk",
+					    "dram",  "fan", "gpu",  "hdd",   "limit",
+					    "max",   "mem", "min",  "nvme",  "pcie",
+					    "peak",  "psu", "rail", "state", "subsys",
+					    "sysio", "vr",  NULL };
 
 	return has_word(name, power) && has_word(name, whole) && !has_word(name, part);
 }
@@ -251,6 +251,15 @@ static bool is_same_path(const char *a, const char *b)
 	return n == m && memcmp(a, b, n) == 0;
 }
 
+static bool is_found(const struct found *f, const char *path)
+{
+	size_t i = 0;
+
+	while (i < f->count && !is_same_path(f->path[i], path))
+		i++;
+	return i < f->count;
+}
+
 /* What the resource reports now; fills *s. */
 static enum report try_type(struct tw_redfish *r, const struct tw_redfish_chassis *c,
 			    enum tw_redfish_type type, const char *path,
@@ -320,13 +329,22 @@ static uint32_t machines_of(const struct found *f, size_t i)
 	return f->of[i] & ~f->parts;
 }
 
+/* The main board of a machine whose own chassis cannot be read, as of Intel's servers. */
+static bool is_orphan(const struct found *f, size_t i)
+{
+	const struct tw_redfish_chassis *c = &f->chassis[i];
+
+	return c->power[0] != '\0' && c->contained_by[0] != '\0' &&
+	       !is_found(f, c->contained_by) && machines_of(f, i) != 0;
+}
+
 static bool is_wanted(const struct tw_redfish *r, const struct found *f, size_t i)
 {
 	const struct tw_redfish_chassis *c = &f->chassis[i];
 
 	if (is_named(r))
 		return tw_strs_has(r->config.chassis, c->id);
-	return !c->part && !c->group && !is_tray(c->id) &&
+	return (!c->part || is_orphan(f, i)) && !c->group && !is_tray(c->id) &&
 	       (f->of[i] == 0 || machines_of(f, i) != 0);
 }
 
@@ -347,15 +365,6 @@ static bool is_inside(const struct found *f, size_t i, enum report report)
 		around = f->chassis[k].contained_by;
 	}
 	return false;
-}
-
-static bool is_found(const struct found *f, const char *path)
-{
-	size_t i = 0;
-
-	while (i < f->count && !is_same_path(f->path[i], path))
-		i++;
-	return i < f->count;
 }
 
 /* A chassis that cannot be read is skipped; why has the first reason. */
@@ -413,6 +422,22 @@ static void take_system(struct found *f, const char *path,
 				f->of[i] |= bit;
 }
 
+/* A system without links to chassis is the machine of the chassis with its name. */
+static void match_names(struct found *f)
+{
+	for (size_t k = 0; k < f->systems; k++) {
+		const uint32_t bit = (uint32_t)1 << k;
+		uint32_t linked = 0;
+
+		for (size_t i = 0; i < f->count; i++)
+			linked |= f->of[i] & bit;
+		for (size_t i = 0; linked == 0 && i < f->count; i++)
+			if (is_same_path(last_segment(f->path[i]),
+					 last_segment(f->system[k])))
+				f->of[i] |= bit;
+	}
+}
+
 /* A controller without systems, or whose systems cannot be read, has its chassis only. */
 static int find_systems(struct tw_redfish *r, const char *path, struct found *f,
 			struct tw_err *err)
@@ -437,6 +462,7 @@ static int find_systems(struct tw_redfish *r, const char *path, struct found *f,
 		else if (ends_search(f, &one))
 			rc = tw_fail(err, one.code, "%s", one.text);
 	}
+	match_names(f);
 	tw_strs_clear(&members);
 	return rc;
 }
@@ -483,8 +509,8 @@ static bool is_kept(const struct found *f, const size_t *kept, size_t count, siz
 }
 
 /*
- * Of the outermost chassis, those of the type Other may be parts of the others, or of
- * each other: drop them, or fail.
+ * Of the outermost chassis, those of the type Other, and parts, may be parts of the
+ * others, or of each other: drop them, or fail.
  */
 static int drop_others(const struct found *f, size_t *kept, size_t *count,
 		       struct tw_err *err)
@@ -492,7 +518,7 @@ static int drop_others(const struct found *f, size_t *kept, size_t *count,
 	size_t typed = 0;
 
 	for (size_t i = 0; i < *count; i++)
-		if (!f->chassis[kept[i]].other)
+		if (!f->chassis[kept[i]].other && !f->chassis[kept[i]].part)
 			kept[typed++] = kept[i];
 	if (typed > 0)
 		*count = typed;
