@@ -7,6 +7,7 @@
 #include "estimator/request.h"
 #include "lib/ask/fetch.h"
 #include "lib/core/buf.h"
+#include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
@@ -25,6 +26,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Time between two messages that only repeat a confirmation. */
@@ -35,9 +37,15 @@
 /* Longest list of features, separated by commas: one datagram. */
 #define METRICS_MAX 2048
 
+/* Wait before a new finder: it doubles up to the longest, and falls back after that time.
+ */
+#define WAIT_MIN_MS 1000
+#define WAIT_MAX_MS 60000
+
 struct finder {
 	const struct tw_model_finder_config *c;
 	int fd;
+	struct tw_fetch *fetch; /* NULL: no calls */
 	struct tw_models *models;
 	struct tw_strs metrics;
 	struct {
@@ -196,7 +204,7 @@ static void look(struct finder *f, size_t i)
 
 /* ---- the child: main loop ---- */
 
-static int open_models(struct finder *f, struct tw_fetch *fetch, struct tw_err *err)
+static int open_models(struct finder *f, struct tw_err *err)
 {
 	const struct tw_model_finder_config *c = f->c;
 	struct tw_models_config config = { .model_db = c->model_db,
@@ -210,30 +218,24 @@ static int open_models(struct finder *f, struct tw_fetch *fetch, struct tw_err *
 					   .sys = c->sys,
 					   .keep_zips = true };
 
-	if (fetch != NULL)
+	if (f->fetch != NULL)
 		config.http = (struct tw_models_http){ .call = tw_fetch_call,
 						       .stop = tw_fetch_stop,
-						       .arg = fetch };
+						       .arg = f->fetch };
 	return tw_models_open(&config, &f->models, err);
 }
 
-/* Read a message of the collector. False: the collector has exited. */
+/* Read a message of the collector: a reload. False: the collector has exited. */
 static bool read_from_collector(struct finder *f)
 {
-	char text[METRICS_MAX];
-	struct tw_err err = { 0 };
-	const ssize_t n = recv(f->fd, text, sizeof(text) - 1, MSG_DONTWAIT);
+	char text[1];
+	const ssize_t n = recv(f->fd, text, sizeof(text), MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	if (text[0] == '\0') {
+	if (n > 0)
 		tw_models_reload(f->models);
-		return true;
-	}
-	return f->metrics.count > 0 || tw_strs_split(&f->metrics, text, &err) == 0;
+	return n > 0;
 }
 
 static void serve(struct finder *f)
@@ -243,6 +245,8 @@ static void serve(struct finder *f)
 	uint64_t changes;
 
 	for (;;) {
+		for (size_t i = 0; i < f->c->sources->count; i++)
+			look(f, i);
 		if (poll(p, 2, REPEAT_MS) < 0) {
 			if (errno == EINTR)
 				continue;
@@ -253,8 +257,6 @@ static void serve(struct finder *f)
 		/* Only the fact of a change matters, not their number. */
 		if (p[1].revents != 0)
 			(void)!read(p[1].fd, &changes, sizeof(changes));
-		for (size_t i = 0; f->metrics.count > 0 && i < f->c->sources->count; i++)
-			look(f, i);
 	}
 }
 
@@ -271,31 +273,111 @@ static void block_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* The finder itself, a child of the process that restarts it. Returns its exit status. */
+static int find_models(struct finder *f)
+{
+	struct tw_err err = { 0 };
+	const bool opened = open_models(f, &err) == 0;
+
+	if (opened)
+		serve(f);
+	else
+		tw_log_error("the model finder failed: %s", err.text);
+	for (size_t i = 0; i < TW_FINDER_SOURCES_MAX; i++)
+		if (f->sent[i].served != NULL)
+			tw_models_release(f->models, f->sent[i].served);
+	tw_models_close(f->models);
+	return opened ? TW_EXIT_OK : TW_EXIT_FAILED;
+}
+
+/* ---- the child: restarts ---- */
+
+/* Wait for the features. False: the collector has exited. */
+static bool read_metrics(struct finder *f)
+{
+	char text[METRICS_MAX];
+	struct tw_err err = { 0 };
+	ssize_t n;
+
+	do
+		n = recv(f->fd, text, sizeof(text) - 1, 0);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return tw_strs_split(&f->metrics, text, &err) == 0;
+}
+
+/* Sleep. False: the collector has exited. */
+static bool rest(const struct finder *f, int ms)
+{
+	struct pollfd p = { .fd = f->fd };
+
+	return poll(&p, 1, ms) <= 0;
+}
+
+/* Run a finder. True: it ended because the collector did. how: else, its end. */
+static bool run_one(struct finder *f, char *how, size_t size)
+{
+	const pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0)
+		exit(find_models(f));
+	if (pid < 0) {
+		snprintf(how, size, "cannot start: %s", strerror(errno));
+		return false;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		snprintf(how, size, "was killed by signal %d", WTERMSIG(status));
+	else
+		snprintf(how, size, "exited with status %d", WEXITSTATUS(status));
+	return status == 0;
+}
+
+/* Run finders, one after another, until the collector exits. */
+static void keep_finding(struct finder *f)
+{
+	char how[128];
+
+	for (int wait_ms = WAIT_MIN_MS;;) {
+		const uint64_t started_ms = tw_now_ms();
+
+		if (run_one(f, how, sizeof(how)))
+			return;
+		if (tw_now_ms() - started_ms > WAIT_MAX_MS)
+			wait_ms = WAIT_MIN_MS;
+		tw_log_warn("the model finder %s: the models in use stay, another finder "
+			    "starts in %d s",
+			    how, wait_ms / 1000);
+		if (!rest(f, wait_ms))
+			return;
+		wait_ms = 2 * wait_ms < WAIT_MAX_MS ? 2 * wait_ms : WAIT_MAX_MS;
+	}
+}
+
 static int run(struct finder *f, struct tw_err *err)
 {
 	const struct tw_privilege p = { .user = f->c->user,
 					.filter = f->c->filter_calls,
 					.may_write = true,
 					.may_start = true };
-	struct tw_fetch *fetch = NULL;
 	int rc = -1;
 
-	/* tw-ask is opened with all rights. Threads start later: they inherit the rights.
-	 */
+	/* tw-ask is opened with all rights. Finders inherit what remains of them. */
 	if ((f->c->server_url != NULL || f->c->urls != NULL) &&
-	    tw_fetch_open(NULL, &fetch, err) < 0)
+	    tw_fetch_open(NULL, &f->fetch, err) < 0)
 		goto out;
 	if (tw_give_directory(f->c->keep_dir, f->c->user, err) < 0 ||
-	    tw_privilege_drop(&p, err) < 0 || open_models(f, fetch, err) < 0)
+	    tw_privilege_drop(&p, err) < 0)
 		goto out;
-	serve(f);
+	if (read_metrics(f))
+		keep_finding(f);
 	rc = 0;
 out:
-	for (size_t i = 0; i < TW_FINDER_SOURCES_MAX; i++)
-		if (f->sent[i].served != NULL)
-			tw_models_release(f->models, f->sent[i].served);
-	tw_models_close(f->models);
-	tw_fetch_close(fetch);
+	tw_fetch_close(f->fetch);
 	tw_strs_clear(&f->metrics);
 	return rc;
 }

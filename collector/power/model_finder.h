@@ -9,7 +9,8 @@
  *
  * It passes each model to the collector as the open file of a zip. So the collector
  * starts no program, writes no file, makes no request and never waits. The finder drops
- * its rights, and exits when the collector does.
+ * its rights, and exits when the collector does. A process between the two, which reads
+ * only the names of the features, starts it again if it is killed or fails.
  *
  * A message is one datagram of fixed size. The collector trusts neither the message nor
  * the model.

@@ -268,16 +268,39 @@ class Models(Case):
         self.wait_for_power(again, 8)
         self.assertEqual(self.info(again)[0]["origin"], "server")
 
-    def test_a_finder_that_is_killed_leaves_its_model(self):
+    def test_a_finder_that_is_killed_leaves_its_model_and_starts_again(self):
+        self.pipeline(self.path("db/own"), 8)
+        daemon = self.collect("--model-db", self.path("db"), "--model-source", "fake",
+                              "--model-refresh", "1s")
+        self.wait_for_power(daemon, 8)
+        self.assertEqual(self.info(daemon)[0]["origin"], "database")
+        [keeper] = children(daemon.proc.pid)
+        [finder] = children(keeper)
+        os.kill(finder, signal.SIGKILL)
+        daemon.wait_logged("the model finder was killed by signal 9: .* starts in 1 s")
+        self.estimates_go_on(daemon)
+        self.wait_for_power(daemon, 8)
+        wait_until(lambda: children(keeper), "another finder starts")
+        [again] = children(keeper)
+        self.pipeline(self.path("db/own"), 9)
+        self.wait_for_power(daemon, 9)
+        os.kill(again, signal.SIGKILL)
+        daemon.wait_logged("the model finder was killed by signal 9: .* starts in 2 s")
+        os.kill(keeper, signal.SIGKILL)
+        daemon.wait_logged("the model finder has exited: the models are no longer refreshed")
+        self.estimates_go_on(daemon)
+
+    def test_a_resting_finder_ends_with_the_collector(self):
         self.pipeline(self.path("db/own"), 8)
         daemon = self.collect("--model-db", self.path("db"), "--model-source", "fake")
         self.wait_for_power(daemon, 8)
-        self.assertEqual(self.info(daemon)[0]["origin"], "database")
-        [finder] = children(daemon.proc.pid)
-        os.kill(finder, signal.SIGKILL)
-        wait_until(lambda: "the model finder has exited" in daemon.log(), "it is missed")
-        self.estimates_go_on(daemon)
-        self.wait_for_power(daemon, 8)
+        [keeper] = children(daemon.proc.pid)
+        for wait_s in 1, 2, 4, 8:
+            wait_until(lambda: children(keeper), "a finder starts")
+            os.kill(children(keeper)[0], signal.SIGKILL)
+            daemon.wait_logged(f"the model finder was killed .* starts in {wait_s} s")
+        daemon.stop(signal.SIGKILL)
+        wait_until(lambda: not os.path.exists(f"/proc/{keeper}"), "it rests on", timeout=4)
 
     def copy_programs(self, mode, *names):
         """Programs in a folder of their own, with the mode of both."""
