@@ -25,6 +25,19 @@ def run(*command, timeout=1200, **more):
     return done.stdout
 
 
+def settings_of_network():
+    """The variables by which programs reach servers from this machine: proxies, the registry of npm, and files of
+    certificate authorities."""
+    found = {k: v for k, v in os.environ.items()
+             if k.lower().endswith("_proxy") or k in ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE")}
+    if shutil.which("npm"):
+        for name in ("cafile", "registry", "proxy", "https-proxy"):
+            found["npm_config_" + name.replace("-", "_")] = subprocess.run(
+                ["npm", "config", "get", name], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                timeout=60).stdout.strip()
+    return {k: v for k, v in found.items() if v not in ("", "null", "undefined")}
+
+
 class CleanRoot(Case):
     """A machine of its own in each test: self.install(), then self.inside()."""
 
@@ -40,6 +53,12 @@ class CleanRoot(Case):
         self.binds = []
         run("tar", "-x", "-C", self.root, "--exclude=./dev/*", "-f", clean)
         shutil.copy("/etc/resolv.conf", os.path.join(self.root, "etc"))
+        self.settings = settings_of_network()
+        for name, value in self.settings.items():
+            if os.path.isfile(value):
+                self.settings[name] = "/etc/ssl/of-host/" + name
+                os.makedirs(self.root + "/etc/ssl/of-host", exist_ok=True)
+                shutil.copy(value, self.root + self.settings[name])
 
     def bind(self, path, inside):
         """A folder of this machine that commands see."""
@@ -50,4 +69,4 @@ class CleanRoot(Case):
         return run("unshare", "--mount", "--propagation", "private", "sh", "-c", INSIDE, "sh", self.root, *self.binds,
                    "--", *command, timeout=timeout,
                    env={"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive",
-                        **{k: v for k, v in os.environ.items() if k.endswith("_proxy")}, **environment})
+                        **self.settings, **environment})
