@@ -3,6 +3,7 @@
 #include "lib/program/log.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip_store.h"
+#include "model-db/gblinear.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/explain.h"
 #include "model-db/index/index.h"
@@ -61,14 +62,20 @@ static int send_weights(struct tw_index *x, const struct tw_index_entry *e,
 	return 0;
 }
 
-static int zip_model(const struct tw_model *m, struct tw_http_reply *r,
-		     struct tw_err *err)
+/*
+ * A zip that is made for the request. The classes that kepler-model-server's estimator
+ * reads are xgboost, and two that load pickles: it gets linear models as files of
+ * XGBoost.
+ */
+static int zip_model(const struct tw_wanted *w, struct tw_model *m,
+		     struct tw_http_reply *r, struct tw_err *err)
 {
 	struct tw_fileset files = { 0 };
 	struct tw_buf b = { 0 }, name = { 0 };
 	int rc = -1;
 
-	if (tw_model_to_files(m, &files, err) < 0 || tw_zip_store(&files, &b, err) < 0) {
+	if ((!w->classes && tw_model_to_gblinear(m, err) < 0) ||
+	    tw_model_to_files(m, &files, err) < 0 || tw_zip_store(&files, &b, err) < 0) {
 		tw_buf_clear(&b);
 		goto out;
 	}
@@ -83,14 +90,13 @@ out:
 	return rc;
 }
 
-/* The prior's model: weights, or a zip that is made for the request. */
-static int send_prior(const struct tw_wanted *w, const struct tw_model *m,
+static int send_prior(const struct tw_wanted *w, struct tw_model *m,
 		      struct tw_http_reply *r, struct tw_err *err)
 {
 	struct tw_buf b = { 0 };
 
 	if (!w->weight)
-		return zip_model(m, r, err);
+		return zip_model(w, m, r, err);
 	if (tw_weights_write(m, w->client, &b, err) < 0) {
 		tw_buf_clear(&b);
 		return -1;
@@ -99,9 +105,10 @@ static int send_prior(const struct tw_wanted *w, const struct tw_model *m,
 	return 0;
 }
 
-/* Objects of metadata.json would make kepler-model-server's estimator reject the zip. */
-static int send_without_objects(const struct tw_index_entry *e, const struct tw_wanted *w,
-				struct tw_http_reply *r, struct tw_err *err)
+/* Objects of metadata.json would make kepler-model-server's estimator reject the zip,
+ * too. */
+static int send_for_python(const struct tw_index_entry *e, const struct tw_wanted *w,
+			   struct tw_http_reply *r, struct tw_err *err)
 {
 	struct tw_model m = { 0 };
 	int rc;
@@ -110,7 +117,7 @@ static int send_without_objects(const struct tw_index_entry *e, const struct tw_
 		return -1;
 	if (w->no_spec)
 		m.info.spec = (struct tw_machine_spec){ 0 };
-	rc = zip_model(&m, r, err);
+	rc = zip_model(w, &m, r, err);
 	tw_model_release(&m);
 	return rc;
 }
@@ -121,8 +128,8 @@ static int send_model(struct tw_index *x, const struct tw_index_entry *e,
 {
 	if (w->weight)
 		return send_weights(x, e, w, r, err);
-	if (w->no_spec || (e->has_details && !w->classes))
-		return send_without_objects(e, w, r, err);
+	if (w->no_spec || (!w->classes && (e->has_details || tw_index_is_linear(e))))
+		return send_for_python(e, w, r, err);
 	return tw_send_zip(x, e, NULL, r, err);
 }
 

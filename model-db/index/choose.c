@@ -439,11 +439,6 @@ int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
 		return tw_fail(err, TW_NOTFOUND, "this processor was measured");
 	if (is_vague(w, &mine))
 		otherwise = TW_INVALID;
-	if (measured != NULL && !w->weight && !w->classes && w->trainer == NULL &&
-	    tw_index_is_trees(chosen->entry))
-		return tw_fail(
-			err, otherwise,
-			"the client reads trees only, and none are of its machine");
 	if (tw_prior_estimate(&x->prior, &w->spec, &e, &why) < 0)
 		return tw_fail(err, otherwise, "%s", why.text);
 	/* Both errors are of wall power. */

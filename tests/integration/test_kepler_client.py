@@ -42,6 +42,8 @@ PER_CPU = {"cpu_cycles": 2.6e9, "cpu_instructions": 3.1e9, "cache_miss": 1e7,
            "bpf_net_tx_irq": 8.0, "bpf_block_irq": 15.0}
 COUNTERS = {"cpu_cycles", "cpu_instructions", "cache_miss"}
 TREES = ("XgboostFitTrainer", "GradientBoostingRegressorTrainer")
+# kepler-model-server's estimator loads models of these, the last two as files of XGBoost.
+LOADED = (*TREES, "LinearRegressionTrainer", kepler.LINEAR)
 WEIGHTS, SOCKET = "weights", "socket"
 IDLE_CONTAINERS, EQUAL_CONTAINERS = 30, 20
 # AutoTrainer takes as long as a hundred trainers: it trains one feature group, and none in
@@ -431,11 +433,10 @@ class ModelServersEstimator(Case):
     """kepler-model-server's own estimator of each release loads what tw-server sends."""
 
     def check(self, db):
-        """The trees of each energy source and output. Those of workloads do not add up, so
-        only a client that names their trainer gets them."""
+        """A model of each energy source, output and trainer, and for a client that names no trainer."""
         server = self.start_http("tw-server", "--model-db", db.path)
-        found = {(m.use, m.source, "" if m.use == kepler.NODE else m.trainer)
-                 for m in db.models if m.trainer in TREES}
+        found = {(m.use, m.source, trainer) for m in db.models if m.trainer in LOADED
+                 for trainer in ("", m.trainer)}
         self.assertTrue(found)
         for release in ("0.7.7", "0.7.12"):
             estimator = kepler.PythonEstimator(server.address, release)
@@ -443,7 +444,7 @@ class ModelServersEstimator(Case):
                 files = estimator.fetch(list(PER_CPU), kepler.OUTPUT[use], source, trainer,
                                         spec=SPEC)
                 metadata = estimator.load(files)
-                print(f"{db.name} {release} {use} {source}: {metadata['model_name']}")
+                print(f"{db.name} {release} {use} {source} {trainer}: {metadata['model_name']}")
                 # 0.7.12 divides its cores by those of the model.
                 self.assertEqual("machine_spec" in metadata, release == "0.7.12", release)
 
@@ -485,12 +486,13 @@ class ModelServersEstimator(Case):
             with zipfile.ZipFile(path) as z:
                 estimator.check(json.loads(z.read("metadata.json")))
 
-    def test_an_unknown_machine_gets_trees_not_the_prior(self):
+    def test_an_unknown_machine_gets_the_prior(self):
         server = self.start_http("tw-server", "--model-db", SHIPPED)
         estimator = kepler.PythonEstimator(server.address, "0.7.12")
-        estimator.load(estimator.fetch(list(PER_CPU), "AbsPower", "acpi", spec={
-            "processor": "amd_epyc_7713", "cores": 256, "chips": 2, "memory": 512,
-            "threads_per_core": 2}))
+        for spec in ({"processor": "amd_epyc_7713", "cores": 256, "chips": 2, "memory": 512,
+                      "threads_per_core": 2}, {"cores": 8}):
+            metadata = estimator.load(estimator.fetch(list(PER_CPU), "AbsPower", "acpi", spec=spec))
+            self.assertIn("prior_view", metadata)
 
 
 class KnownAnswers(Case):
