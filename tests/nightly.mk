@@ -17,6 +17,7 @@
 #				KUBE_OPENAPI=FILE (docs/kubernetes.md)
 #	make nightly-kepler	Kepler 0.10 or later reads the powercap trees; KEPLER=PATH, skipped
 #				without
+#	make nightly-otlp	pushes arrive in VictoriaMetrics: Debian 13's, by mmdebstrap, or OTLP=PATH
 #	make nightly-packages	packages of Debian, of rpm and the binary tarball, each built, installed in a
 #				clean Debian, tried and removed; needs debhelper, rpm and mmdebstrap
 #	make nightly-roles	what each kind of users does first, from an empty Debian to the watts in
@@ -41,7 +42,7 @@ CLANG_TIDY ?= clang-tidy
 nightly-files = $(or $(F),$(filter-out %.bpf.c,$(call files,c)))
 
 nightly:
-	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm kepler packages roles arm64 guest recipes \
+	@fail=0; for t in tsan asan clang tidy analyzer soak churn liars forged damage prior helm kepler otlp packages roles arm64 guest recipes \
 		bench; do \
 		$(MAKE) --no-print-directory nightly-$$t || fail=1; done; exit $$fail
 
@@ -99,6 +100,16 @@ nightly-helm: all
 nightly-kepler: all
 	@$(test-env) KEPLER=$(if $(KEPLER),$(abspath $(KEPLER))) $(run) python tests/kepler/test_kepler.py
 
+# Of Debian 12 it is too old, and Debian's Prometheus is built without OTLP.
+otlp := $(abspath $(or $(OTLP),$(O)/otlp/usr/bin/victoria-metrics))
+nightly-otlp:
+	@if [ ! -e $(otlp) ] && ! command -v mmdebstrap >/dev/null; then \
+		$(run) skip nightly-otlp "no OTLP=PATH, and no mmdebstrap"; \
+	else \
+		[ -e $(otlp) ] || { rm -rf $(O)/otlp; mmdebstrap --quiet --variant=extract --include=victoria-metrics trixie $(O)/otlp; } && \
+		TW_OTLP_RECEIVER=$(otlp) $(MAKE) --no-print-directory t/collector_push; \
+	fi
+
 nightly-packages:
 	@DEB_BUILD_OPTIONS=nocheck $(MAKE) --no-print-directory deb rpm >$(O)/packages.log 2>&1 || \
 		{ tail -20 $(O)/packages.log; exit 1; }
@@ -141,5 +152,5 @@ fuzz-corpus-run: $(fuzz-targets)
 		echo "$${f##*/}: $$(sed -n 's/^MERGE-OUTER: \(.* new files\).*; \(.* edges\).*/\1, \2/p' \
 			$$f.merge.log)"; done
 
-.PHONY: nightly nightly-guest nightly-prior nightly-helm nightly-kepler nightly-packages nightly-roles nightly-arm64 nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
+.PHONY: nightly nightly-guest nightly-prior nightly-helm nightly-kepler nightly-otlp nightly-packages nightly-roles nightly-arm64 nightly-tsan nightly-tidy nightly-analyzer nightly-soak nightly-churn nightly-forged nightly-damage \
 	nightly-recipes nightly-fuzz nightly-fuzz-run fuzz-corpus fuzz-corpus-run
