@@ -189,6 +189,11 @@ static void count_cpu(struct parse *p, struct span v)
 	p->out->cpus += v.len > 0 && v.at[0] >= '0' && v.at[0] <= '9';
 }
 
+static void take_cpus(struct parse *p, struct span v)
+{
+	p->out->cpus = read_number(v);
+}
+
 static void take_chip(struct parse *p, struct span v)
 {
 	const uint32_t id = read_number(v);
@@ -239,6 +244,7 @@ static const struct {
 	{ "CPU part", take_part },
 	{ "cpu", take_cpu },                   /* POWER */
 	{ "clock", take_frequency },           /* POWER */
+	{ "# processors", take_cpus },         /* s390x */
 	{ "processor 0", take_machine },       /* s390x */
 	{ "cpu MHz dynamic", take_frequency }, /* s390x */
 	{ "uarch", take_uarch },               /* RISC-V */

@@ -298,19 +298,22 @@ static int read_cpuinfo(const char *proc, struct tw_cpuinfo *out, struct tw_err 
 
 /*
  * A hypervisor may hide the product: "AMD EPYC Processor". The signature still tells the
- * generation, so that "amd_epyc" becomes "amd_epyc_genoa".
+ * generation, so that "amd_epyc" becomes "amd_epyc_genoa". A hypervisor's own model tells
+ * it: "Intel Xeon Processor (Skylake, IBRS)".
  */
 static void add_generation(const struct tw_cpuinfo *info, char name[TW_SPEC_TEXT])
 {
-	struct tw_cpu_identity named, both;
+	struct tw_cpu_identity named, both, kept;
 	const size_t len = strlen(name), brand_len = strlen(info->brand);
 	size_t more;
 
 	tw_cpu_identify(info->brand, brand_len, NULL, &named);
 	tw_cpu_identify(info->brand, brand_len, &info->signature, &both);
+	tw_cpu_identify(name, len, NULL, &kept);
 	more = strlen(both.generation) + 1;
-	if (len == 0 || named.how[TW_CPU_GENERATION] != TW_CPU_UNKNOWN ||
-	    both.how[TW_CPU_GENERATION] != TW_CPU_BY_SIGNATURE ||
+	if (len == 0 || more == 1 || kept.how[TW_CPU_GENERATION] != TW_CPU_UNKNOWN ||
+	    (named.how[TW_CPU_GENERATION] == TW_CPU_UNKNOWN &&
+	     both.how[TW_CPU_GENERATION] != TW_CPU_BY_SIGNATURE) ||
 	    len + more >= TW_SPEC_TEXT)
 		return;
 	name[len] = '_';

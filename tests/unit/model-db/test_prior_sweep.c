@@ -319,7 +319,7 @@ static void a_word_of_the_name_is_no_jump(void **state)
 {
 	static const char *const pairs[][2] = {
 		{ "amd_epyc_9654", "amd_epyc_9654p" },
-		{ "amd_epyc_9654", "amd_epyc_9r14" },
+		{ "amd_epyc_9634", "amd_epyc_9v74" },
 		{ "amd_epyc_7763", "amd_epyc_7r13" },
 		{ "amd_epyc_7763", "amd_epyc_7b13" },
 		{ "amd_epyc_9755", "amd_epyc_embedded_9755" },

@@ -165,24 +165,25 @@ static void processors_of_clouds_are_known(void **state)
 		expect(&cloud[i]);
 }
 
-/* Hypervisors' own models: the architecture that they present, or nothing. */
+/* Hypervisors' own models: the servers of the architecture that they present. */
 static const struct expected virtual[] = {
 	{ "QEMU Virtual CPU version 2.5+", INTEL(6, 6, 3), "intel", "", "", 0, 0, 0 },
 	{ "QEMU Virtual CPU version 2.5+", AMD(15, 107, 1), "amd", "", "", 0, 0, 0 },
 	{ "Common KVM processor", INTEL(15, 6, 1), "intel", "", "", 0, 0, 0 },
-	{ "Intel Xeon Processor (Skylake, IBRS)", INTEL(6, 85, 4), "intel", "skylake", "",
-	  0, 0, 0 },
+	{ "Intel Xeon Processor (Skylake, IBRS)", INTEL(6, 85, 4), "intel", "skylake",
+	  "skylake_sp", 0, 0, 0 },
 	{ "Intel Xeon Processor (Cascadelake)", INTEL(6, 85, 6), "intel", "cascade_lake",
-	  "", 0, 0, 0 },
-	{ "Intel Xeon Processor (Icelake)", INTEL(6, 106, 0), "intel", "ice_lake", "", 0,
-	  0, 0 },
+	  "cascade_lake_sp", 0, 0, 0 },
+	{ "Intel Xeon Processor (Icelake)", INTEL(6, 106, 0), "intel", "ice_lake",
+	  "ice_lake_sp", 0, 0, 0 },
 	{ "Intel Core Processor (Haswell, no TSX)", INTEL(6, 60, 1), "intel", "haswell",
-	  "", 0, 0, 0 },
+	  "haswell_ep", 0, 0, 0 },
 	{ "Intel Xeon E312xx (Sandy Bridge, IBRS update)", INTEL(6, 42, 1), "intel",
-	  "sandy_bridge", "", 0, 0, 0 },
-	{ "AMD EPYC-Rome Processor", AMD(23, 49, 0), "amd", "zen2", "", 0, 0, 0 },
-	{ "AMD EPYC-Milan Processor", AMD(25, 1, 1), "amd", "zen3", "", 0, 0, 0 },
-	{ "AMD EPYC Processor (with IBPB)", AMD(23, 1, 2), "amd", "zen", "", 0, 0, 0 },
+	  "sandy_bridge", "sandy_bridge_ep", 0, 0, 0 },
+	{ "AMD EPYC-Rome Processor", AMD(23, 49, 0), "amd", "zen2", "rome", 0, 0, 0 },
+	{ "AMD EPYC-Milan Processor", AMD(25, 1, 1), "amd", "zen3", "milan", 0, 0, 0 },
+	{ "AMD EPYC Processor (with IBPB)", AMD(23, 1, 2), "amd", "zen", "naples", 0, 0,
+	  0 },
 };
 
 static void a_virtual_processor_is_known_as_far_as_it_says(void **state)
@@ -481,11 +482,11 @@ static const struct {
 	{ "  Intel(R)  Xeon(TM) CPU 3.00GHz", NO_SIGNATURE,
 	  "intel_xeon intel netburst nocona ddr2 90 3000 0 0 0 0  lllllunuuuu" },
 	{ "Intel Xeon Processor (Icelake)", INTEL(6, 106, 0),
-	  "intel_xeon intel ice_lake   10 0 0 0 0 0  lluluuuuuuu" },
+	  "intel_xeon intel ice_lake ice_lake_sp ddr4 10 0 0 0 0 0  llllluuuuuu" },
 	{ "Intel Xeon Processor (Icelake, IBRS)", NO_SIGNATURE,
-	  "intel_xeon intel ice_lake   10 0 0 0 0 0  lluluuuuuuu" },
+	  "intel_xeon intel ice_lake ice_lake_sp ddr4 10 0 0 0 0 0  llllluuuuuu" },
 	{ "AMD EPYC-Milan Processor", NO_SIGNATURE,
-	  "amd_epyc_milan amd zen3   7 0 0 0 0 0  lluluuuuuuu" },
+	  "amd_epyc_milan amd zen3 milan ddr4 7 0 0 0 0 0  llllluuuuuu" },
 	{ "Zhaoxin KX", HYGON(99, 99, 9),
 	  "zhaoxin_kx hygon    0 0 0 0 0 0  suuuuuuuuuu" },
 	{ "Hygon C86 7285 32-core Processor", NO_SIGNATURE,

@@ -268,6 +268,59 @@ static void counts_without_sysfs_are_those_of_cpuinfo(void **state)
 	scratch_free(dir);
 }
 
+/* A guest sees its hypervisor's model, whose name lacks the generation. */
+static void a_virtual_model_keeps_its_generation(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 85\nstepping : 4\n"
+		  "model name : Intel Xeon Processor (Skylake, IBRS, no TSX)\n",
+		  "intel_xeon_skylake_sp" },
+		{ "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 143\n"
+		  "model name : Intel Xeon Processor (SapphireRapids)\n",
+		  "intel_xeon_sapphire_rapids" },
+		{ "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 60\n"
+		  "model name : Intel Core Processor (Haswell, no TSX)\n",
+		  "intel_core_haswell_ep" },
+		{ "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 17\n"
+		  "model name : AMD EPYC Processor\n",
+		  "amd_epyc_genoa" },
+		{ "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\n"
+		  "model name : AMD EPYC-Milan Processor\n",
+		  "amd_epyc_milan" },
+		{ "vendor_id : GenuineIntel\ncpu family : 15\nmodel : 6\n"
+		  "model name : Common KVM processor\n",
+		  "common_kvm" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		const char *const files[][2] = { { "proc/cpuinfo", cases[i][0] },
+						 { NULL, NULL } };
+		char *dir = make_machine(files);
+		struct tw_machine_spec s = { 0 };
+		struct tw_err err = { 0 };
+
+		if (discover(dir, &s, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_string_equal(s.processor, cases[i][1]);
+		scratch_free(dir);
+	}
+}
+
+static void a_mainframe_has_a_number_of_cpus(void **state)
+{
+	static const char text[] =
+		"vendor_id       : IBM/S390\n# processors    : 4\n"
+		"processor 0: version = FF,  identification = 0133E8,  machine = 3931\n"
+		"processor 1: version = FF,  identification = 0133E8,  machine = 3931\n";
+	struct tw_cpuinfo info;
+
+	(void)state;
+	tw_cpuinfo_parse(text, sizeof(text) - 1, &info);
+	assert_int_equal(info.cpus, 4);
+	assert_string_equal(info.processor, "ibm_3931");
+}
+
 static void a_machine_without_attributes_is_not_found(void **state)
 {
 	static const char *const files[][2] = { { NULL, NULL } };
@@ -447,6 +500,8 @@ int main(void)
 		cmocka_unit_test(this_machine_has_a_spec),
 		cmocka_unit_test(missing_files_leave_attributes_unknown),
 		cmocka_unit_test(counts_without_sysfs_are_those_of_cpuinfo),
+		cmocka_unit_test(a_virtual_model_keeps_its_generation),
+		cmocka_unit_test(a_mainframe_has_a_number_of_cpus),
 		cmocka_unit_test(a_machine_without_attributes_is_not_found),
 		cmocka_unit_test(a_malformed_file_is_named),
 		cmocka_unit_test(cpuinfo_takes_any_bytes),
