@@ -275,12 +275,14 @@ $(O)/gen/%.skel.h: $(O)/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $(*F)_bpf >$@
 	$(Q)sed -i 's/^\tif (!s->\(map\|prog\)s) {$$/&\n\t\ts->\1_cnt = 0;/' $@
 
-# The description of a daemon's API is a part of it: its bytes as numbers, without the paths
-# that this build has not.
+# Files that are part of a program: their bytes as numbers.
+to-bytes = od -An -v -tu1 | sed 's/  */,/g; s/^,//; s/$$/,/'
+
+# The description of a daemon's API, without the paths that this build has not.
 $(O)/gen/%/openapi.inc: %/openapi.json $(O)/flags
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
-	$(Q)sed -e '' $(paths-left-out:%=-e '\|^  "%": {$$|,/^  },$$/d') $< | od -An -v -tu1 | sed 's/  */,/g; s/^,//; s/$$/,/' >$@
+	$(Q)sed -e '' $(paths-left-out:%=-e '\|^  "%": {$$|,/^  },$$/d') $< | $(to-bytes) >$@
 
 $(O)/$(solib): $(O)/estimator/libtallywatt.o $(O)/libtw.a estimator/tallywatt.map
 	$(call say,LINK,$@)

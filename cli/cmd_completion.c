@@ -104,56 +104,27 @@ static void add_names(struct tw_buf *b)
 	tw_buf_adds(b, "help");
 }
 
-/* bash splits "--option=value" into three words. */
+/* cli/completion.bash, with @names@ and @commands@ for the tables. */
+static const char bash_script[] = {
+#include <cli/completion.inc>
+	0
+};
+
 static void write_bash(struct tw_buf *b)
 {
+	static const char names[] = "@names@", commands[] = "@commands@";
+	const char *at_names = strstr(bash_script, names);
+	const char *at_commands = strstr(at_names, commands);
 	size_t count;
 	const struct tw_command *const *all = tw_commands(&count);
 
-	tw_buf_adds(
-		b,
-		"# bash completion for tallywatt: made by `tallywatt completion bash`\n"
-		"_tallywatt()\n{\n"
-		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} "
-		"prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-		"\tlocal options='' words='' what='' operands='' names='");
+	tw_buf_add(b, bash_script, (size_t)(at_names - bash_script));
 	add_names(b);
-	tw_buf_adds(b, "'\n"
-		       "\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"
-		       "\telif [ \"$prev\" = = ]; then\n"
-		       "\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n"
-		       "\tCOMPREPLY=()\n"
-		       "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-		       "\t\tCOMPREPLY=($(compgen -W \"$names --help --version\" -- "
-		       "\"$cur\"))\n\t\treturn\n\tfi\n"
-		       "\tcase ${COMP_WORDS[1]} in\n"
-		       "\thelp) words=$names ;;\n");
+	at_names += strlen(names);
+	tw_buf_add(b, at_names, (size_t)(at_commands - at_names));
 	for (size_t i = 0; i < count; i++)
 		add_bash_command(b, all[i]);
-	tw_buf_adds(b,
-		    "\tesac\n"
-		    "\tif [ \"${COMP_WORDS[1]}\" = completion ] && "
-		    "[ \"${cur#-}\" = \"$cur\" ]; then\n"
-		    "\t\twords='" SHELLS "'\n\tfi\n"
-		    "\tif [ -n \"$words\" ]; then\n"
-		    "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-		    "\telif [ \"$what\" = any ]; then\n\t\treturn\n"
-		    "\telif [ \"$what\" = dir ]; then\n"
-		    "\t\tCOMPREPLY=($(compgen -d -- \"$cur\"))\n"
-		    "\t\tcompopt -o filenames 2>/dev/null\n"
-		    "\telif [ \"$what\" = file ] ||\n"
-		    "\t\t{ [ -n \"$operands\" ] && [ \"${cur#-}\" = \"$cur\" ]; }; then\n"
-		    "\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n"
-		    "\t\tcompopt -o filenames 2>/dev/null\n"
-		    "\telse\n"
-		    "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-		    "\tfi\n}\ncomplete -F _tallywatt tallywatt\n");
-	tw_buf_adds(b, "_tallywatt_daemon()\n{\n"
-		       "\tlocal cur=${COMP_WORDS[COMP_CWORD]} options=''\n"
-		       "\tcase $cur in\n"
-		       "\t-*) options=$(\"$1\"" LIST_OPTIONS ") ;;\n\tesac\n"
-		       "\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n}\n"
-		       "complete -o default -F _tallywatt_daemon " DAEMONS "\n");
+	tw_buf_adds(b, at_commands + strlen(commands));
 }
 
 /* ---- zsh ---- */

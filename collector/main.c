@@ -382,6 +382,54 @@ static bool go_on(const struct loop *l)
 	return true;
 }
 
+/* Handle an event. False: stop. */
+static bool handle_event(struct loop *l, uint32_t kind)
+{
+	const struct tw_collector *c = l->collector;
+
+	if (kind >= KIND_PUSH && kind <= KIND_PUSH_LAST) {
+		tw_push_hear(c->push, (int)(kind - KIND_PUSH));
+		return true;
+	}
+	switch (kind) {
+	case KIND_SIGNALS:
+		return go_on(l);
+	case KIND_TIMER:
+		run_timer(l);
+		break;
+	case KIND_WATCH:
+		run_watch(l);
+		break;
+	case KIND_STEP:
+		run_step(l);
+		break;
+	case KIND_EVENTS:
+		tw_workloads_drain(c->workloads);
+		break;
+	case KIND_FINDER:
+		/* A finder that exits closes its descriptor, so epoll forgets it. */
+		(void)tw_estimates_hear(c->estimates);
+		break;
+	case KIND_PODS:
+		tw_pods_drain(c->pods);
+		break;
+	case KIND_ENGINES:
+		tw_pods_drain(c->engines);
+		break;
+	case KIND_TEXTS:
+		tw_texts_hear(c->texts);
+		break;
+#if TW_FLEET
+	case KIND_AGENTS:
+		tw_agents_drain(c->agents);
+		break;
+#endif
+	default: /* KIND_HTTP: served after all events */
+		break;
+	}
+	return true;
+}
+
 /* Run until a stop signal. After a failed tick, continue with the next. */
 static int run_loop(struct loop *l, struct tw_err *err)
 {
@@ -392,38 +440,9 @@ static int run_loop(struct loop *l, struct tw_err *err)
 
 		if (n < 0 && errno != EINTR)
 			return tw_fail_errno(err, errno, "epoll");
-		for (int i = 0; i < n; i++) {
-			if (ev[i].data.u32 == KIND_TIMER)
-				run_timer(l);
-			else if (ev[i].data.u32 == KIND_WATCH)
-				run_watch(l);
-			else if (ev[i].data.u32 == KIND_STEP)
-				run_step(l);
-			else if (ev[i].data.u32 == KIND_EVENTS)
-				tw_workloads_drain(l->collector->workloads);
-			else if (ev[i].data.u32 == KIND_FINDER)
-				/*
-				 * A finder that exits closes its descriptor, so epoll
-				 * forgets it.
-				 */
-				(void)tw_estimates_hear(l->collector->estimates);
-			else if (ev[i].data.u32 == KIND_PODS)
-				tw_pods_drain(l->collector->pods);
-			else if (ev[i].data.u32 == KIND_ENGINES)
-				tw_pods_drain(l->collector->engines);
-			else if (ev[i].data.u32 == KIND_TEXTS)
-				tw_texts_hear(l->collector->texts);
-			else if (ev[i].data.u32 >= KIND_PUSH &&
-				 ev[i].data.u32 <= KIND_PUSH_LAST)
-				tw_push_hear(l->collector->push,
-					     (int)(ev[i].data.u32 - KIND_PUSH));
-#if TW_FLEET
-			else if (ev[i].data.u32 == KIND_AGENTS)
-				tw_agents_drain(l->collector->agents);
-#endif
-			else if (ev[i].data.u32 == KIND_SIGNALS && !go_on(l))
+		for (int i = 0; i < n; i++)
+			if (!handle_event(l, ev[i].data.u32))
 				return 0;
-		}
 		tw_httpd_run(l->httpd);
 	}
 }

@@ -179,10 +179,11 @@ const struct tw_opts tw_collector_opts = {
 #define INTERVAL_MAX_MS 3600000
 #define POLL_MIN_MS 1000
 
-static bool is_trace(const char *name)
+/* names ends with NULL. */
+static bool is_one_of(const char *const *names, const char *name)
 {
-	for (size_t i = 0; tw_trace_names[i] != NULL; i++)
-		if (strcmp(tw_trace_names[i], name) == 0)
+	for (size_t i = 0; names[i] != NULL; i++)
+		if (strcmp(names[i], name) == 0)
 			return true;
 	return false;
 }
@@ -288,29 +289,23 @@ static int check_tree(const char *option, const char *path, struct tw_err *err)
 				 path);
 }
 
-int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw_err *err)
+/* The items of lists. */
+static int check_lists(const struct tw_collector_settings *s, struct tw_err *err)
 {
+	static const char *const compat[] = { "kepler", "kepler-legacy", "kepler-0.5",
+					      NULL };
 	enum tw_level level;
 
-	if (check_tree("--proc", s->proc, err) < 0 ||
-	    check_tree("--sys", s->sys, err) < 0 ||
-	    check_filter(s->model_filter, err) < 0)
-		return -1;
-
-	if (s->interval_ms < INTERVAL_MIN_MS || s->interval_ms > INTERVAL_MAX_MS)
-		return tw_fail(err, TW_INVALID, "--interval: want 100ms to 1h");
 	for (size_t i = 0; i < s->levels.count; i++)
 		if (!find_level(s->levels.at[i], &level))
 			return tw_fail(err, TW_INVALID, "--levels: no level '%s'",
 				       s->levels.at[i]);
 	for (size_t i = 0; i < s->trace.count; i++)
-		if (!is_trace(s->trace.at[i]))
+		if (!is_one_of(tw_trace_names, s->trace.at[i]))
 			return tw_fail(err, TW_INVALID,
 				       "--trace: want page-cache or softirqs");
 	for (size_t i = 0; i < s->compat.count; i++)
-		if (strcmp(s->compat.at[i], "kepler") != 0 &&
-		    strcmp(s->compat.at[i], "kepler-legacy") != 0 &&
-		    strcmp(s->compat.at[i], "kepler-0.5") != 0)
+		if (!is_one_of(compat, s->compat.at[i]))
 			return tw_fail(
 				err, TW_INVALID,
 				"--compat: want kepler, kepler-legacy or kepler-0.5");
@@ -318,6 +313,19 @@ int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw
 		if (tw_meter_find(s->meters.at[i]) == NULL)
 			return tw_fail(err, TW_INVALID, "--meters: no meter '%s'",
 				       s->meters.at[i]);
+	return 0;
+}
+
+int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw_err *err)
+{
+	if (check_tree("--proc", s->proc, err) < 0 ||
+	    check_tree("--sys", s->sys, err) < 0 ||
+	    check_filter(s->model_filter, err) < 0)
+		return -1;
+	if (s->interval_ms < INTERVAL_MIN_MS || s->interval_ms > INTERVAL_MAX_MS)
+		return tw_fail(err, TW_INVALID, "--interval: want 100ms to 1h");
+	if (check_lists(s, err) < 0)
+		return -1;
 #if TW_FLEET
 	if (!s->local && s->agents.urls.count == 0)
 		return tw_fail(err, TW_INVALID, "--local=no: want --agents");

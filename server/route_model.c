@@ -133,50 +133,61 @@ static int send_model(struct tw_index *x, const struct tw_index_entry *e,
 	return tw_send_zip(x, e, NULL, r, err);
 }
 
-/* Send the best model. If it turns out to be broken, give it up and choose again. */
+/* Send the model of an entry. *again: it cannot be served; it is given up. */
+static int try_entry(struct tw_catalog *catalog, struct tw_index *x,
+		     const struct tw_choice *choice, const struct tw_wanted *w,
+		     struct tw_http_reply *r, bool *again, struct tw_err *err)
+{
+	const struct tw_index_entry *e = choice->entry;
+	struct tw_err why = { 0 };
+
+	*again = false;
+	if (!w->weight && w->trainer == NULL && !tw_catalog_prove(catalog, x, e, &why)) {
+		*again = why.code != TW_NOMEM;
+		return tw_fail(err, why.code, "%s", why.text);
+	}
+	if (send_model(x, e, w, r, &why) == 0) {
+		tw_log_debug(
+			"model chosen model=%s pipeline=%s group=%s match=%s weight=%d "
+			"client=%d",
+			e->name, e->pipeline, e->group->name,
+			tw_match_name(choice->match), w->weight, (int)w->client);
+		return 0;
+	}
+	*again = why.code != TW_NOMEM;
+	if (*again)
+		tw_catalog_give_up(catalog, x, e,
+				   w->weight && why.code == TW_UNSUPPORTED ? &w->client
+									   : NULL,
+				   &why);
+	return tw_fail(err, why.code, "%s", why.text);
+}
+
+/* Send the best model. If it turns out to be broken, choose again. */
 static int answer(struct tw_catalog *catalog, struct tw_index *x,
 		  const struct tw_wanted *w, struct tw_http_reply *r, struct tw_err *err)
 {
 	for (;;) {
 		struct tw_choice choice;
 		struct tw_err why = { 0 }, no_prior = { 0 };
-		const struct tw_index_entry *e;
 		struct tw_model prior = { 0 };
-		bool chosen;
-		int sent;
+		const bool chosen = tw_choose(x, w, &choice, &why) == 0;
+		bool again;
+		int rc;
 
-		chosen = tw_choose(x, w, &choice, &why) == 0;
 		if (tw_choose_prior(x, w, chosen ? &choice : NULL, &prior, &no_prior) ==
 		    0) {
-			sent = send_prior(w, &prior, r, err);
+			rc = send_prior(w, &prior, r, err);
 			tw_model_release(&prior);
-			return sent;
+			return rc;
 		}
 		if (no_prior.code == TW_INVALID)
 			return tw_fail(err, TW_NOTFOUND, "%s", no_prior.text);
 		if (!chosen)
 			return tw_fail(err, why.code, "%s", why.text);
-		e = choice.entry;
-		if (!w->weight && w->trainer == NULL &&
-		    !tw_catalog_prove(catalog, x, e, &why)) {
-			if (why.code == TW_NOMEM)
-				return tw_fail(err, TW_NOMEM, "%s", why.text);
-			continue;
-		}
-		if (send_model(x, e, w, r, &why) == 0) {
-			tw_log_debug("model chosen model=%s pipeline=%s group=%s "
-				     "match=%s weight=%d client=%d",
-				     e->name, e->pipeline, e->group->name,
-				     tw_match_name(choice.match), w->weight,
-				     (int)w->client);
-			return 0;
-		}
-		if (why.code == TW_NOMEM)
-			return tw_fail(err, TW_NOMEM, "%s", why.text);
-		tw_catalog_give_up(catalog, x, e,
-				   w->weight && why.code == TW_UNSUPPORTED ? &w->client
-									   : NULL,
-				   &why);
+		rc = try_entry(catalog, x, &choice, w, r, &again, &why);
+		if (!again)
+			return rc == 0 ? 0 : tw_fail(err, why.code, "%s", why.text);
 	}
 }
 

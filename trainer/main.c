@@ -309,54 +309,30 @@ static int open_units(const struct config *c, const struct tw_prom_client_config
 	return 0;
 }
 
-/* What reads the Prometheus server. */
-static int open_readers(const struct config *c, struct tw_online_config *online_config,
-			struct tw_train_service *service, struct tw_online **online,
-			struct tw_unit_watch **units, struct tw_err *err)
+/* The parts of the daemon. signals is -1 without. */
+struct daemon {
+	struct tw_signer signer;
+	struct tw_online_config online_config;
+	struct tw_http_stats *stats;
+	struct tw_train_service *service;
+	struct tw_online *online;
+	struct tw_unit_watch *units;
+	struct tw_httpd *httpd;
+	int signals;
+};
+
+/* Open the readers of the Prometheus server. */
+static int open_readers(const struct config *c, struct daemon *d, struct tw_err *err)
 {
 	if (!c->online.on && c->online.unit == NULL)
 		return 0;
 	if (c->web.insecure)
 		tw_log_warn("certificates are not verified (--insecure)");
-	return tw_http_init(err) < 0 ||
-			       open_online(c, online_config, service, online, err) < 0 ||
-			       open_units(c, &online_config->client, service, units,
-					  err) < 0
-		       ? -1
-		       : 0;
-}
-
-static int serve(const struct config *c, struct tw_err *err)
-{
-	struct tw_signer signer = { 0 };
-	const struct tw_trainings_config trainings = {
-		.model_db = c->model_db,
-		.jobs_dir = c->jobs,
-		.rights = &c->may_train,
-		.signer = c->sign != NULL ? &signer : NULL,
-		.resets = (enum tw_resets)c->resets,
-		.threads = c->threads,
-		.seed = c->seed,
-		.parallel = c->parallel,
-		.queue = c->queue,
-	};
-	struct tw_httpd_config httpd_config = {
-		.listen = c->listen,
-		.routes = tw_train_service_routes,
-		.route_count = tw_train_service_route_count,
-		.thread_per_connection = true,
-		.connections_max = CONNECTIONS_MAX,
-		.files_more = FILES_MORE,
-		.body_max = c->max_body,
-		.web_config = c->web_config,
-		.host_names = &c->host_names,
-		.web_changed = tw_web_log_changed,
-	};
-	struct tw_online_config online_config = {
+	d->online_config = (struct tw_online_config){
 		.rules = { .model_db = c->model_db,
 			   .name = c->online.name,
 			   .dir = c->online.state,
-			   .signer = c->sign != NULL ? &signer : NULL,
+			   .signer = c->sign != NULL ? &d->signer : NULL,
 			   .isolator = tw_isolator_find(TW_ISOLATOR_DEFAULT),
 			   .limits = { c->online.rows_max, c->online.bytes_max },
 			   .rows_min = c->online.rows_min,
@@ -373,54 +349,100 @@ static int serve(const struct config *c, struct tw_err *err)
 		.delay_ms = c->online.delay_ms,
 		.lookback_ms = c->online.lookback_ms,
 	};
-	struct tw_online *online = NULL;
-	struct tw_unit_watch *units = NULL;
-	struct tw_http_stats *stats = NULL;
-	struct tw_train_service *service = NULL;
-	struct tw_httpd *httpd = NULL;
-	int signals = -1, rc = -1;
+	if (tw_http_init(err) < 0 ||
+	    open_online(c, &d->online_config, d->service, &d->online, err) < 0)
+		return -1;
+	return open_units(c, &d->online_config.client, d->service, &d->units, err);
+}
+
+static int open_service(const struct config *c, struct daemon *d, struct tw_err *err)
+{
+	const struct tw_trainings_config trainings = {
+		.model_db = c->model_db,
+		.jobs_dir = c->jobs,
+		.rights = &c->may_train,
+		.signer = c->sign != NULL ? &d->signer : NULL,
+		.resets = (enum tw_resets)c->resets,
+		.threads = c->threads,
+		.seed = c->seed,
+		.parallel = c->parallel,
+		.queue = c->queue,
+	};
 
 	if (c->sign != NULL &&
-	    tw_signer_read(c->sign, c->sign_password_file, &signer, err) < 0)
-		goto out;
+	    tw_signer_read(c->sign, c->sign_password_file, &d->signer, err) < 0)
+		return -1;
+	if (tw_http_stats_new(tw_train_service_routes, tw_train_service_route_count,
+			      &d->stats, err) < 0)
+		return -1;
+	return tw_train_service_new(&trainings, d->stats, &d->service, err);
+}
+
+static int open_server(const struct config *c, struct daemon *d, struct tw_err *err)
+{
+	const struct tw_httpd_config config = {
+		.listen = c->listen,
+		.routes = tw_train_service_routes,
+		.route_count = tw_train_service_route_count,
+		.app = d->service,
+		.stats = d->stats,
+		.thread_per_connection = true,
+		.connections_max = CONNECTIONS_MAX,
+		.files_more = FILES_MORE,
+		.body_max = c->max_body,
+		.web_config = c->web_config,
+		.host_names = &c->host_names,
+		.web_changed = tw_web_log_changed,
+	};
+
+	if (tw_httpd_open(&config, &d->httpd, err) < 0)
+		return -1;
+	return tw_daemon_ready(c->ready_file, tw_httpd_address(d->httpd), err);
+}
+
+static void stop_training(struct daemon *d)
+{
+	if (d->online != NULL)
+		tw_online_stop(d->online);
+	tw_train_service_stop(d->service);
+}
+
+static void close_daemon(struct daemon *d)
+{
+	tw_httpd_close(d->httpd);
+	if (d->online != NULL)
+		stop_training(d);
+	tw_online_close(d->online);
+	tw_unit_watch_close(d->units);
+	tw_strs_clear(&d->online_config.rules.abs_trainers);
+	tw_strs_clear(&d->online_config.rules.dyn_trainers);
+	tw_train_service_free(d->service);
+	tw_signer_release(&d->signer);
+	tw_http_stats_free(d->stats);
+	if (d->signals >= 0)
+		close(d->signals);
+}
+
+static int serve(const struct config *c, struct tw_err *err)
+{
+	struct daemon d = { .signals = -1 };
+	int rc = -1;
+
 	/* Block signals first: threads inherit the mask. */
-	if (tw_signals_open(&signals, err) < 0 ||
-	    tw_http_stats_new(tw_train_service_routes, tw_train_service_route_count,
-			      &stats, err) < 0 ||
-	    tw_train_service_new(&trainings, stats, &service, err) < 0)
+	if (tw_signals_open(&d.signals, err) < 0 || open_service(c, &d, err) < 0 ||
+	    open_readers(c, &d, err) < 0 || open_server(c, &d, err) < 0)
 		goto out;
-	httpd_config.stats = stats;
-	httpd_config.app = service;
-	if (open_readers(c, &online_config, service, &online, &units, err) < 0 ||
-	    tw_httpd_open(&httpd_config, &httpd, err) < 0 ||
-	    tw_daemon_ready(c->ready_file, tw_httpd_address(httpd), err) < 0)
-		goto out;
-	tw_log_info("listening on %s, publishing %s%s", tw_httpd_address(httpd),
+	tw_log_info("listening on %s, publishing %s%s", tw_httpd_address(d.httpd),
 		    c->model_db != NULL ? "in " : "nowhere",
 		    c->model_db != NULL ? c->model_db : "");
-	wait_for_stop(signals);
+	wait_for_stop(d.signals);
 	tw_log_info("stopping");
 	tw_daemon_stopping(c->ready_file);
-	if (online != NULL)
-		tw_online_stop(online);
-	tw_train_service_stop(service);
+	stop_training(&d);
 
 	rc = 0;
 out:
-	tw_httpd_close(httpd);
-	if (online != NULL) {
-		tw_online_stop(online);
-		tw_train_service_stop(service);
-	}
-	tw_online_close(online);
-	tw_unit_watch_close(units);
-	tw_strs_clear(&online_config.rules.abs_trainers);
-	tw_strs_clear(&online_config.rules.dyn_trainers);
-	tw_train_service_free(service);
-	tw_signer_release(&signer);
-	tw_http_stats_free(stats);
-	if (signals >= 0)
-		close(signals);
+	close_daemon(&d);
 	return rc;
 }
 

@@ -168,6 +168,23 @@ static void add_source(char *list, size_t size, const char *source)
 			 source);
 }
 
+/* Add a zone of the machine, if it is read and in no other. NaN idle_w: not known yet. */
+static void add_zone(const json_t *answer, const json_t *z, struct tw_run_figures *out,
+		     double *idle_w)
+{
+	const json_t *idle = json_object_get(z, "idle_power_watts");
+
+	if (!tw_top_adds_up(answer, tw_json_text_or(z, "zone", "")) ||
+	    !json_is_true(json_object_get(z, "used")))
+		return;
+	out->machine_joules += tw_json_number_or(z, "dynamic_joules", 0) +
+			       tw_json_number_or(z, "idle_joules", 0);
+	add_source(out->source, sizeof(out->source), tw_json_text_or(z, "source", ""));
+	out->estimated |= json_is_true(json_object_get(z, "estimated"));
+	if (json_is_number(idle))
+		*idle_w = (isnan(*idle_w) ? 0 : *idle_w) + json_number_value(idle);
+}
+
 /* Source, idle power and error, of a machine that has zones with a reading. */
 static void read_node(const json_t *answer, double seconds, struct tw_run_figures *out)
 {
@@ -175,26 +192,10 @@ static void read_node(const json_t *answer, double seconds, struct tw_run_figure
 	double idle_w = NAN;
 	size_t i, k;
 
-	json_array_foreach(json_object_get(answer, "workloads"), i, row) {
-		if (strcmp(tw_json_text_or(row, "level", ""), "node") != 0)
-			continue;
-		json_array_foreach(json_object_get(row, "zones"), k, z) {
-			const json_t *idle = json_object_get(z, "idle_power_watts");
-
-			if (!tw_top_adds_up(answer, tw_json_text_or(z, "zone", "")) ||
-			    !json_is_true(json_object_get(z, "used")))
-				continue;
-			out->machine_joules += tw_json_number_or(z, "dynamic_joules", 0) +
-					       tw_json_number_or(z, "idle_joules", 0);
-			add_source(out->source, sizeof(out->source),
-				   tw_json_text_or(z, "source", ""));
-			out->estimated = out->estimated ||
-					 json_is_true(json_object_get(z, "estimated"));
-			if (json_is_number(idle))
-				idle_w = (isnan(idle_w) ? 0 : idle_w) +
-					 json_number_value(idle);
-		}
-	}
+	json_array_foreach(json_object_get(answer, "workloads"), i, row)
+		if (strcmp(tw_json_text_or(row, "level", ""), "node") == 0)
+			json_array_foreach(json_object_get(row, "zones"), k, z)
+				add_zone(answer, z, out, &idle_w);
 	out->simulated = strstr(out->source, "fake") != NULL;
 	out->idle_joules = idle_w * seconds;
 	out->with_idle = isnan(idle_w) && !out->estimated;

@@ -119,42 +119,52 @@ static int parse_softirqs(struct rest *line, uint64_t vector[TW_SOFTIRQ_COUNT],
 	return 0;
 }
 
+/* What of /proc/stat is read. */
+struct stat_lines {
+	uint32_t ticks_per_s;
+	struct tw_node_counts counts;
+	bool found; /* the line "cpu" */
+	unsigned cpus;
+};
+
+/* A line, after its first word[0..n). Lines that are not known are skipped. */
+static int take_line(struct stat_lines *s, const char *word, size_t n, struct rest *line,
+		     struct tw_err *err)
+{
+	struct tw_node_counts *c = &s->counts;
+
+	if (is_word(word, n, "cpu")) {
+		s->found = true;
+		return parse_modes(line, s->ticks_per_s, c->cpu_ms, err);
+	}
+	if (is_word(word, n, "ctxt"))
+		return next_number(line, "ctxt", &c->context_switches, err);
+	if (is_word(word, n, "intr"))
+		return next_number(line, "intr", &c->interrupts, err);
+	if (is_word(word, n, "softirq"))
+		return parse_softirqs(line, c->softirqs, err);
+	s->cpus += n > 3 && memcmp(word, "cpu", 3) == 0;
+	return 0;
+}
+
 int tw_proc_node_stat_parse(const char *data, size_t len, uint32_t ticks_per_s,
 			    struct tw_node_counts *out, unsigned *cpus,
 			    struct tw_err *err)
 {
 	struct rest text = { data, data + len }, line;
-	struct tw_node_counts c = { .interrupts = 0 };
-	bool found = false;
-	unsigned count = 0;
+	struct stat_lines s = { .ticks_per_s = ticks_per_s };
 
 	while (next_line(&text, &line)) {
 		const char *word;
 		size_t n;
 
-		if (!next_word(&line, &word, &n))
-			continue;
-		if (is_word(word, n, "cpu")) {
-			if (parse_modes(&line, ticks_per_s, c.cpu_ms, err) < 0)
-				return -1;
-			found = true;
-		} else if (n > 3 && memcmp(word, "cpu", 3) == 0) {
-			count++;
-		} else if (is_word(word, n, "ctxt")) {
-			if (next_number(&line, "ctxt", &c.context_switches, err) < 0)
-				return -1;
-		} else if (is_word(word, n, "intr")) {
-			if (next_number(&line, "intr", &c.interrupts, err) < 0)
-				return -1;
-		} else if (is_word(word, n, "softirq")) {
-			if (parse_softirqs(&line, c.softirqs, err) < 0)
-				return -1;
-		}
+		if (next_word(&line, &word, &n) && take_line(&s, word, n, &line, err) < 0)
+			return -1;
 	}
-	if (!found)
+	if (!s.found)
 		return tw_fail(err, TW_PARSE, "no line 'cpu'");
-	*out = c;
-	*cpus = count;
+	*out = s.counts;
+	*cpus = s.cpus;
 	return 0;
 }
 

@@ -538,35 +538,52 @@ static size_t token_length(const char *p, const char *end)
 	return (size_t)((*p == '"' ? end_of_string(p, end) : p + 1) - p);
 }
 
+/* Where an indented document is. */
+struct indent {
+	unsigned depth; /* of brackets whose members have a line each */
+	unsigned flat;  /* of brackets from a plain array on, whose members have none */
+	char last;      /* the first byte of the last token */
+};
+
+static void close_bracket(struct tw_buf *b, struct indent *in)
+{
+	if (in->flat > 0) {
+		in->flat--;
+		return;
+	}
+	in->depth--;
+	if (in->last != '{')
+		new_line(b, in->depth);
+}
+
+static void open_bracket(struct indent *in, char bracket, char next)
+{
+	if (in->flat > 0 || (bracket == '[' && next != '{' && next != '['))
+		in->flat++;
+	else
+		in->depth++;
+}
+
 static void add_indented(struct tw_buf *b, const char *text, size_t len)
 {
 	const char *const end = text + len;
-	unsigned depth = 0, flat = 0; /* flat: of brackets, from a plain array on */
-	char last = '\0';
+	struct indent in = { 0 };
 
 	for (const char *p = text; p < end;) {
 		const size_t n = token_length(p, end);
 		const char next = p + n < end ? p[n] : '\0';
 		const bool opens = *p == '{' || *p == '[';
-		const bool closes = (*p == '}' || *p == ']') && depth + flat > 0;
 
-		if (closes && flat > 0) {
-			flat--;
-		} else if (closes) {
-			depth--;
-			if (last != '{')
-				new_line(b, depth);
-		}
+		if ((*p == '}' || *p == ']') && in.depth + in.flat > 0)
+			close_bracket(b, &in);
 		tw_buf_add(b, p, n);
-		if (opens && (flat > 0 || (*p == '[' && next != '{' && next != '[')))
-			flat++;
-		else if (opens)
-			depth++;
-		if (flat == 0 && (*p == ',' || (opens && next != '}')))
-			new_line(b, depth);
-		else if ((flat == 1 && *p == ',') || (flat == 0 && *p == ':'))
+		if (opens)
+			open_bracket(&in, *p, next);
+		if (in.flat == 0 && (*p == ',' || (opens && next != '}')))
+			new_line(b, in.depth);
+		else if ((in.flat == 1 && *p == ',') || (in.flat == 0 && *p == ':'))
 			tw_buf_adds(b, " ");
-		last = *p;
+		in.last = *p;
 		p += n;
 	}
 	tw_buf_adds(b, "\n");

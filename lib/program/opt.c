@@ -584,44 +584,67 @@ out:
 	return rc;
 }
 
+static int parse_line(const struct tw_opts *o, int argc, char **argv, void *config,
+		      struct line *l, struct tw_err *err)
+{
+	struct option *all = long_options(o);
+	char *short_ones = letters(o);
+	int rc = -1;
+
+	l->flag = calloc(o->count + 1, sizeof(*l->flag));
+	if (all == NULL || short_ones == NULL || l->flag == NULL)
+		tw_fail(err, TW_NOMEM, "table of %zu options", o->count);
+	else
+		rc = read_line(o, all, short_ones, argc, argv, config, l, err);
+	free(all);
+	free(short_ones);
+	return rc;
+}
+
+/* Fill config. Operands that the program does not take are an error. */
+static int configure(const struct tw_opts *o, int argc, char **argv, const struct line *l,
+		     void *config, struct tw_err *err)
+{
+	if (apply_settings(o, l, config, err) < 0)
+		return -1;
+	if (o->operands == NULL && optind < argc)
+		return tw_fail(err, TW_INVALID, "unexpected operand '%.64s'",
+			       argv[optind]);
+	return 0;
+}
+
+static int print_settings(const struct tw_opts *o, const void *config, struct tw_err *err)
+{
+	for (size_t i = 0; i < o->count; i++)
+		if (print_setting(&o->opt[i], config, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* --print-config and --check-config */
+static int show_config(const struct tw_opts *o, const struct line *l, void *config,
+		       struct tw_err *err)
+{
+	if (l->print_config && print_settings(o, config, err) < 0)
+		return -1;
+	return l->check_config && o->check != NULL ? o->check(config, err) : 0;
+}
+
 int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 		  enum tw_opts_action *action, int *rest, struct tw_err *err)
 {
-	struct option *all = NULL;
-	char *short_ones = NULL;
 	struct line l = { 0 };
 	int rc = -1;
 
-	all = long_options(o);
-	short_ones = letters(o);
-	l.flag = calloc(o->count + 1, sizeof(*l.flag));
-	if (all == NULL || short_ones == NULL || l.flag == NULL) {
-		tw_fail(err, TW_NOMEM, "table of %zu options", o->count);
+	if (parse_line(o, argc, argv, config, &l, err) < 0)
 		goto out;
-	}
-	if (read_line(o, all, short_ones, argc, argv, config, &l, err) < 0)
-		goto out;
-	if (!l.help && !l.version && !l.list_metrics) {
-		if (apply_settings(o, &l, config, err) < 0)
-			goto out;
-		if (o->operands == NULL && optind < argc) {
-			tw_fail(err, TW_INVALID, "unexpected operand '%.64s'",
-				argv[optind]);
-			goto out;
-		}
-	}
-
 	if (l.help)
 		print_help(o);
 	else if (l.version)
 		tw_version_print(o->program);
-	else if (l.list_metrics && print_metrics(o, err) < 0)
-		goto out;
-	for (size_t i = 0; l.print_config && !l.help && !l.version && i < o->count; i++)
-		if (print_setting(&o->opt[i], config, err) < 0)
-			goto out;
-	if (l.check_config && !l.help && !l.version && !l.list_metrics &&
-	    o->check != NULL && o->check(config, err) < 0)
+	else if (l.list_metrics ? print_metrics(o, err) < 0
+				: configure(o, argc, argv, &l, config, err) < 0 ||
+					  show_config(o, &l, config, err) < 0)
 		goto out;
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		tw_fail(err, TW_IO, "cannot write to stdout");
@@ -636,8 +659,6 @@ int tw_opts_parse(const struct tw_opts *o, int argc, char **argv, void *config,
 out:
 	if (rc < 0)
 		tw_opts_release(o, config);
-	free(all);
-	free(short_ones);
 	free(l.flag);
 	return rc;
 }

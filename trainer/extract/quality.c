@@ -276,23 +276,32 @@ static const char *find_reason(const struct tw_quality *q, double share)
 	return "the exporter counts some processes twice, or showed them late";
 }
 
-static void add_names(struct tw_buf *b, const struct tw_strs *names)
+static void add_list(struct tw_buf *b, const char *head, const struct tw_strs *names)
 {
+	if (names->count == 0)
+		return;
+	tw_buf_adds(b, head);
 	for (size_t i = 0; i < names->count; i++)
 		tw_buf_addf(b, "%s%s", i > 0 ? ", " : "", names->at[i]);
+	tw_buf_adds(b, "\n");
 }
 
-/* Append one line for each warning. */
-static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
-{
-	const double cpu = share_of(q->cpu_rows_s, q->cpu_node_s);
-	const double energy = share_of(q->energy_rows_j, q->energy_meter_j);
+/* ---- one line for each warning ---- */
 
+static void warn_of_meter(const struct tw_quality *q, struct tw_buf *b)
+{
 	if (q->virtual_path[0] != '\0')
 		tw_buf_addf(b,
 			    "the meter's path '%s' is not below /sys: a host or another "
 			    "program wrote it, and its power may be an estimate\n",
 			    q->virtual_path);
+}
+
+static void warn_of_balance(const struct tw_quality *q, struct tw_buf *b)
+{
+	const double cpu = share_of(q->cpu_rows_s, q->cpu_node_s);
+	const double energy = share_of(q->energy_rows_j, q->energy_meter_j);
+
 	if (is_off(cpu))
 		tw_buf_addf(b, "the rows have %.1f %% of the node's CPU time: %s\n",
 			    100 * cpu, find_reason(q, cpu));
@@ -301,6 +310,10 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 			    100 * energy,
 			    q->restarts > 0 ? "the exporter was restarted"
 					    : "features or power are missing at times");
+}
+
+static void warn_of_load(const struct tw_quality *q, struct tw_buf *b)
+{
 	if (lacks_load(q))
 		tw_buf_addf(b,
 			    "the machine had no load, at most %.3f busy CPUs: record it "
@@ -314,11 +327,11 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 			    q->power_min_w);
 	if (q->load_max < LOAD_RATIO_MIN * q->load_min && !lacks_load(q))
 		tw_buf_adds(b, "the load hardly varies; record other loads, too\n");
-	if (q->constant.count > 0) {
-		tw_buf_adds(b, "constant features, which teach nothing: ");
-		add_names(b, &q->constant);
-		tw_buf_adds(b, "\n");
-	}
+	add_list(b, "constant features, which teach nothing: ", &q->constant);
+}
+
+static void warn_of_dropped_rows(const struct tw_quality *q, struct tw_buf *b)
+{
 	if (q->clean.outliers > OUTLIERS_SHARE * (double)q->rows)
 		tw_buf_addf(
 			b,
@@ -336,6 +349,10 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 			       "of them, and the load was never steady for as long; "
 			       "record loads that last for some minutes, or read the "
 			       "meter more often\n");
+}
+
+static void warn_of_unseen_work(const struct tw_quality *q, struct tw_buf *b)
+{
 	if (q->clean.unseen_most)
 		tw_buf_adds(
 			b,
@@ -348,6 +365,10 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 			"rows before lack their work, and models may be too steep; begin "
 			"the recording after them\n",
 			q->series.hidden);
+}
+
+static void warn_of_steps(const struct tw_quality *q, struct tw_buf *b)
+{
 	if (q->clean.scrapes_s > 0)
 		tw_buf_addf(b,
 			    "the rows follow scrapes each %.0f s, which the step of the "
@@ -360,17 +381,28 @@ static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
 			"samples repeat others, and rows have two lengths: the watts of "
 			"rows are wrong if the step of the query does not divide the "
 			"scrape interval; query again with --step of that interval\n");
-	if (q->missing.count > 0) {
-		tw_buf_adds(b, "features of the group that the exporter lacks: ");
-		add_names(b, &q->missing);
-		tw_buf_adds(b, "\n");
-	}
+}
+
+static void warn_of_lag(const struct tw_quality *q, struct tw_buf *b)
+{
 	if (fabs(q->lag_s) > LAG_SHARE * q->step_s)
 		tw_buf_addf(b,
 			    "power %s the features by %.1f s; try --correct-lag, or "
 			    "--extractor "
 			    "smooth\n",
 			    q->lag_s > 0 ? "follows" : "precedes", fabs(q->lag_s));
+}
+
+static void add_warnings(const struct tw_quality *q, struct tw_buf *b)
+{
+	warn_of_meter(q, b);
+	warn_of_balance(q, b);
+	warn_of_load(q, b);
+	warn_of_dropped_rows(q, b);
+	warn_of_unseen_work(q, b);
+	warn_of_steps(q, b);
+	add_list(b, "features of the group that the exporter lacks: ", &q->missing);
+	warn_of_lag(q, b);
 }
 
 static void add_balance(struct tw_buf *b, const char *what, double rows, double total,
@@ -383,6 +415,27 @@ static void add_balance(struct tw_buf *b, const char *what, double rows, double 
 		tw_buf_addf(b, "%.1f %s (%.1f %%)\n", total, unit, 100 * rows / total);
 	else
 		tw_buf_adds(b, "not known\n");
+}
+
+static void add_cleaned(const struct tw_quality *q, struct tw_buf *out)
+{
+	if (q->clean.outliers + q->clean.standing + q->merged > 0)
+		tw_buf_addf(out,
+			    "  cleaned: %zu outliers and %zu rows of a standing side "
+			    "dropped, %zu repeated series merged\n",
+			    q->clean.outliers, q->clean.standing, q->merged);
+	if (q->clean.unsteady > 0)
+		tw_buf_addf(
+			out,
+			"  unsteady: %zu rows dropped, in which the load changed: the "
+			"meter shows an instant, another time, or a mean of some time\n",
+			q->clean.unsteady);
+	if (q->clean.unseen > 0)
+		tw_buf_addf(
+			out,
+			"  unseen: %zu rows dropped, which lack the work of workloads "
+			"that ran before they appeared\n",
+			q->clean.unseen);
 }
 
 void tw_quality_to_text(const struct tw_quality *q, struct tw_buf *out)
@@ -404,23 +457,7 @@ void tw_quality_to_text(const struct tw_quality *q, struct tw_buf *out)
 		    "appeared late\n",
 		    q->series.births, q->series.singles, q->series.reused,
 		    q->series.hidden);
-	if (q->clean.outliers + q->clean.standing + q->merged > 0)
-		tw_buf_addf(out,
-			    "  cleaned: %zu outliers and %zu rows of a standing side "
-			    "dropped, %zu repeated series merged\n",
-			    q->clean.outliers, q->clean.standing, q->merged);
-	if (q->clean.unsteady > 0)
-		tw_buf_addf(
-			out,
-			"  unsteady: %zu rows dropped, in which the load changed: the "
-			"meter shows an instant, another time, or a mean of some time\n",
-			q->clean.unsteady);
-	if (q->clean.unseen > 0)
-		tw_buf_addf(
-			out,
-			"  unseen: %zu rows dropped, which lack the work of workloads "
-			"that ran before they appeared\n",
-			q->clean.unseen);
+	add_cleaned(q, out);
 	add_balance(out, "CPU time", q->cpu_rows_s, q->cpu_node_s, "s", "node");
 	add_balance(out, "energy", q->energy_rows_j, q->energy_meter_j, "J", "meter");
 	if (isfinite(q->load_min))

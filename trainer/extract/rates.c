@@ -522,41 +522,49 @@ static int add_means(struct tw_rates *r, const struct target *to, double factor,
 	return 0;
 }
 
+/* Add the series of one workload and one feature: counters[0..count). */
+static int add_feature(struct tw_rates *r, struct target *to,
+		       const struct tw_metric_series *feature,
+		       const struct tw_counter_series *counters, size_t count,
+		       struct tw_hidden *hidden, struct tw_err *err)
+{
+	const struct tw_schema_metric *m = feature->metric;
+	const bool whole = r->args->compat == TW_COMPAT_NONE &&
+			   m->kind != TW_METRIC_LEVEL && !feature->thirdparty;
+
+	/* Joined even if not used: that finds series with equal labels. */
+	if ((!whole || count > 1) &&
+	    tw_merged_series_join(&r->samples, counters, count, err) < 0)
+		return -1;
+	if (whole)
+		return add_increments(r, to, counters, count, m, hidden, err);
+	if (m->averaged)
+		return add_means(r, to, m->factor, err);
+	if (m->kind == TW_METRIC_LEVEL)
+		add_level(r, to, m->factor);
+	else
+		add_counter(r, to, m->factor);
+	return 0;
+}
+
 int tw_rates_next(struct tw_rates *r, size_t *i, double *const *column, const size_t *row,
 		  struct tw_err *err)
 {
 	const struct tw_counter_set *c = r->counters;
-	const struct tw_metric_series *feature = r->feature;
 	const char *key = c->at[*i].key;
 	struct tw_hidden hidden = { .count = 0 };
 
 	clear(r);
 	while (*i < c->count && c->at[*i].key == key) {
 		const size_t next = tw_counter_set_next(c, *i), f = c->at[*i].column;
-		const struct tw_schema_metric *metric = feature[f].metric;
 		struct target to = { column != NULL ? column[f] : NULL,
 				     r->born != NULL ? r->born[f] : NULL, row, 0,
-				     r->thirdparty_makes_no_rows && feature[f].of_node };
+				     r->thirdparty_makes_no_rows &&
+					     r->feature[f].of_node };
 
-		const bool whole = r->args->compat == TW_COMPAT_NONE &&
-				   metric->kind != TW_METRIC_LEVEL &&
-				   !feature[f].thirdparty;
-
-		/* Joined even if not used: that finds series with equal labels. */
-		if ((!whole || next - *i > 1) &&
-		    tw_merged_series_join(&r->samples, &c->at[*i], next - *i, err) < 0)
+		if (add_feature(r, &to, &r->feature[f], &c->at[*i], next - *i, &hidden,
+				err) < 0)
 			return -1;
-		if (whole) {
-			if (add_increments(r, &to, &c->at[*i], next - *i, metric, &hidden,
-					   err) < 0)
-				return -1;
-		} else if (metric->averaged) {
-			if (add_means(r, &to, metric->factor, err) < 0)
-				return -1;
-		} else if (metric->kind == TW_METRIC_LEVEL)
-			add_level(r, &to, metric->factor);
-		else
-			add_counter(r, &to, metric->factor);
 		*i = next;
 	}
 	return 0;
