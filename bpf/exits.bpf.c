@@ -88,7 +88,7 @@ static __always_inline __u64 add_dead(struct task_struct *t, _Bool awaited)
 	if (!d)
 		return ran_ns;
 	__sync_fetch_and_add(&d->sum_ns, ran_ns);
-	/* Only a leader is sure to know that the entry is its own. */
+	/* Only a leader can tell by its start time whether the entry is its own. */
 	return t->pid != t->tgid || d->since_ns >= t->start_boottime ? d->sum_ns : ran_ns;
 }
 

@@ -168,7 +168,9 @@ _Static_assert(sizeof(struct tw_count_cpu) <= 32768, "the most of a per-CPU valu
 /* CPUs of a sample: larger machines are not sampled. */
 #define TW_SAMPLE_CPUS 512
 
-/* What each CPU ran at an instant. Only as many CPUs as the machine has. */
+/*
+ * The task of each CPU at an instant. The map has one entry for each CPU of the machine.
+ */
 struct tw_sample {
 	__u64 ns;                   /* since the sample before */
 	__u32 tgid[TW_SAMPLE_CPUS]; /* 0: idle, or unknown */

@@ -19,7 +19,7 @@ static const struct tw_opts opts = {
 		   "daemons: for bash, fish or zsh.",
 };
 
-/* What completes the value of an option. */
+/* How the shell completes the value of an option. */
 enum value { VALUE_NONE, VALUE_ANY, VALUE_CHOICE, VALUE_FILE, VALUE_DIR };
 
 static enum value value_of(const struct tw_opt *x)

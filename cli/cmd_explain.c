@@ -27,7 +27,7 @@ struct config {
 	char *model_db, *source, *output, *trainer, *filter;
 	struct tw_strs metrics;
 	uint32_t cores, rows;
-	/* Of the checked options: */
+	/* Parsed from the options above: */
 	const struct tw_energy_source *from;
 	enum tw_output of;
 };

@@ -398,8 +398,8 @@ static void tick_gpus(struct tw_collector *c)
 }
 
 /*
- * Read the meters even after a failure: their counters continue. What ran is then not
- * known, which is no rest.
+ * Read the meters even after a failure: their counters continue. The load is then
+ * unknown, and does not count as rest.
  */
 static int tick_energy(struct tw_collector *c, bool known, struct tw_err *err)
 {

@@ -96,8 +96,8 @@ typedef void tw_passed_over(void *arg, const char *what, const struct tw_err *wh
 typedef void tw_meter_found(void *arg, const char *meter);
 
 /*
- * What tw_collector_open() refuses on any machine: models, trees and users that are not
- * there. Nothing is started.
+ * Check what tw_collector_open() refuses on any machine: models, trees and users that do
+ * not exist. Starts nothing.
  */
 int tw_collector_check(const struct tw_collector_settings *s, struct tw_err *err);
 

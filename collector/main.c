@@ -494,7 +494,10 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 	    tw_daemon_ready(config->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
 	ready = true;
-	/* Only now: the first tick ran as root, and its files would be owned by root. */
+	/*
+	 * Set the directories after the first tick: it ran as root, so root would own its
+	 * files.
+	 */
 	c.powercap.node_dir = config->powercap_out;
 	c.powercap.vm_dir = config->vm_power_dir;
 	c.powercap.trees_max = TW_POWERCAP_TREES_MAX;

@@ -20,13 +20,12 @@
 #include <unistd.h>
 
 #define PATH_BYTES 1024
-/* Of a file in it. */
+/* Longest path of a file in such a directory. */
 #define FILE_BYTES (PATH_BYTES + 32)
 
 /*
- * Of one tick, which answers no scrape meanwhile: trees that are made, with 30 files
- * each, and trees whose counters are synced. The others are written by steps alone, in
- * turn.
+ * Limits of one tick, during which no scrape is answered: new trees, with 30 files each,
+ * and trees whose counters are synced. Steps write the other trees, in turn.
  */
 #define NEW_TREES 8
 #define SYNCED_TREES 64
@@ -47,7 +46,7 @@ static const struct place {
 	{ TW_ZONE_PLATFORM, "intel-rapl:1", "psys" },
 };
 
-/* What the trees of a tick have in common, by place. */
+/* The common part of the trees of a tick, by place. */
 struct common {
 	bool readable[TW_POWERCAP_PLACES];
 	struct tw_zone_origin origin[TW_POWERCAP_PLACES];

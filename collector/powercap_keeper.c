@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Of the longest path of a zone (powercap.c), and a file in it. */
+/* The longest path of a zone (powercap.c) and a file in it. */
 #define PATH_BYTES (1024 + 32)
 
 void tw_powercap_retire_zone(const char *zone_dir)

@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_PROBE_H
 
 /*
- * What the collector can use on this machine, before it is installed. A missing meter or
- * right is not an error: the report gives the reason.
+ * Find what the collector can use on this machine, before it is installed. A missing
+ * meter or right is not an error: the report gives the reason.
  */
 
 #include <jansson.h>

@@ -84,7 +84,10 @@ int tw_collector_settings_kepler(struct tw_err *err);
 int tw_collector_settings_check(const struct tw_collector_settings *s,
 				struct tw_err *err);
 
-/* What to export. host is room for a host name; it lives as long as the result. */
+/*
+ * The part of the settings about export. host is room for a host name; it lives as long
+ * as the result.
+ */
 struct tw_show tw_collector_settings_show(const struct tw_collector_settings *s,
 					  char *host, size_t size);
 

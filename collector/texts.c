@@ -28,7 +28,7 @@
 /* Limit of a text, in bytes. */
 #define TEXT_MAX TW_TEXTS_BYTES_MAX
 
-/* What a child reports: bytes were written; the text is whole. */
+/* Reports of a child: bytes were written; the text is whole. */
 #define MORE 'm'
 #define WHOLE 'w'
 

@@ -49,7 +49,7 @@ enum watch_type {
 struct watch {
 	enum watch_type type;
 	int fd;
-	/* Of a client: */
+	/* Set for a client: */
 	struct tw_session *session; /* NULL: closed; freed at the end of the round */
 	size_t place;               /* index in clients */
 	size_t user;                /* its place in of_user */
@@ -237,7 +237,10 @@ static bool ends_before(const struct tw_estimator *e, const struct watch *a,
 				      tw_session_active_ms(b->session);
 }
 
-/* Of the user with most connections: one user does not shut out the others. */
+/*
+ * Close a connection of the user with most connections, so that a user cannot shut out
+ * the others.
+ */
 static void make_room(struct tw_estimator *e)
 {
 	size_t oldest = 0;

@@ -43,7 +43,7 @@ struct settings {
 	uint64_t series_bytes;
 	unsigned log_level, log_format;
 	char *ready_file;
-	/* What set_parsed() makes of their texts. */
+	/* Parsed from the texts above, by set_parsed(). */
 	struct tw_strs paths;
 	struct tw_listener_rights rights;
 	struct tw_users allowed;

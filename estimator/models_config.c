@@ -64,7 +64,7 @@ const char *tw_models_server_path(void)
 
 enum { TOTAL, COMPONENTS };
 
-/* In order of preference. */
+/* The origins, in order of preference. */
 static const struct {
 	const char *key;
 	enum tw_output output;

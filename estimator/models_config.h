@@ -25,7 +25,7 @@ struct tw_power_model;
 /* Keys that are remembered; a new key replaces the one not used for longest. */
 #define TW_MODELS_KEYS_MAX 64
 
-/* Where models come from, in order of preference. */
+/* Origins of models, in order of preference. */
 enum tw_origin {
 	TW_ORIGIN_SERVER,
 	TW_ORIGIN_URL,

@@ -152,8 +152,8 @@ static int mark_outside(struct tw_reply *p, struct batch *b, uint32_t *place,
 }
 
 /*
- * Make predictions that are no power NaN; mark columns that are not 0 as written. One row
- * with an absurd value does not take the watts from the other rows.
+ * Make predictions that are no power NaN; mark columns that are not 0 as written. An
+ * absurd value in a row does not affect the watts of the other rows.
  */
 static void check_watts(struct tw_reply *p, size_t column, struct batch *b)
 {

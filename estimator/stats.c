@@ -217,7 +217,9 @@ void tw_stats_write(const struct tw_stats *s, size_t open, const struct tw_histo
 
 /* ---- GET /metrics ---- */
 
-/* As the other daemons: a scraper may keep its connection, others are closed when idle.
+/*
+ * The limits are those of the other daemons: a scraper may keep its connection; others
+ * are closed when idle.
  */
 #define CONNECTIONS_MAX 64
 #define ANSWER_TIMEOUT_MS 30000

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By component, in the source's order. */
+/* Figures of each component, in the source's order. */
 struct constant {
 	const struct tw_energy_source *source;
 	bool present[TW_COMPONENT_COUNT]; /* the rows have the component */

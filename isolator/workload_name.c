@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-/* By the schemas' id labels (trainer/response/schema.c): kepler-legacy, kepler,
- * tallywatt.
+/*
+ * Ids by their number of texts, as the schemas' id labels (trainer/response/schema.c)
+ * make them: kepler-legacy, kepler, tallywatt.
  */
 static const struct {
 	size_t parts;

@@ -23,7 +23,7 @@
 
 struct tw_err;
 
-/* With its NUL: "<name>.json" must fit into a file name of 128 bytes. */
+/* Bytes of a name with its NUL: "<name>.json" must fit into a file name of 128 bytes. */
 #define TW_MODEL_NAME_MAX 124
 
 /* "package_error.json": expected errors of a component. */

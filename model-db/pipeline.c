@@ -21,7 +21,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What routes and files add to a name, or have beside it. */
+/* Refuse the endings that routes and files add to a name, or have beside it. */
 static int check_ending(const char *name, size_t len, struct tw_err *err)
 {
 	static const char *const endings[] = { ".zip", ".rollout.json", "index.json" };
@@ -161,7 +161,7 @@ out:
 
 /* ---- tables and node types ---- */
 
-/* By group, error (undefined last), name. */
+/* Order by group, error (undefined last), name. */
 static int by_group_and_error(const void *a, const void *b)
 {
 	const struct tw_model_info *x = &(*(const struct tw_model *const *)a)->info;

@@ -559,7 +559,10 @@ void tw_cpu_identify(const char *brand, size_t len, const struct tw_cpu_signatur
 	const struct tw_cpu_product *product;
 	char text[TEXT_MAX], squashed[TEXT_MAX];
 
-	/* As in most requests to the server: do not try the hundreds of patterns. */
+	/*
+	 * Most requests to the server have a known name: do not try the hundreds of
+	 * patterns.
+	 */
 	if (len == 0 && sig == NULL) {
 		*out = id;
 		return;

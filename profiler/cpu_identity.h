@@ -3,9 +3,9 @@
 #define TW_PROFILER_CPU_IDENTITY_H
 
 /*
- * What a processor is, from what it prints: vendor, micro-architecture, generation,
- * process, memory, and the published figures of one chip. Rules and tables, with their
- * sources: profiler/data.
+ * The identity of a processor, from its brand text and signature: vendor,
+ * micro-architecture, generation, process, memory, and the published figures of one chip.
+ * Rules and tables, with their sources: profiler/data.
  */
 
 #include "profiler/name.h"
@@ -39,7 +39,7 @@ struct tw_cpu_generation {
 	const char *after;  /* key of the generation before it */
 };
 
-/* One product. Cores, threads and power are those of one chip. */
+/* A product. Cores, threads and power are those of one chip. */
 struct tw_cpu_product {
 	const char *processor; /* canonical: tw_cpu_identify() */
 	uint32_t cores, threads;
@@ -116,7 +116,7 @@ struct tw_cpu_identity {
 /*
  * Identify a processor by brand[0..len), any bytes: "model name" of /proc/cpuinfo,
  * SMBIOS, a data sheet's or SPECpower's spelling, or a normalised name. sig may be NULL.
- * Neither has to be known. Pure: no files are read.
+ * Unknown brands and signatures are allowed. Reads no files.
  */
 void tw_cpu_identify(const char *brand, size_t len, const struct tw_cpu_signature *sig,
 		     struct tw_cpu_identity *out);

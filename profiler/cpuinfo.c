@@ -223,7 +223,10 @@ static void take_implementer(struct parse *p, struct span v)
 		p->out->signature.implementer = read_hex(v);
 }
 
-/* Of big and small cores the big one names the processor: Arm's has the higher number. */
+/*
+ * The big core names a processor with big and small cores: Arm gives it the higher
+ * number.
+ */
 static void take_part(struct parse *p, struct span v)
 {
 	struct tw_cpu_signature *s = &p->out->signature;

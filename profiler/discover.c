@@ -33,7 +33,7 @@
 
 struct cpus {
 	uint32_t cores; /* logical CPUs, online or not */
-	/* Of the online CPUs; 0 is unknown. */
+	/* Count of the online CPUs; 0 is unknown. */
 	uint32_t chips;
 	uint32_t threads_per_core;
 	uint32_t frequency_mhz; /* highest of all CPUs' maximum frequencies */

@@ -23,7 +23,7 @@ int tw_machine_spec_discover(const char *proc, const char *sys,
 			     struct tw_machine_spec *out, struct tw_err *err);
 
 /*
- * What the processor is, from the same files: /proc/cpuinfo has the brand text and the
+ * Identify the processor from the same files: /proc/cpuinfo has the brand text and the
  * signature; SMBIOS has the brand text of an Arm server, if it can be read.
  */
 int tw_cpu_discover(const char *proc, const char *sys, struct tw_cpu_identity *out,

@@ -119,7 +119,10 @@ double tw_similarity(const struct tw_machine_spec *a, const struct tw_machine_sp
 #define OTHER_VENDOR 0.8
 #define OTHER_SUFFIX 0.3
 #define PROCESS_WEIGHT 0.5 /* times the logarithm of the ratio */
-/* Of names that the tables do not know, without and with all letters in common. */
+/*
+ * Distances of names that the tables lack: with different letters, and with the same
+ * letters.
+ */
 #define UNKNOWN_PROCESSOR 1.25
 #define UNKNOWN_ALL_LETTERS 0.5
 
@@ -128,11 +131,11 @@ double tw_similarity(const struct tw_machine_spec *a, const struct tw_machine_sp
 #define STEPS 20
 /* Machines that differ in anything are not alike by all. */
 #define OTHER_MACHINE 0.01
-/* So that no figure makes machines with the same processor unlike. */
+/* Limit of the distance by figures: machines with the same processor stay alike. */
 #define FIGURES_MAX 0.9
-/* Of a share of a machine from any machine with that processor. */
+/* Distance of a share of a machine from a whole machine with that processor. */
 #define SHARE 0.05
-/* Of a figure that the model's machine lacks: as for a ratio of e to the half. */
+/* Distance of a figure that the model's machine lacks: that of a ratio of sqrt(e). */
 #define UNKNOWN_LOG 0.5
 
 static const struct {

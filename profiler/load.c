@@ -39,8 +39,9 @@ bool tw_load_has_stress(void)
 }
 
 /*
- * In the child: the group, the end with the parent, no signals blocked, no terminal.
- * stress-ng complains on stderr that it ends early; its status tells of failures.
+ * In the child: join the group, exit with the parent, unblock signals, leave the
+ * terminal. stress-ng complains on stderr that it ends early; its status tells of
+ * failures.
  */
 static void settle_in(pid_t group, pid_t parent, int signal_at_end)
 {
@@ -89,7 +90,10 @@ static int start(const struct tw_planned *p, const struct tw_load_config *c,
 			tw_spinner_pace(p->spin, &p->pace);
 		tw_spinner_run(p->spin, p->load_percent, (unsigned)l->count, c->dir);
 	}
-	/* Also here: the group exists before the next process joins it. */
+	/*
+	 * Set it in the parent, too, so that the group exists before the next process
+	 * joins it.
+	 */
 	setpgid(pid, group);
 	l->pid[l->count++] = pid;
 	return 0;

@@ -223,7 +223,7 @@ int tw_node_types_place(struct tw_node_types *t, const char *name,
 	return 0;
 }
 
-/* One bit for each attribute that makes a node type. */
+/* The attributes that make a node type, a bit each. */
 enum { PROCESSOR = 1, CORES = 2, CHIPS = 4, MEMORY = 8, FREQUENCY = 16, ATTRS = 5 };
 
 /* Attributes other than 0 and "" (profiler/spec.h). */

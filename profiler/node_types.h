@@ -52,8 +52,10 @@ int tw_node_types_from_json(json_t *obj, const char *where, struct tw_node_types
 /* Read a file, node_type_index.json. */
 int tw_node_types_read(const char *path, struct tw_node_types *out, struct tw_err *err);
 
-/* To that object, with the known ones of processor, cores, chips, memory and frequency.
- * NULL without memory. */
+/*
+ * Make that object, with the known attributes of processor, cores, chips, memory and
+ * frequency. NULL without memory.
+ */
 json_t *tw_node_types_to_json(const struct tw_node_types *t);
 
 /*

@@ -53,7 +53,7 @@ int tw_machine_spec_take(struct tw_machine_spec *s, unsigned *seen, const char *
 			 const struct tw_spec_value *v, const char *where,
 			 struct tw_err *err);
 
-/* To that object, with whole numbers (clients reject 4.0). NULL without memory. */
+/* Make that object, with whole numbers (clients reject 4.0). NULL without memory. */
 json_t *tw_machine_spec_to_json(const struct tw_machine_spec *s);
 
 /* A member "machine_spec" or the like of a record (lib/json/fields.h). */

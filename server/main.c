@@ -261,7 +261,7 @@ static int open_pulls(struct server *s, struct tw_err *err)
 }
 #endif
 
-/* What needs nothing but the settings and their files. */
+/* Read the files that the settings name. Opens nothing else. */
 static int read_settings(struct server *s, struct tw_err *err)
 {
 	const struct tw_server_settings *config = s->config;

@@ -99,8 +99,8 @@ static void write_weights(struct tw_index *x, const struct tw_index_entry *e,
 	const char *key;
 
 	/*
-	 * Only plain weights, which all clients since 0.5.4 take. Skip weights that
-	 * cannot be read.
+	 * Export only plain weights, which all clients since 0.5.4 accept. Skip
+	 * unreadable weights.
 	 */
 	if (!tw_index_has_weights(e, TW_CLIENT_0_7) ||
 	    tw_index_weights(x, e, TW_CLIENT_0_7, &text, &err) < 0)

@@ -61,7 +61,9 @@ struct tw_train_data {
 	double *x;             /* d.rows * cols */
 	double *y;             /* for each split, each component: d.rows */
 	struct tw_rest *rest;  /* for each split, each component: of the training rows */
-	/* Of AbsPower: isolated power differs by split, so its fits are never the same.
+	/*
+	 * Fits of AbsPower, shared by splits. Isolated power differs by split, so its
+	 * fits cannot be shared.
 	 */
 	struct tw_fits *fits;
 	/* The recorded cycles do not fit into the group's CPU time (trainer/fit/rest.h).

@@ -24,7 +24,7 @@ struct tw_train_scores {
 	double *predicted;
 	/* The same of rows as a series; NULL if the predictor ignores earlier rows. */
 	double *predicted_series;
-	/* Of the blocks of time, then of each alternative folds. */
+	/* Scores of the blocks of time, then of each alternative division into folds. */
 	struct tw_score score[1 + TW_TRAIN_ALT_FOLDS_MAX][TW_COMPONENT_COUNT];
 	struct tw_err alt_err[TW_TRAIN_ALT_FOLDS_MAX]; /* why scores are missing */
 	struct tw_score score_series[TW_COMPONENT_COUNT];

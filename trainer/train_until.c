@@ -65,7 +65,10 @@ out:
 
 /* ---- the models' accuracy ---- */
 
-/* By the rows after the share: neighbours within it are alike. All data has none. */
+/*
+ * Judge by the rows after the share: neighbours within it are alike. All data has no
+ * later rows.
+ */
 static bool is_within(const struct tw_until *u, const struct tw_train_row *row)
 {
 	const bool later = !isnan(row->later_mae_w);

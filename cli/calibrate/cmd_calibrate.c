@@ -38,9 +38,9 @@
 #define PHASES 3
 #define PHASE_MIN_MS 100
 #define PHASE_MAX_MS 600000
-/* A reading outside of the prior's interval by this factor is of another thing. */
+/* A reading outside of the prior's interval by this factor measures something else. */
 #define FAR_OUTSIDE 1.5
-/* By this factor it is of another unit. */
+/* A reading that is off by this factor has another unit. */
 #define OTHER_UNIT 30
 
 struct config {
@@ -48,7 +48,7 @@ struct config {
 	char *spec, *proc, *sys, *dev, *powercap, *sign, *sign_password_file;
 	struct tw_strs at;
 	uint64_t for_ms;
-	/* Of the checked options: */
+	/* Parsed from the options above: */
 	struct tw_reading_list given;
 	double error, load_of_csv;
 };

@@ -130,7 +130,7 @@ static void add_zones(struct tw_page *p, const json_t *probe)
 	tw_page_table_end(p);
 }
 
-/* What the collector measures at the inlet, and of the parts behind it. */
+/* Power that the collector measures at the inlet, and power of the parts behind it. */
 static void add_whole(struct tw_buf *b, const struct tw_engage_meters *m)
 {
 	static const char *const inside[] = { "package", "dram", "gpu" };

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a response; the limit of a pipeline applies to all files together. */
+/* Limit of a response. All files together have the limit of a pipeline. */
 #define RAW_MAX ((size_t)64 << 20)
 
 struct config {

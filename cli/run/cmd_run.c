@@ -22,7 +22,7 @@
 #define REPEAT_MAX 10000
 /* Pairs of --vs at most, without --repeat. */
 #define PAIRS 20
-/* Of the search for processes, and of a look at meters. */
+/* Interval of the search for processes, and of reading meters. */
 #define LOOK_MS 100
 #define NOT_FOUND 127
 #define NOT_EXECUTED 126
@@ -244,7 +244,7 @@ static int run_alone(struct work *w, struct tw_err *err)
 	return 0;
 }
 
-/* In turns, AB BA AB: a drift of the machine meets both. */
+/* Run the pairs as AB BA AB, so that a drift of the machine affects both commands. */
 static int run_pair(struct work *w, bool swap, struct tw_err *err)
 {
 	const struct tw_run *a, *b;

@@ -335,7 +335,7 @@ static bool judge(const struct tw_run_child *c, struct process *p, size_t count,
 
 	if (of->was_judged)
 		return of->of_tree;
-	/* At once: a pid that was used again could close a ring. */
+	/* Set it at once: a pid that was used again could form a cycle. */
 	of->was_judged = true;
 	if (of->parent == (uint32_t)getpid()) {
 		of->of_tree = is_new(c, of);

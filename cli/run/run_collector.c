@@ -123,7 +123,7 @@ static bool is_of_run(const struct tw_run_collector *c, const struct tw_run_chil
 		       : has_process(c, of, row);
 }
 
-/* What the rows of a run add up to. */
+/* The sums over the rows of a run. */
 struct sum {
 	size_t rows;
 	double joules, watts, cpu_s;
@@ -325,7 +325,9 @@ int tw_run_collector_begin(struct tw_run_collector *c, struct tw_err *err)
 	return 0;
 }
 
-/* What processes that no tick saw used is in proportion to the others. */
+/*
+ * Energy of processes that no tick saw is estimated in proportion to that of the others.
+ */
 static void add_unseen(const struct tw_run_child *child, const struct sum *s,
 		       struct tw_run_figures *out)
 {

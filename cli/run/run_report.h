@@ -2,7 +2,7 @@
 #ifndef TW_CLI_RUN_REPORT_H
 #define TW_CLI_RUN_REPORT_H
 
-/* What `tallywatt run` prints. */
+/* The output of `tallywatt run`. */
 
 #include "cli/run/run_energy.h"
 #include "cli/run/run_verdict.h"
@@ -29,7 +29,7 @@ struct tw_run_report {
 	struct tw_run_mean pairs; /* with --vs */
 };
 
-/* One value of all runs whose energy is known. */
+/* A value from each run whose energy is known. */
 enum tw_run_value { TW_RUN_JOULES, TW_RUN_SECONDS, TW_RUN_WATTS };
 struct tw_run_mean tw_run_mean_of(const struct tw_run_report *r, bool other,
 				  enum tw_run_value v);

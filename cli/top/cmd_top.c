@@ -222,7 +222,7 @@ static void release_nodes(struct tw_top_node *node, size_t count)
 	free(node);
 }
 
-/* Of several, one that fails must not delay the others for long. */
+/* A collector that fails must not delay the others for long. */
 static uint64_t patience_ms(const struct config *c)
 {
 	return c->urls.count == 1 || c->interval_ms > CALL_MS ? CALL_MS

@@ -366,7 +366,7 @@ static const char *const known_names[] = {
 	[TW_TOP_SIMULATED] = "SIMULATED",
 };
 
-/* One figure of all nodes that know it; NaN: none does. */
+/* The sum of a figure over the nodes that report it; NaN if no node does. */
 static double sum_of(const struct tw_top_view *v, size_t member)
 {
 	double sum = NAN;

@@ -54,7 +54,7 @@
 		      "$XDG_CACHE_HOME/tallywatt)") },                                   \
 		TW_CREDENTIALS_OPTS(struct tw_train_flags, NULL)
 
-/* What the models depend on beside the data: the options of a plan. */
+/* The options that models depend on, beside the data: a plan stores them. */
 #define JOB_ROWS                                                                         \
 	{ ROW(TEXT, "name", name, "NAME", "name of the pipeline") },                     \
 		{ ROW(TEXT, "source", source, "SOURCE",                                  \

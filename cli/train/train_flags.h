@@ -46,7 +46,7 @@ struct tw_train_flags {
 };
 
 extern const struct tw_opts tw_train_opts, tw_plan_opts;
-/* Those that models depend on, beside the data and the machines' specs. */
+/* The options that models depend on, beside the data and the machines' specs. */
 extern const struct tw_opts tw_train_job_opts;
 
 /* The options of downloads. Borrowed from the flags. */

@@ -2,7 +2,7 @@
 #ifndef TW_CLI_UNIT_REPORT_H
 #define TW_CLI_UNIT_REPORT_H
 
-/* What `tallywatt unit` found: as a table, JSON, recording rules, and a picture. */
+/* The results of `tallywatt unit`: as a table, JSON, recording rules, and a picture. */
 
 #include "lib/core/strs.h"
 #include "trainer/unit/sci.h"

@@ -17,7 +17,7 @@
 #define TICK_MAX_MS (UINT64_C(3700) * 1000)
 #define SLACK_MS 1000
 
-/* So long a budget may be: its energy is far below the range of a number. */
+/* The longest budget. Its energy is far below UINT64_MAX. */
 #define BUDGET_MAX_NS (UINT64_C(366) * 24 * 3600 * 1000 * MS)
 
 /* The name of collector/meters' meter for energy that a host has written. */

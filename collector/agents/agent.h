@@ -13,10 +13,10 @@
 #include "lib/ask/ask.h"
 
 /*
- * Its budget of energy: TW_AGENT_UJ_PER_NS since a time of our own clock. What is taken
- * moves that time on.
+ * The agent's budget of energy: TW_AGENT_UJ_PER_NS since a time of this machine's clock.
+ * Spending energy advances that time.
  */
-#define TW_AGENT_UJ_PER_NS 100 /* 100 kW: more is no power of a machine */
+#define TW_AGENT_UJ_PER_NS 100 /* 100 kW: no machine uses more */
 uint64_t tw_agent_budget_uj(uint64_t from_ns, uint64_t now_ns);
 uint64_t tw_agent_budget_spend(uint64_t from_ns, uint64_t uj); /* the new time */
 

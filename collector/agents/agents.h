@@ -5,7 +5,7 @@
 /*
  * Other collectors ("agents"), and the sums of their energy. tw-ask polls them
  * (collector/ask/ask_agents.c); this end takes whole answers, checks them, and adds the
- * growth of their counters to sums (collector/agents/sums.h). It never waits.
+ * growth of their counters to sums (collector/agents/sums.h). It does not block.
  *
  * An answer is refused, and the agent named as down, if its power is impossible, or if
  * another agent is the same process. An instance and a node's name belong to the address

@@ -43,7 +43,7 @@ void tw_cover_compare(struct tw_cover *c, const struct tw_sum_part *guest, size_
 bool tw_cover_waits(struct tw_cover *c, const struct tw_sum_part *part, size_t count,
 		    uint64_t now_ns, uint64_t wait_ns);
 
-/* As tw_cover_take(), for watts: those of vm cover the parts'. */
+/* As tw_cover_take(), for watts: the watts of `vm` replace those of its parts. */
 void tw_cover_take_watts(const struct tw_sum *vm, struct tw_sum_part *part, size_t count);
 
 #endif /* TW_COLLECTOR_COVER_H */

@@ -17,7 +17,7 @@
 /* Names of sources that are no meter's. */
 #define TW_SUM_SOURCES_MAX 64
 
-/* What an agent fills, then what else of it is left out. */
+/* The quotas of an agent, then other reasons to leave out its data. */
 enum tw_quota_of {
 	TW_QUOTA_ROWS,    /* its workloads and zones */
 	TW_QUOTA_SUMS,    /* sums that it was the first to use */

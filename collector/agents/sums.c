@@ -149,7 +149,10 @@ struct tw_sum *tw_sums_use(struct tw_sums *s, struct tw_quota_user *by,
 	if (sum == NULL)
 		return NULL;
 	sum->users++;
-	/* One whose id another had, in another case, is found once that has ended. */
+	/*
+	 * tsearch() keeps the old sum if two ids differ only in case; this sum is found
+	 * after the old one has ended.
+	 */
 	if (level == TW_SUM_VM)
 		tsearch(sum, &s->vms, compare_vms);
 	return sum;

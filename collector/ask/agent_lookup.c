@@ -21,7 +21,7 @@ struct name {
 	const char *text;
 	char *url;
 	char host[HOST_MAX], port[8];
-	/* Of the last lookup, under the lock. */
+	/* Results of the last lookup, under the lock. */
 	bool fresh;
 	struct tw_strs connect_to;
 	const char *why;
@@ -102,7 +102,7 @@ static void add_family(struct tw_strs *to, const struct addrinfo *all, int famil
 			add_address(to, a, port);
 }
 
-/* With addresses of both families, each agent would be there twice. */
+/* Use one address family: with both, each agent would appear twice. */
 static void look_up(struct tw_agent_lookup *l, struct name *n)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC,

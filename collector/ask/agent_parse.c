@@ -12,7 +12,7 @@
 
 #define DEPTH_MAX 16
 #define TEXT_MAX 4096
-/* In microjoules, as in watts: more is no energy of a machine. */
+/* Limit of microjoules and of watts: no machine has more. */
 #define UJ_MAX UINT64_C(1000000000000000000)
 #define WATTS_MAX 1e9
 #define SECONDS_MAX 1e11
@@ -299,7 +299,7 @@ static int take(void *arg, const struct tw_jsax_event *e, struct tw_err *err)
 	case TW_JSAX_OBJECT_END:
 		if (e->depth == IN_ZONE - 1 && in_zones(p))
 			return end_zone(p, err);
-		/* Of another list it has no level. */
+		/* Rows of another list have no level. */
 		return e->depth == IN_WORKLOAD - 1 ? end_workload(p, err) : 0;
 	case TW_JSAX_ARRAY:
 		p->any_answer =

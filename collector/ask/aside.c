@@ -16,7 +16,7 @@ union control {
 	struct cmsghdr aligned;
 };
 
-/* Only fd stays of what the parent has open: its sockets would seem to be in use. */
+/* Close all files of the parent but fd: its sockets would seem to be in use. */
 static void close_others(int fd)
 {
 	const int none = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Only the first line is read, and so much of it. */
+/* Only the first line is read, up to this length. */
 #define LINE_MAX_BYTES 256
 
-/* A file that a program writes is too old after so many intervals, and at least: */
+/* The age at which a program's file is too old, in intervals; at least OLD_MIN_S. */
 #define OLD_INTERVALS 3
 #define OLD_MIN_S 30
 

@@ -80,7 +80,7 @@ static int open_job(void *state, struct tw_err *err)
 	    tw_strs_adds(&j->headers, f->coding, err) < 0 ||
 	    (f->version != NULL && tw_strs_adds(&j->headers, f->version, err) < 0))
 		return -1;
-	/* With headers of our own no redirect is followed. */
+	/* Own headers disable redirects. */
 	j->access.http.headers = &j->headers;
 	return 0;
 }

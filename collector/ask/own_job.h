@@ -2,7 +2,7 @@
 #ifndef TW_COLLECTOR_OWN_JOB_H
 #define TW_COLLECTOR_OWN_JOB_H
 
-/* What the jobs of a user's own meter share: a unit, an interval, a single zone. */
+/* The common part of jobs for a user's own meter: a unit, an interval, a single zone. */
 
 #include "collector/ask/ask_job.h"
 #include "collector/ask/value.h"

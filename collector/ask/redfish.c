@@ -459,7 +459,7 @@ static double vendor_power(const json_t *doc)
 		       : number_of(member_of(oem, "Public"), "TotalPower");
 }
 
-/* Of the entries with a plausible power, the first that covers most. */
+/* Choose among the entries with a plausible power: the first that covers most. */
 static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
 	struct tw_redfish_power *out = &to->power;

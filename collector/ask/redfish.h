@@ -131,7 +131,7 @@ enum tw_redfish_type {
 	TW_REDFISH_TYPES
 };
 
-/* What is read of a resource. */
+/* The parts of a resource that are read. */
 union tw_redfish_doc {
 	struct tw_redfish_root root;
 	struct tw_redfish_system system;

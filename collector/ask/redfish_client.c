@@ -24,7 +24,7 @@ static bool is_fatal(const struct tw_err *err)
 	return err->code == TW_IO || err->code == TW_NOMEM || err->code == TW_DENIED;
 }
 
-/* What a supply uses. One that is off has no reading, or 0 W. */
+/* The power that a supply uses. A supply that is off reports no reading, or 0 W. */
 static int read_use(struct tw_redfish *r, const struct tw_redfish_supply *supply,
 		    struct tw_redfish_power *out, struct tw_err *err)
 {
@@ -260,7 +260,7 @@ static bool is_found(const struct found *f, const char *path)
 	return i < f->count;
 }
 
-/* What the resource reports now; fills *s. */
+/* Read what the resource reports now into *s. */
 static enum report try_type(struct tw_redfish *r, const struct tw_redfish_chassis *c,
 			    enum tw_redfish_type type, const char *path,
 			    struct tw_redfish_source *s, struct tw_err *err)
@@ -482,7 +482,7 @@ static int fail_none(const struct found *f, const struct tw_err *why, struct tw_
 	return tw_fail(err, TW_NOTFOUND, "%s", none);
 }
 
-/* Of the chassis that report best, keep those of the machine. */
+/* Keep the machine's chassis among those that report best. */
 static int keep_machine(struct found *f, enum report best, struct tw_err *err)
 {
 	uint32_t machines = 0;

@@ -50,7 +50,9 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Descriptors above 2 close at exec. What systemd passes on is for the collector alone.
+/*
+ * Descriptors above 2 close at exec: those that systemd passes are for the collector
+ * alone.
  */
 static _Noreturn void become_command(char **argv, pid_t parent, int out, int err)
 {
@@ -178,7 +180,7 @@ static void start(struct run *r)
 	close_pipe(err);
 }
 
-/* False: nobody requests any more. */
+/* False: the job has closed its end. */
 static bool take_request(struct run *r)
 {
 	char request;
@@ -214,7 +216,7 @@ static _Noreturn void run_forever(struct run *r)
 	_exit(0);
 }
 
-/* What the runner starts. */
+/* The program that the runner starts. */
 struct order {
 	char **argv;
 	const char *user;

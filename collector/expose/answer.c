@@ -17,7 +17,7 @@
  */
 #define LARGE 2000
 
-/* With a limit, as many that had a series before may follow. */
+/* With a limit, as many workloads that had a series before may follow. */
 static size_t exported(const struct tw_collector *c, enum tw_level level)
 {
 	const size_t count = tw_workloads_count(c->workloads, level), top = c->show.top;

@@ -201,7 +201,7 @@ bool tw_exposure_believes(const struct tw_power_zone *z)
 	return z->fresh && z->counts;
 }
 
-/* Of a kind that is measured, or estimated as such. */
+/* Kinds of zones that are measured, or estimated as such. */
 static bool is_estimated(const struct tw_exposure *x, enum tw_zone_kind kind)
 {
 	size_t count;

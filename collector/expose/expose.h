@@ -21,7 +21,7 @@ struct tw_err;
 struct tw_http_reply;
 struct tw_power_zone;
 
-/* One exposition, made between two ticks. */
+/* An exposition. The collector makes it between two ticks. */
 struct tw_exposure {
 	const struct tw_collector *c;
 	struct tw_expo *e;
@@ -169,9 +169,9 @@ const char *tw_mode_name(bool idle);
 
 /* The names of kinds, bits 1 << kind, as an array. */
 void tw_json_add_kinds(struct tw_buf *b, const char *key, unsigned kinds);
-/* To the mW. */
+/* Append watts, rounded to 1 mW. */
 void tw_json_add_watts(struct tw_buf *b, const char *key, double w);
-/* Exact: a double would round microjoules from 4.5 GJ on. */
+/* Append exact joules: a double would round microjoules from 4.5 GJ on. */
 void tw_json_add_joules(struct tw_buf *b, const char *key, uint64_t uj);
 
 double tw_joules(uint64_t uj);

@@ -215,7 +215,7 @@ static void label_agent(struct tw_labels *l, const struct tw_agent_state *s)
 	tw_labels_add(l, "node", s->node);
 }
 
-/* Only kinds with such energy: most agents have none. */
+/* Export only kinds with such energy: most agents have none. */
 static void expose_beyond(struct tw_expo *e, const struct tw_agent_state *s)
 {
 	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
@@ -237,7 +237,7 @@ static void expose_beyond(struct tw_expo *e, const struct tw_agent_state *s)
 	}
 }
 
-/* Only what was left out: most agents have none. */
+/* Export only counts above 0: most agents have nothing left out. */
 static void expose_left_out(struct tw_expo *e, const struct tw_agent_state *s)
 {
 	for (int what = 0; what < TW_LEFTS; what++) {

@@ -61,7 +61,7 @@ static const struct tw_expo_family energy[] = {
 	[POWER] = { "kepler_*_cpu_watts", TW_EXPO_GAUGE, "watts", "Dynamic power of *." },
 };
 
-/* Of the first two levels. */
+/* Families of the first two levels. */
 static const struct tw_expo_family seconds[] = {
 	{ "kepler_*_cpu_seconds_total", TW_EXPO_COUNTER, "seconds", "CPU time of *." },
 };

@@ -30,7 +30,7 @@ static const struct tw_expo_level levels[] = {
 			"Energy of zone " zone "."                           \
 	}
 
-/* Of all levels. */
+/* Families of all levels. */
 static const struct {
 	struct tw_expo_family family;
 	enum tw_zone_kind kind;
@@ -41,7 +41,7 @@ static const struct {
 	{ JOULES("other"), TW_ZONE_OTHER },
 };
 
-/* Of containers and processes. */
+/* Families of containers and processes. */
 static const struct tw_expo_family total[] = {
 	{ "kepler_*_joules_total", TW_EXPO_COUNTER, "joules",
 	  "Energy of package, dram, other and gpu, else of the platform." },
@@ -52,7 +52,7 @@ static const struct tw_expo_family total[] = {
 		"kepler_*_" name "_total", TW_EXPO_COUNTER, NULL, help \
 	}
 
-/* Of all levels but the node. */
+/* Families of all levels except the node. */
 static const struct {
 	struct tw_expo_family family;
 	enum tw_counter counter;

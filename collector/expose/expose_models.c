@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* What an estimate exports; NAN: no sample. */
+/* The figures that an estimate exports; NAN: no sample. */
 struct figures {
 	double core_ratio, mape_ratio, extrapolating;
 	double confirmed_s;

@@ -374,7 +374,9 @@ static void expose_spec(const struct tw_exposure *x)
 #define NAMES(name, type, help, member) \
 	TW_EXPO_ROW(name, type, NULL, help, struct tw_pods_stats, member, 1)
 
-/* Of a kind of names: pods, with their containers, or containers in no pod. */
+/*
+ * Families of a kind of names: pods with their containers, or containers without a pod.
+ */
 #define ALL_NAMES(of, known_text)                                               \
 	NAMES("tallywatt_" of "_names", TW_EXPO_GAUGE, known_text, known),      \
 		NAMES("tallywatt_" of "_names_answers_total", TW_EXPO_COUNTER,  \

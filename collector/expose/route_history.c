@@ -19,7 +19,7 @@ static bool is_recent(uint64_t end_ns, uint64_t now_ns)
 	return now_ns < AGE_MAX_NS || end_ns >= now_ns - AGE_MAX_NS;
 }
 
-/* One member of each slot after `since`, as an array. */
+/* Append an array with a member of each slot after `since`. */
 static void add_column(struct tw_buf *b, const char *key,
 		       const struct tw_power_history *h, uint64_t since, uint64_t now_ns,
 		       int kind, bool idle)

@@ -45,7 +45,7 @@ static const struct tw_expo_row own[] = {
 	    struct tw_collector, powercap.left_out, 1),
 };
 
-/* Of a collector with a local machine. */
+/* Families of a collector that exports its own machine. */
 static const struct tw_expo_row local[] = {
 	ROW("processes_lost_total", TW_EXPO_COUNTER, NULL,
 	    "Exited processes of which only the cgroup is known.",

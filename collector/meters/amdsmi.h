@@ -40,7 +40,7 @@ struct tw_amdsmi_usage {
 	uint32_t reserved[13];
 };
 
-/* Of amdsmi_bdf_t: bits from the lowest on. */
+/* Bits of amdsmi_bdf_t, from the lowest on. */
 #define TW_AMDSMI_FUNCTION(bdf) ((unsigned)((bdf)&0x7))
 #define TW_AMDSMI_DEVICE(bdf) ((unsigned)((bdf) >> 3 & 0x1f))
 #define TW_AMDSMI_BUS(bdf) ((unsigned)((bdf) >> 8 & 0xff))

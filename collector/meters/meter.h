@@ -42,7 +42,7 @@ struct tw_zone_origin {
 };
 
 /*
- * What a zone of TW_ZONE_PLATFORM covers. If several are measured, the first of this
+ * The extent of a zone of TW_ZONE_PLATFORM. If several are measured, the first of this
  * order is the machine: it contains the others, or the same power passes them.
  */
 enum tw_place {
@@ -81,7 +81,7 @@ struct tw_reading {
 	bool readable;      /* false: the zone is not readable now */
 	uint64_t energy_uj; /* the counter of the zone */
 	double power_w;
-	/* What the supplies of the zone take and give; 0: unknown. */
+	/* Input and output power of the zone's supplies; 0: unknown. */
 	double input_w, output_w;
 	bool own_load; /* load is set; else a GPU's is unknown, other zones' the CPUs' */
 	double load;   /* 0 to 1; below 0: unknown */

@@ -32,7 +32,7 @@ struct cards {
 	struct card card[CARDS_MAX]; /* of each zone */
 };
 
-/* By what hwmon shows of the card, too. */
+/* The part of a card that its power covers, by the sensors that hwmon shows. */
 static enum tw_amdgpu covers(const struct tw_roots *roots, const char *pci)
 {
 	struct tw_err ignored = { 0 };

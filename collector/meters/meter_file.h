@@ -2,7 +2,7 @@
 #ifndef TW_COLLECTOR_METER_FILE_H
 #define TW_COLLECTOR_METER_FILE_H
 
-/* What meters share that read files: numbers, names of one line, and a list of zones. */
+/* Functions for meters that read files: numbers, one-line names, and a list of zones. */
 
 #include "collector/meters/meter.h"
 
@@ -20,7 +20,7 @@ int tw_meter_parse(const char *data, size_t len, uint64_t *out, struct tw_err *e
 /* The first line without trailing white space; control bytes become '?'. */
 int tw_meter_line(const char *path, char *out, size_t size, struct tw_err *err);
 
-/* What the power of amdgpu covers. */
+/* The part of the GPU that amdgpu's power covers. */
 enum tw_amdgpu {
 	TW_AMDGPU_CARD,
 	TW_AMDGPU_INSIDE, /* a GPU inside the processor, whose package contains it */

@@ -28,7 +28,7 @@
 /* "/hwmonN/device/powerN_average_interval" */
 #define LONGEST 80
 
-/* What the sensors of a chip measure, by the start of their label. */
+/* The kind of zone that a chip's sensor measures, by the start of its label. */
 struct chip {
 	const char *meter; /* name of the meter */
 	const char *name;  /* content of hwmonN/name */
@@ -59,7 +59,7 @@ static const struct chip chips[] = {
 	/* drivers/hwmon/xgene-hwmon.c */
 	{ "ampere-xgene-hwmon", "apm_xgene", "CPU power", TW_ZONE_PACKAGE, NULL },
 	{ "ampere-xgene-hwmon", "apm_xgene", "IO power", TW_ZONE_UNCORE, NULL },
-	/* Of a GPU's sensors the first one counts: a card contains its chip. */
+	/* The first sensor of a GPU counts: a card contains its chip. */
 	{ "hwmon", "amdgpu", "", TW_ZONE_GPU, "amd" },
 	{ "hwmon", "corsairpsu", SUPPLY, TW_ZONE_PLATFORM, NULL },
 	{ "hwmon", "fam15h_power", "", TW_ZONE_PACKAGE, NULL },

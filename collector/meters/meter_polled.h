@@ -3,7 +3,7 @@
 #define TW_COLLECTOR_METER_POLLED_H
 
 /*
- * What meters behind tw-ask share (lib/ask/ask.h): zones of power that are polled
+ * The common part of meters behind tw-ask (lib/ask/ask.h): zones of power that are polled
  * or of energy that are polled now and then. The last value holds until the next one, or
  * for hold_ms; after that the zone is unreadable.
  */

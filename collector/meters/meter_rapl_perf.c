@@ -44,7 +44,7 @@ struct perf {
 	double *uj;               /* of one count of each zone */
 };
 
-/* What an event is, by the files of its PMU. */
+/* An event, as the files of its PMU describe it. */
 struct kind {
 	const struct event *event;
 	uint32_t type;

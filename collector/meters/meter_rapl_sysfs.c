@@ -226,7 +226,7 @@ static int package_of(const char *name)
 		       : -1;
 }
 
-/* What the processor's counters are, where powercap does not show it. */
+/* Properties of the processor's counters that powercap does not show. */
 struct quirks {
 	bool one_core;    /* "core" is the counter of a single core */
 	bool one_package; /* all dies of a package show the package's counter */

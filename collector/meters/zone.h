@@ -29,7 +29,7 @@ enum tw_zone_kind {
 /* "package", "core", "uncore", "dram", "psys", "platform", "gpu", "other", "sensor". */
 const char *tw_zone_kind_name(enum tw_zone_kind kind);
 
-/* What energy emits, and what it costs. */
+/* Emissions and costs of energy. */
 enum tw_tariff { TW_TARIFF_CO2E, TW_TARIFF_PRICE, TW_TARIFF_COUNT };
 
 /*

@@ -345,7 +345,8 @@ static void give_on(struct tw_attribution *a, const struct tw_dividend *d, size_
 		tw_causes_learn(w, sum, plain, energy_uj, d->over_ns);
 }
 
-/* What is left, as the energy of a package on which nothing ran, is divided as a whole.
+/*
+ * The rest, such as the energy of a package on which nothing ran, is divided as a whole.
  */
 static void give_packages(struct tw_attribution *a, const struct tw_dividend *d)
 {

@@ -57,13 +57,13 @@ int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
 		 uint64_t over_ns, struct tw_err *err);
 
 /*
- * What energy of these kinds emits and costs from now on: tariff_pico of struct tw_charge
- * for a microjoule. At first it is 0.
+ * Set the emissions and costs of energy of these kinds from now on: tariff_pico of struct
+ * tw_charge for a microjoule. At first it is 0.
  */
 void tw_attribution_set_tariff(struct tw_attribution *a, unsigned kinds,
 			       const double pico_per_uj[TW_TARIFF_COUNT]);
 
-/* What is divided, and among whom. */
+/* Energy to divide, and the workloads that share it. */
 struct tw_dividend {
 	const struct tw_charge *energy; /* of the machine */
 	uint64_t over_ns;

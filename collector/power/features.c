@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Where a feature's value is. */
+/* The source of a feature's value. */
 enum from {
 	FROM_COUNTER, /* the counter of processes with the number `at` */
 	FROM_NODE,    /* the node's counter at the offset `at` of struct tw_node_counts */

@@ -16,13 +16,16 @@
 #define SUPPLY_ERROR_W 10.0
 #define TDP_MAX 3.0
 #define TDP_MIN 0.01
-/* Of two counters that are one: the ratio of their steps, and how much these vary. */
+/*
+ * Two counters show the same energy if the ratio of their steps and its variation are
+ * this close to 1 and 0.
+ */
 #define STEP_RATIO 0.01
 #define STEP_CORRELATION 0.999
 #define STEPS_MIN 16
 #define VARIES 0.05
 
-/* What may not have less power than its parts. */
+/* Zones that cannot have less power than their parts. */
 static const struct whole {
 	enum tw_zone_kind kind;
 	unsigned parts; /* bits 1 << kind */

@@ -88,8 +88,8 @@ const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count);
 const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count);
 
 /*
- * What the nth open meter has found and does not read: struct tw_meter, `left_out`. NULL:
- * there is no such meter.
+ * Zones that the nth open meter has found and does not read: struct tw_meter, `left_out`.
+ * NULL: there is no such meter.
  */
 const struct tw_zone *tw_power_left_out(const struct tw_power *p, size_t n,
 					const struct tw_meter **of, size_t *count);

@@ -57,8 +57,8 @@ const char *tw_power_source_of(const struct tw_power *p, const struct tw_meter *
 }
 
 /*
- * Add a zone "other". One of another source stops, and the new one begins at 0 J, as of
- * any meter that takes over.
+ * Add a zone "other". A zone "other" of another source stops, and the new zone begins at
+ * 0 J, as with any meter that takes over.
  */
 static int begin_other(struct tw_power *p, const char *source, struct tw_err *err)
 {

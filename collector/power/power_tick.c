@@ -168,7 +168,7 @@ static void take_over(struct tw_power *p)
 	(void)tw_power_add_other(p, &ignored);
 }
 
-/* What the guard rejects stops; each new doubt is told once. */
+/* Zones that the guard rejects stop. Each new doubt is logged once. */
 static void heed_guard(struct tw_power *p)
 {
 	for (size_t i = 0; i < p->zones; i++) {

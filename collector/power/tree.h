@@ -29,7 +29,7 @@
 #define TW_POWER_WAIT_TICKS 3
 #define TW_GUARD_STEPS 64
 
-/* What guard.h knows of a zone. */
+/* The state that guard.h keeps for a zone. */
 struct tw_guard_watch {
 	uint64_t from_uj, last_uj; /* at the begin of the span, and at the last tick */
 	float step_uj[TW_GUARD_STEPS];  /* energy of the last ticks */

@@ -29,7 +29,10 @@
 
 struct tw_zone_unit {
 	uint32_t id; /* 0: none */
-	/* In W if it uses the whole zone: before the current row, and with it. */
+	/*
+	 * Power if the unit used the whole zone, in W: before the current row, and with
+	 * it.
+	 */
 	double power_w, now_w;
 	double used_s;   /* in the row */
 	double row_used; /* its part of the row */
@@ -39,7 +42,7 @@ struct tw_zone_unit {
 	unsigned absent; /* rows without it */
 };
 
-/* Of one zone. All zero bytes: nothing learned. */
+/* The units of one zone. All zero bytes: nothing learned. */
 struct tw_unit_power {
 	struct tw_zone_unit unit[TW_UNITS_MAX];
 	double covariance[TW_UNITS_MAX][TW_UNITS_MAX]; /* before the current row */

@@ -45,8 +45,9 @@ static bool ran_guest(int dir)
 /* ---- descriptors ---- */
 
 /*
- * Devices of hypervisors: their names in sysfs, and the ends of their paths. Who holds
- * one of those without KVM runs a machine; /dev/kvm alone may be a test for it.
+ * Devices of hypervisors: their names in sysfs, and the ends of their paths. A process
+ * that holds one without KVM runs a machine; a process that holds /dev/kvm may only test
+ * for it.
  */
 static const struct {
 	const char *name, *end;

@@ -155,7 +155,9 @@ static void allow(struct tw_seccomp *s, const char *calls)
 	tw_seccomp_list(s, calls, SCMP_ACT_ALLOW);
 }
 
-/* What clone() shares with a thread, but not with a copy of the process as by fork(). */
+/*
+ * Flags by which clone() makes a thread, and not a copy of the process, as fork() does.
+ */
 #define CLONE_SHARES                                                                 \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |          \
 	 CLONE_VFORK | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \

@@ -3,8 +3,8 @@
 #define TW_COLLECTOR_PROCESS_H
 
 /*
- * What the kernel shows of a process below /proc/PID. Times in /proc/PID/stat, see
- * proc(5), are in clock ticks.
+ * Facts that the kernel shows about a process below /proc/PID. Times in /proc/PID/stat,
+ * see proc(5), are in clock ticks.
  */
 
 #include <stddef.h>
@@ -43,7 +43,7 @@ struct tw_clock_offsets {
 /* Parse a text like /proc/self/timens_offsets. A malformed line leaves 0. */
 struct tw_clock_offsets tw_clock_offsets_parse(const char *text);
 
-/* Those of this process; 0 on older kernels. */
+/* The offsets of this process; 0 on older kernels. */
 struct tw_clock_offsets tw_clock_offsets(void);
 
 #endif /* TW_COLLECTOR_PROCESS_H */

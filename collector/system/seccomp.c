@@ -119,8 +119,7 @@ void tw_seccomp_values(struct tw_seccomp *s, int call, unsigned argument,
 	add(s, otherwise, call, 1, SCMP_CMP(argument, SCMP_CMP_GT, largest, 0));
 }
 
-/* There is no comparison for "masked, not equal": it is a rule for each bit that differs.
- */
+/* seccomp has no comparison "masked, not equal": add a rule for each bit that differs. */
 void tw_seccomp_mask(struct tw_seccomp *s, int call, unsigned argument, uint64_t mask,
 		     uint64_t value, uint32_t matched, uint32_t otherwise)
 {

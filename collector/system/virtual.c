@@ -183,7 +183,7 @@ bool tw_is_virtual(const char *proc, const char *sys)
 	       is_guest_by_dmi(sys, flag == FLAG_NO_X86) || is_guest_by_smbios(sys);
 }
 
-/* Of 36 letters, digits and dashes. */
+/* A text of 36 letters, digits and dashes. */
 static bool is_uuid(const char *text)
 {
 	return strlen(text) == 36 && strspn(text, "0123456789abcdef-") == 36;
@@ -191,7 +191,10 @@ static bool is_uuid(const char *text)
 
 void tw_vm_uuid(const char *proc, const char *sys, char out[TW_VM_UUID])
 {
-	/* By x86's and Arm's firmware, by Xen, and by POWER's hypervisor. */
+	/*
+	 * Files with the identity: of x86 and Arm firmware, of Xen, and of POWER's
+	 * hypervisor.
+	 */
 	const struct {
 		const char *dir, *name;
 	} files[] = { { sys, "class/dmi/id/product_uuid" },

@@ -460,7 +460,7 @@ size_t tw_cgroup_tree_trusted(const struct tw_cgroup_tree *t, const char *path,
 		end += 1 + strcspn(path + end + 1, "/");
 		below[end] = '\0';
 		if (stat(whole, &st) < 0) {
-			/* Else this process does not see the tree. */
+			/* Otherwise this process does not see the tree. */
 			if (first && strncmp(path, users, strlen(users)) != 0)
 				break;
 			*user = UINT32_MAX;

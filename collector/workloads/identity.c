@@ -489,7 +489,7 @@ static bool value_of(struct text *args, struct text arg, const char *option,
 		*value = next(args);
 		return value->at != NULL;
 	}
-	/* As long as the option, it would be equal. */
+	/* A text as long as the option would be equal to it. */
 	if (!starts_with(arg, option) || arg.at[n] != '=')
 		return false;
 	*value = skip(arg, n + 1);

@@ -163,7 +163,10 @@ void tw_schedule_begin(struct tw_schedule *s, size_t slices)
 	s->slices = slices;
 }
 
-/* Who shares the time in which a package is awake: the container, else the cgroup. */
+/*
+ * The workload that shares the time in which a package is awake: the container, else the
+ * cgroup.
+ */
 static const struct tw_workload *sharer(const struct tw_slice *s)
 {
 	return s->owner != NULL ? s->owner : s->cgroup;

@@ -22,7 +22,7 @@ struct tw_workload;
 /* Machines with more packages are not told apart. */
 #define TW_SCHEDULE_PACKAGES 16
 
-/* What a slice used on a package in a tick. All zero bytes: it did not run there. */
+/* The usage of a slice on a package in a tick. All zero bytes: it did not run there. */
 struct tw_package_use {
 	uint64_t alone_ns, shared_ns; /* while the core's other thread rested, or ran */
 	uint64_t small_ns;            /* on small cores of a hybrid processor */
@@ -53,8 +53,10 @@ struct tw_schedule {
 	struct tw_package_use all[TW_SCHEDULE_PACKAGES]; /* samples of this tick */
 	struct tw_package_use *use; /* use[slice * packages + package], of this tick */
 	size_t slices, size;
-	/* Of one sample: who runs on a package, on how many CPUs; which of them a CPU
-	 * has. */
+	/*
+	 * A sample: the workloads that run on a package, the number of their CPUs, and
+	 * the workload of each CPU.
+	 */
 	struct tw_schedule_sharer {
 		const struct tw_workload *who;
 		uint64_t cpus;

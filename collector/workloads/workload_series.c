@@ -18,7 +18,10 @@
 
 #include <string.h>
 
-/* Of the search for the oldest LAST series: 30 ms, if they stay for 2 min. */
+/*
+ * Steps of the binary search for the oldest LAST series: precise to 30 ms if series stay
+ * for 2 min.
+ */
 #define EARLY_STEPS 12
 
 static bool is_in_other(const struct tw_workload *w)
@@ -183,7 +186,7 @@ tw_u128 tw_own_tariff_pico(const struct tw_workload *w, enum tw_tariff tariff)
 
 /* ---- slices ---- */
 
-/* One more slice, not filled; NULL without memory. */
+/* Add an empty slice; NULL without memory. */
 static struct tw_slice *new_slice(struct tw_slices *s)
 {
 	if (!tw_grow(&s->at, &s->size, s->count, sizeof(*s->at)))

@@ -198,7 +198,7 @@ enum tw_process_status tw_workloads_counted(void *arg, uint32_t tgid,
 
 /* ---- where it ran ---- */
 
-/* A tw_sampled. What has no slice used nothing that is known, and counts as idle. */
+/* A tw_sampled. A workload without a slice has no known usage, and counts as idle. */
 static void on_sampled(void *arg, const uint32_t *tgid, size_t cpus, uint64_t ns)
 {
 	struct tw_workloads *t = arg;

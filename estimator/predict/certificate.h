@@ -21,7 +21,7 @@ struct tw_err;
 struct tw_model;
 struct tw_power_model;
 
-/* What a recording supports about the power of one component at rest. */
+/* The evidence of a recording about the power of a component at rest. */
 struct tw_rest_evidence {
 	double low, high; /* interval of the power at rest, W; 0, 0 of a workload */
 	bool rested;      /* measured at rest; else low and high only bound it */

@@ -21,7 +21,7 @@ int tw_numbers_read(const json_t *list, const char *where, size_t count, double 
 int tw_list_read(const json_t *obj, const char *where, const char *key, size_t count,
 		 double *out, struct tw_err *err);
 
-/* Read a list of scales, none below 0, as inverses. The inverse of 0 is 0. */
+/* Read a list of scales, 0 or more each, as inverses. The inverse of 0 is 0. */
 int tw_list_read_inverse_scales(const json_t *obj, const char *where, const char *key,
 				size_t count, double *out, struct tw_err *err);
 

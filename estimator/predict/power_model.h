@@ -21,7 +21,7 @@ int tw_power_model_new(struct tw_model *m, struct tw_power_model **out,
 int tw_power_model_borrow(const struct tw_model *m, struct tw_power_model **out,
 			  struct tw_err *err);
 
-/* From a directory or a zip file. */
+/* Load a model from a directory or a zip file. */
 int tw_power_model_load(const char *path, struct tw_power_model **out,
 			struct tw_err *err);
 

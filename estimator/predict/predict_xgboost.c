@@ -605,7 +605,7 @@ static int read_text(const char *text, size_t len, const struct tw_strs *feature
 	return 0;
 }
 
-/* In floats, as XGBoost does. A missing feature adds nothing. */
+/* Compute in floats, as XGBoost does. A missing feature adds nothing. */
 static double predict_linear(const struct xgboost *x, const struct tw_rows *in,
 			     size_t row)
 {

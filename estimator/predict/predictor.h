@@ -48,7 +48,7 @@ struct tw_predictor {
 	 */
 	int (*read)(const struct json_t *root, const struct tw_strs *features,
 		    void *state, struct tw_err *err);
-	/* In place of read(), from the text: for files that are large as json_t. */
+	/* Read the text in place of read(): for files that are large as json_t. */
 	int (*read_text)(const char *text, size_t len, const struct tw_strs *features,
 			 void *state, struct tw_err *err);
 	/* Free what the state points to. NULL: nothing. */

@@ -285,7 +285,7 @@ int tw_parse_size_bytes(const char *s, uint64_t *out, struct tw_err *err)
 #define MOST 1e15  /* keeps the point within DIGITS_MIN digits, and shift > 0 */
 #define MANTISSA_BITS 53
 
-/* Where the decimal point moves by one place. */
+/* Bounds at which the decimal point moves by one place. */
 static const double bounds[] = { 1e-2, 1e-1, 1e0, 1e1,  1e2,  1e3,  1e4,  1e5, 1e6,
 				 1e7,  1e8,  1e9, 1e10, 1e11, 1e12, 1e13, 1e14 };
 
@@ -436,7 +436,7 @@ double tw_round_digits(double v, int digits)
 	double rounded;
 
 	snprintf(text, sizeof(text), "%.*g", digits, v);
-	/* With another decimal point, of a locale, the number keeps its digits. */
+	/* A locale with another decimal point makes parsing fail: return v unrounded. */
 	return tw_parse_double(text, strlen(text), &rounded) ? rounded : v;
 }
 

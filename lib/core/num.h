@@ -72,12 +72,12 @@ void tw_buf_add_double(struct tw_buf *b, double v);
 /* Round a finite number to that many significant digits, at most 17. */
 double tw_round_digits(double v, int digits);
 
-/* Compare two doubles for qsort(), ascending. Neither may be NaN. */
+/* Compare two doubles for qsort(), ascending. NaN is not allowed. */
 int tw_compare_doubles(const void *a, const void *b);
 
 /*
  * Partially sort the n values of v so that v[place] is as in a full sort, with no larger
- * value before it and no smaller one after it. None may be NaN; place is below n.
+ * value before it and no smaller one after it. NaN is not allowed; place is below n.
  */
 void tw_put_in_place(double *v, size_t n, size_t place);
 

@@ -53,7 +53,7 @@ enum tw_field_shape {
 
 /*
  * A type that only few records have: read and written as a value, or by `parse` and
- * `text` as a string. parse() need not name the place. What is not used is NULL.
+ * `text` as a string. parse() need not name the place. Unused members are NULL.
  */
 struct tw_field_own {
 	int (*read)(const json_t *v, const char *where, void *member, struct tw_err *err);

@@ -538,7 +538,7 @@ static size_t token_length(const char *p, const char *end)
 	return (size_t)((*p == '"' ? end_of_string(p, end) : p + 1) - p);
 }
 
-/* Where an indented document is. */
+/* The state of indenting a document. */
 struct indent {
 	unsigned depth; /* of brackets whose members have a line each */
 	unsigned flat;  /* of brackets from a plain array on, whose members have none */

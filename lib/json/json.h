@@ -76,7 +76,7 @@ const char *tw_json_text_or(const json_t *obj, const char *key, const char *othe
 /* Make an array of strings. NULL if out of memory, or if a text is not UTF-8. */
 json_t *tw_json_texts(const struct tw_strs *l);
 
-/* To four decimals; null if v is not finite. NULL without memory. */
+/* A number rounded to four decimals; null if v is not finite. NULL without memory. */
 json_t *tw_json_rounded(double v);
 
 /* Append s[0..len) as a quoted JSON string. Invalid UTF-8 becomes U+FFFD. */

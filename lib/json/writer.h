@@ -41,7 +41,7 @@ void tw_json_add_text(struct tw_buf *b, const char *key, const char *text);
 void tw_json_add_number(struct tw_buf *b, const char *key, double v);
 /* Rounded to this number of decimals, without zeros at the end. */
 void tw_json_add_rounded(struct tw_buf *b, const char *key, double v, unsigned decimals);
-/* With exactly this number of decimals. */
+/* Add a number with exactly this number of decimals. */
 void tw_json_add_fixed(struct tw_buf *b, const char *key, double v, unsigned decimals);
 void tw_json_add_int(struct tw_buf *b, const char *key, int64_t v);
 void tw_json_add_uint(struct tw_buf *b, const char *key, uint64_t v);

@@ -138,7 +138,7 @@ static int set_bool(const char *text, bool *out, struct tw_err *err)
 	static const char *const no[] = { "no", "false", "0", "off" };
 
 	for (size_t i = 0; i < TW_COUNT(yes); i++) {
-		/* In any case: kepler-model-server's files have "True". */
+		/* Ignore case: kepler-model-server's files have "True". */
 		if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
 			*out = strcasecmp(text, yes[i]) == 0;
 			return 0;

@@ -66,8 +66,8 @@ struct tw_opts {
 	size_t count;
 	void (*list_metrics)(struct tw_buf *out); /* NULL: no --list-metrics */
 	/*
-	 * What the start refuses beyond the table, by the start's own checks; for
-	 * --check-config. It may fill config. NULL: nothing.
+	 * The checks of the program's start that go beyond the table, for --check-config.
+	 * May fill config. NULL: there are none.
 	 */
 	int (*check)(void *config, struct tw_err *err);
 };

@@ -28,7 +28,7 @@ static void add32(struct tw_buf *b, uint32_t v)
 	add16(b, v >> 16);
 }
 
-/* What the headers of a file have in common: from the version to the lengths. */
+/* Append the common part of a file's headers: from the version to the lengths. */
 static void add_facts(struct tw_buf *b, const char *name, const char *data, size_t len)
 {
 	add16(b, VERSION);

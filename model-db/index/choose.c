@@ -331,8 +331,10 @@ static void add_reason(struct tw_buf *b, const struct tw_wanted *w,
 
 static bool is_worth_naming(const struct tw_feature_group *g, const struct tw_wanted *w)
 {
-	/* Most clients measure no features of the node, none of old releases, and no
-	 * group of the user's own. */
+	/*
+	 * Most clients lack features of the node, features of old releases, and groups of
+	 * users.
+	 */
 	return g->count > 0 &&
 	       ((!g->of_node && !g->by_name) || tw_feature_group_valid(g, &w->metrics));
 }

@@ -37,7 +37,7 @@
 struct tw_index_machine {
 	const char *pipeline;
 	long long node_type;
-	/* From node_type_index.json, else from its models; all zero: unknown. */
+	/* Spec from node_type_index.json, else from its models; all zero: unknown. */
 	struct tw_machine_spec spec;
 	const char *processor;       /* the canonical name, interned */
 	struct tw_likeness likeness; /* of the spec */

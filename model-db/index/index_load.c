@@ -34,7 +34,7 @@ static const char types_name[] = "node_type_index.json";
 
 /* ---- one model's zip ---- */
 
-/* What the index takes from one model's zip. */
+/* The facts that the index takes from a model's zip. */
 struct draft {
 	struct tw_model model; /* components only if tw_weights_small() */
 	uint64_t zip_bytes, zip_sum;

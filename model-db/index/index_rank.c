@@ -87,7 +87,7 @@ out:
 
 /* ---- order of preference ---- */
 
-/* What the order of preference compares families by. */
+/* The figures by which families are ranked. */
 struct merit {
 	size_t preference;
 	bool few_rows;

@@ -77,9 +77,9 @@ void tw_index_give_up_weights(struct tw_index *x, const struct tw_index_entry *e
 void tw_index_give_up_default(struct tw_index *x, const struct tw_index_entry *e);
 
 bool tw_index_given_up(const struct tw_index *x, const struct tw_index_entry *e);
-/* Also if it is given up as a whole. */
+/* True also for an entry that is given up as a whole. */
 bool tw_index_given_up_default(const struct tw_index *x, const struct tw_index_entry *e);
-/* Also if it is given up as a whole. */
+/* True also for an entry that is given up as a whole. */
 bool tw_index_given_up_weights(const struct tw_index *x, const struct tw_index_entry *e,
 			       enum tw_client client);
 

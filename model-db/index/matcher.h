@@ -90,7 +90,7 @@ enum tw_mismatch {
 	TW_MATCHES,
 };
 
-/* What the client measures of the group that was checked last. */
+/* The last group that was checked, and the feature of it that the client lacks. */
 struct tw_matcher_memo {
 	const char *const *features;
 	const char *missing;

@@ -64,7 +64,10 @@ static int take_machine(char *line, struct machine *m, struct tw_err *err)
 	return 0;
 }
 
-/* What a prior takes that lacks the generation, or the memory type. */
+/*
+ * Add generations and memory types of earlier processors, for a prior that lacks those of
+ * the machine.
+ */
 static void add_before(struct tw_buf *b, const struct tw_prior_machine *of)
 {
 	struct tw_prior_machine m = *of;

@@ -27,7 +27,10 @@ static double log_idle_scale_of(enum tw_prior_scale s, const struct tw_prior_row
 {
 	const double scale = log_scale_of(s, r);
 
-	/* Of cores, the answer must add up; of chips, idle power grows more slowly. */
+	/*
+	 * The power of cores must add up to the answer; the idle power of chips grows
+	 * more slowly.
+	 */
 	return s == TW_PRIOR_BY_CORES ? scale
 				      : 0.5 * (scale + log(r->number[TW_PRIOR_CHIPS]));
 }

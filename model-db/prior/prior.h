@@ -95,7 +95,10 @@ struct tw_prior_target {
 
 struct tw_prior_member {
 	enum tw_prior_scale scale;
-	/* Of the numbers (log, but for threads) in training. */
+	/*
+	 * Mean, deviation and range of the numbers in training (of their logarithms,
+	 * except threads).
+	 */
 	double mean[TW_PRIOR_NUMBERS], sd[TW_PRIOR_NUMBERS];
 	double low[TW_PRIOR_NUMBERS], high[TW_PRIOR_NUMBERS];
 	double shape_mean[TW_PRIOR_INNER];
@@ -187,7 +190,7 @@ void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v
  */
 bool tw_prior_has_curve(const struct tw_prior *p, size_t row);
 
-/* What a row says of its machine. */
+/* Make the machine that a row describes. */
 void tw_prior_machine_of_row(const struct tw_prior *p, size_t row,
 			     struct tw_prior_machine *out);
 

@@ -77,7 +77,7 @@ int tw_prior_find_anchors(struct tw_prior *p, struct tw_err *err)
 /* Held while the factors of any view are computed. */
 static pthread_mutex_t factoring = PTHREAD_MUTEX_INITIALIZER;
 
-/* In place of no curve: a noise so large that the anchor tells nothing. */
+/* The precision of an anchor without a curve: so low that the anchor has no effect. */
 #define NO_CURVE 1e-9
 
 static int factor_target(const struct tw_prior *p, const struct tw_prior_view *v,
@@ -171,7 +171,7 @@ static double variance_before(const struct tw_prior_kernel *k, unsigned categori
 	return sum;
 }
 
-/* What the anchors explain is |U'^-1 k(x, anchors)|^2. */
+/* The anchors explain |U'^-1 k(x, anchors)|^2 of the variance. */
 static double target_variance(const struct tw_prior *p, const struct tw_prior_view *v,
 			      const struct tw_prior_target *t, const double *root,
 			      const struct tw_prior_row *r, const double *z,

@@ -31,7 +31,7 @@ static const struct tw_expo_row versions[] = {
 	     bytes),
 };
 
-/* Only once the source has confirmed a version; the first only of rollouts. */
+/* Exported once the source has confirmed a version; the first row for rollouts only. */
 static const struct tw_expo_row confirmed[] = {
 	PULL("rollout_next", TW_EXPO_GAUGE, NULL,
 	     "1 if this replica took the next version of a rollout, 0 if the stable one.",

@@ -124,7 +124,7 @@ out:
 
 bool tw_pull_record_fits(struct tw_pull_record *r, const char *digest)
 {
-	/* What was pulled has a manifest. */
+	/* A pulled pipeline has a manifest. */
 	if (digest[0] == '\0')
 		return false;
 	if (strcmp(r->manifest, digest) == 0)

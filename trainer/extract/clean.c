@@ -66,8 +66,10 @@ static enum label_kind kind_of(struct label_kinds *k, const char *name)
 	return kind;
 }
 
-/* Of the labels of the scrape, or of those that tell what the series counts, independent
- * of their order. */
+/*
+ * Hash the labels of the scrape, or the labels that identify what the series counts,
+ * independent of their order.
+ */
 static uint64_t hash_labels(const struct tw_series *s, enum label_kind kind,
 			    struct label_kinds *kinds)
 {

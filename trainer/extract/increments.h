@@ -45,7 +45,7 @@ int tw_restarts_find(const struct tw_counter_set *c, const struct tw_ticks *tick
 		     struct tw_restarts *out, struct tw_err *err);
 void tw_restarts_release(struct tw_restarts *r);
 
-/* When workloads appeared that were there before. All zero bytes is empty. */
+/* Times at which workloads appeared that had run before. All zero bytes is empty. */
 #define TW_HIDDEN_MAX 8
 struct tw_hidden {
 	int64_t ms[TW_HIDDEN_MAX];
@@ -65,8 +65,10 @@ struct tw_increment_rules {
 	 * known. */
 	double most_per_ms;
 	const struct tw_starts *starts; /* or NULL */
-	/* Of the workload, shared by its counters: as one of them, the others do not
-	 * count from 0 either. Or NULL. */
+	/*
+	 * The workload's, shared by its counters: if one appeared late, the others do not
+	 * count from 0 either. Or NULL.
+	 */
 	struct tw_hidden *hidden;
 };
 

@@ -19,7 +19,7 @@ struct tw_inertia {
 	size_t before, after;
 };
 
-/* Of rows in order of time. memory: room for 2 * count + 1 numbers. */
+/* Find the inertia of rows in order of time. memory: room for 2 * count + 1 numbers. */
 struct tw_inertia tw_inertia_find(const double *load, const double *watts, size_t count,
 				  double *memory);
 

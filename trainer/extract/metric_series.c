@@ -166,7 +166,7 @@ static struct tw_metric_series find_wanted(const struct tw_prom *p,
 	return (struct tw_metric_series){ 0 };
 }
 
-/* Of the schema's metrics; else a third-party metric of that name. */
+/* Find a metric of the schema, else a third-party metric of that name. */
 static struct tw_metric_series
 find_present(const struct tw_prom *p, const struct tw_schema *schema, const char *feature)
 {

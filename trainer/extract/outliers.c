@@ -75,7 +75,7 @@ struct range {
 	double low, high;
 };
 
-/* Of row i and so many before and after it. */
+/* The range of row i, the rows before it, and those after it. */
 static struct range around(const struct tw_judged_rows *j, const double *v, size_t i,
 			   size_t before, size_t after)
 {

@@ -18,7 +18,7 @@
 /* Steps that differ by a fifth in a tenth of the rows are no gaps and late scrapes. */
 #define UNEVEN 0.2
 #define UNEVEN_SHARE 0.1
-/* At rest, work is at most this share of the largest, or of all CPUs. */
+/* Most work of a machine at rest: shares of its largest work, and of all CPUs. */
 #define REST_SHARE 0.05
 #define REST_CPU_SHARE 0.02
 /* A machine with no more busy CPUs had no load. */

@@ -8,7 +8,7 @@
 #define INTERVAL_MAX_MS 60000
 /* A row of more scrapes has nearly the right time. */
 #define SCRAPES_MAX 6
-/* So many rows show intervals below the step, of which there are many. */
+/* This many rows are enough to show intervals below the step. */
 #define ROWS_MOST 256
 /* Fewer rows show no scrapes. */
 #define ROWS_MIN 20

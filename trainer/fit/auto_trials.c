@@ -172,7 +172,7 @@ static double mean_error(const struct tw_auto_trial *trial, const double *measur
 	return mae;
 }
 
-/* As predict_ensemble.c lets power rise from rest. */
+/* Let power rise from rest, as predict_ensemble.c does. */
 static double rise(const struct tw_auto_trials *t, size_t row, double watts)
 {
 	const struct tw_samples *s = t->samples;
@@ -443,7 +443,7 @@ bool tw_auto_blend_better(const struct tw_auto_trials *t, const struct tw_auto_b
 		mean += d / (double)blocks;
 		squares += d * d / (double)blocks;
 	}
-	/* Not by rounding alone. */
+	/* A difference within rounding does not count. */
 	return blocks > 1 && mean > 1e-6 * b->mae &&
 	       mean > sqrt(fmax(squares - mean * mean, 0.0) / (double)(blocks - 1));
 }

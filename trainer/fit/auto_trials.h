@@ -72,7 +72,7 @@ void tw_auto_design_release(struct tw_auto_design *d);
 /* Rows that the inner folds predict, at most; of more rows, an even selection. */
 #define TW_AUTO_ROWS_MAX 4096
 
-/* When a trial may become a member of a blend. */
+/* The condition for a trial to become a member of a blend. */
 enum tw_auto_role {
 	TW_AUTO_PREFERRED,   /* unless an alternative is clearly better */
 	TW_AUTO_ALTERNATIVE, /* only if it is clearly better than every preferred trial */

@@ -50,10 +50,10 @@ void tw_design_release(struct tw_design *d);
 int tw_design_solve_non_negative(const struct tw_design *d, double *weight,
 				 struct tw_err *err);
 
-/* By ridge regression. Generalised cross validation chooses the shrinkage. */
+/* Solve by ridge regression. Generalised cross validation chooses the shrinkage. */
 int tw_design_solve_ridge(const struct tw_design *d, double *weight, struct tw_err *err);
 
-/* By ridge regression with the same shrinkage, none negative. */
+/* Solve by ridge regression with the same shrinkage, without negative weights. */
 int tw_design_solve_ridge_non_negative(const struct tw_design *d, double *weight,
 				       struct tw_err *err);
 

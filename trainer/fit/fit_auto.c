@@ -43,7 +43,7 @@ static int fit_rising(const struct tw_trainer *t, const struct tw_samples *s,
 	return tw_isotonic_trees(s, t->how, seed, out, err);
 }
 
-/* Not bound to rise with the load. */
+/* Fit without the condition that power rises with the load. */
 static int fit_free(const struct tw_trainer *t, const struct tw_samples *s, uint64_t seed,
 		    struct tw_buf *out, struct tw_err *err)
 {
@@ -247,7 +247,7 @@ static int find_alone(struct tw_auto_trials *t, struct tw_auto_columns *chosen,
 	return 0;
 }
 
-/* Of free trials too, those whose error exceeds this factor times the least are left. */
+/* Free trials are left out, too, if their error exceeds this factor times the least. */
 #define DOMINATED 1.25
 
 /* The least error of a trainer's free trials; HUGE_VAL: there is none. NULL: of all. */

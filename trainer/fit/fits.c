@@ -62,7 +62,7 @@ static void add_rest(struct tw_sha256 *h, const struct tw_rest *r)
 	tw_sha256_add(h, facts, sizeof(facts));
 }
 
-/* Of all that a fit depends on, but time stamps, which AutoTrainer's learners lack. */
+/* Hash all inputs of a fit, except time stamps, which AutoTrainer's learners lack. */
 static void find_key(const struct tw_trainer *t, const struct tw_samples *s,
 		     uint64_t seed, char out[TW_SHA256_TEXT])
 {

@@ -191,7 +191,7 @@ double tw_conformal(double *v, size_t n, double share)
 
 /* ---- misses ---- */
 
-/* By the sum of the ranks of the misses; equal values share their mean rank. */
+/* Compare the sums of the ranks of the misses; equal values share their mean rank. */
 static double area(const struct ranked *r, const double *abs_error, double limit,
 		   size_t rows, size_t misses)
 {

@@ -43,7 +43,9 @@ struct tw_samples {
 	const int64_t *time_ms; /* of each row, ascending; NULL: unknown */
 	/* Fit as kepler-model-server does, with no regard to certificates. */
 	bool unconstrained;
-	/* Of these rows or, to be validated, of the training rows; NULL: not known yet.
+	/*
+	 * Rest of these rows or, in a validation, of the training rows; NULL: not known
+	 * yet.
 	 */
 	const struct tw_rest *rest;
 	/*

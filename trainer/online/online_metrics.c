@@ -103,7 +103,7 @@ static const struct tw_expo_row totals[] = {
 		    struct tw_online_metrics, behind_ms, 1e3),
 };
 
-/* Of a machine; NAN: no sample. */
+/* Values of a machine; NAN: no sample. */
 struct gauges {
 	struct tw_online_figures f;
 	double drifting, published_s;

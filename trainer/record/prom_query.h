@@ -25,8 +25,10 @@ struct tw_prom_query {
 	const char *metrics; /* extended regular expression for whole names; NULL: the
 				schemas' metrics */
 	const struct tw_strs *more; /* additional names; or NULL */
-	/* Of a series in one answer; Prometheus' limit is 11,000. Without a step, seconds
-	 * of one answer. */
+	/*
+	 * Samples of a series in an answer; Prometheus' limit is 11,000. Without a step:
+	 * seconds of an answer.
+	 */
 	uint32_t points;
 	const char *output;
 	/* Gets a file <metric>.csv for each metric, with a row for each sample: the time

@@ -319,7 +319,7 @@ static bool is_third_party(const struct tw_prom_builder *b, const struct tw_jsax
 	return false;
 }
 
-/* Which labels are kept depends on the metric. */
+/* The metric decides which labels are kept. */
 static void forget_labels(struct tw_prom_builder *b)
 {
 	for (size_t i = 0; i < LABELS_MAX; i++)

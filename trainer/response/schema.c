@@ -301,9 +301,9 @@ static const char *const tallywatt_id_labels[] = { "container_id", "container_na
 static const char *const tallywatt_unit_labels[] = { "mode", "path", "package", NULL };
 /* command changes at exec, cgroup at a move, serial where a pid is used again. */
 static const char *const tallywatt_other_labels[] = {
-	/* Of workloads and zones. */
+	/* Labels of workloads and zones. */
 	"cgroup", "comm", "command", "exe", "reason", "serial", "zone",
-	/* Of the machine. */
+	/* Labels of the machine. */
 	"chips", "cores", "frequency", "memory", "processor", "threads_per_core",
 	"vendor", NULL
 };

@@ -40,7 +40,7 @@ struct tw_job_record {
 	const char *stage;  /* static text; or NULL */
 	double fraction;    /* of all fits, 0 to 1 */
 	double remaining_s; /* estimate; negative: not known */
-	/* Of a finished job. */
+	/* Set for a finished job: */
 	size_t models;
 	bool published;          /* in a model database */
 	char error[TW_ERR_TEXT]; /* why it failed, was cancelled or lost; or "" */

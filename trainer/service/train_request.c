@@ -261,7 +261,7 @@ static const struct member members[] = {
 	{ "thirdparty_metrics", 1, "thirdparty_metrics", take_thirdparty, AT(names) },
 	{ "gauges", 1, "gauges", take_list, AT(gauges) },
 	{ "prom_response", 1, "prom_response", take_response, AT(q.response) },
-	/* Of older clients. */
+	/* Names that older clients send. */
 	{ "prome_response", 1, "prom_response", take_response, AT(q.response) },
 	{ "trainer", 1, "trainer", NULL, 0 },
 	{ "abs_trainers", 2, "trainer.abs_trainers", take_trainers, AT(q.abs_trainers) },
@@ -384,7 +384,7 @@ int tw_train_reader_feed(struct tw_train_reader *r, const char *data, size_t len
 	return 0;
 }
 
-/* Neither response lacks series, of which its server knows. */
+/* Refuse a response from which its server knows series to be missing. */
 static int check_partial(const struct tw_train_request *q, struct tw_err *err)
 {
 	static const char advice[] = "\"partial\":\"accept\" takes it";

@@ -159,7 +159,7 @@ static void handle_train(void *app, const struct tw_http_request *request,
 
 /* ---- jobs ---- */
 
-/* Who may train into a pipeline may see and cancel its jobs. */
+/* A user who may train into a pipeline may see and cancel its jobs. */
 static int check_reader(const struct tw_train_service *s, const char *user,
 			const char *pipeline, struct tw_err *err)
 {

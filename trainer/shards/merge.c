@@ -26,7 +26,7 @@ struct merging {
 	const struct tw_plan *plan;
 	struct tw_train_outcome all; /* names of machines are borrowed from the plan */
 	bool *filled;                /* of the data */
-	/* Of each unit's part; "" and NULL: there is none yet. */
+	/* Checksum and path of each unit's part; "" and NULL: no part yet. */
 	char (*sha256)[TW_SHA256_TEXT];
 	char **path;
 };

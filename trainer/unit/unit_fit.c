@@ -75,8 +75,10 @@ static void eliminate(struct system *s, size_t row, size_t col)
 	}
 }
 
-/* By Gauss and Jordan. An unknown without a pivot becomes 0; returns whether all have
- * one. Columns are scaled to a size near 1. */
+/*
+ * Solve by Gauss-Jordan elimination. An unknown without a pivot becomes 0. Returns
+ * whether all unknowns have a pivot. Columns are scaled to a size near 1.
+ */
 static bool solve(struct system *s, double *out)
 {
 	size_t row = 0, row_of[COLS_MAX];

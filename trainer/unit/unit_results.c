@@ -203,7 +203,7 @@ static const struct tw_expo_row standing[] = {
 	VALUE("standing_high_watts", "watts", "Upper end of its interval of 90 %.", high),
 };
 
-/* Of the last evaluation; NAN: no sample. */
+/* Figures of the last evaluation; NAN: no sample. */
 struct gauges {
 	double r2, residual_w, drift, warnings, to_s;
 };

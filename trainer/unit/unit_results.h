@@ -45,7 +45,7 @@ enum tw_unit_drift_state {
 
 struct tw_unit_drift {
 	enum tw_unit_drift_state state;
-	/* Of TW_UNIT_DRIFT_SEEN: what drifts most. */
+	/* For TW_UNIT_DRIFT_SEEN, the part that drifts most: */
 	size_t work; /* index of the counter; SIZE_MAX: standing power */
 	double before, now;
 	double seconds; /* length of the newest part */
@@ -66,7 +66,7 @@ struct tw_unit_evaluation {
 	enum tw_unit_drift_state drift;
 };
 
-/* Of one unit. */
+/* The results of one unit. */
 struct tw_unit_history {
 	struct tw_unit_data asked; /* without series: names and selectors */
 	bool drifts;               /* by the last evaluation that gave numbers */
@@ -87,7 +87,7 @@ struct tw_unit_results {
 
 int tw_unit_results_open(struct tw_unit_results *r, const struct tw_unit_file *f,
 			 struct tw_err *err);
-/* Also after a failed open. */
+/* May be called after a failed open. */
 void tw_unit_results_close(struct tw_unit_results *r);
 
 /* The result of an evaluation of unit i: e and its warnings, which become empty; or why

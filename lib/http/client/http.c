@@ -14,7 +14,7 @@
 #include <strings.h>
 
 #define ANSWER_MAX ((size_t)64 << 20)
-/* Of an error's body that is kept when a sink takes the others. */
+/* Bytes of an error's body to keep if a sink takes other bodies. */
 #define REASON_MAX ((size_t)64 << 10)
 #define TIMEOUT_MS 10000
 #define REDIRECTS_MAX 3L
@@ -56,7 +56,7 @@ static int check_stopped(void *arg, curl_off_t a, curl_off_t b, curl_off_t c,
 			e = curl_easy_setopt(h, option, value); \
 	} while (0)
 
-/* What began by TLS is not continued without. */
+/* A call that began by TLS must not continue without it. */
 static CURLcode allow_web_only(CURL *h, const char *url)
 {
 	const bool tls = strncasecmp(url, "https:", 6) == 0;

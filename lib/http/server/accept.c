@@ -94,7 +94,7 @@ double tw_accept_weight(const char *accept, const char *type, const char *subtyp
 
 		if (version != NULL && e.version.len > 0 && !equals(e.version, version))
 			continue;
-		/* Of equal ranges the largest weight counts. */
+		/* The largest weight of equal ranges counts. */
 		if (match == 0 || match < best || (match == best && e.weight < weight))
 			continue;
 		best = match;

@@ -134,7 +134,7 @@ struct tw_expo_text {
 struct tw_expo {
 	struct tw_buf *out;
 	enum tw_expo_format format;
-	/* Of the samples that follow; set by tw_expo_family(). */
+	/* The family of the samples that follow; set by tw_expo_family(). */
 	const struct tw_expo_family *family;
 	char name[TW_EXPO_NAME + 1];
 	size_t name_len;

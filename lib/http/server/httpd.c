@@ -205,7 +205,7 @@ struct tw_httpd {
 	struct tw_web *web;         /* NULL: no web configuration */
 	struct tw_exchange_server exchange;
 
-	/* With callers_thread, else -1: wake tells that a password was checked. */
+	/* An eventfd, written when a password was checked; -1 without callers_thread. */
 	int wake;
 	int epoll; /* of wake and of the library */
 };

@@ -52,7 +52,7 @@ struct tw_httpd_config {
 int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 		  struct tw_err *err);
 
-/* What tw_httpd_open() refuses before it binds: the web configuration. */
+/* Check what tw_httpd_open() checks before it binds: the web configuration. */
 int tw_httpd_check(const struct tw_httpd_config *c, struct tw_err *err);
 
 /* "127.0.0.1:8100", with the port that was bound. Lives as long as the server. */

@@ -19,7 +19,7 @@ struct tw_httpd_work;
 struct tw_strs;
 struct tw_web;
 
-/* What all requests of a server share. Nothing in it is owned. */
+/* The common part of a server's requests. The pointers are borrowed. */
 struct tw_exchange_server {
 	const struct tw_http_route *routes;
 	size_t route_count;

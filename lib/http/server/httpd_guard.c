@@ -19,10 +19,13 @@
 /* No deadline. */
 #define NEVER_MS UINT64_MAX
 
-/* By a hash of the address. */
+/* Counters of connections, by a hash of the address. */
 #define PLACES 4096
 
-/* In the order in which they end for others; AT_WORK does not. */
+/*
+ * States in the order in which connections are closed to make room; AT_WORK is never
+ * closed.
+ */
 enum state { WAITING, RECEIVING, ANSWERING, AT_WORK };
 
 struct tw_guarded {

@@ -220,7 +220,7 @@ out:
 	return rc;
 }
 
-/* Of several threads that call at a time, one checks. */
+/* If several threads call at a time, only the first checks. */
 static void reload_if_changed(struct tw_web *w)
 {
 	unsigned long long checked = atomic_load(&w->checked_ms);
