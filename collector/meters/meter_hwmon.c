@@ -56,9 +56,14 @@ static const struct chip chips[] = {
 	/* drivers/hwmon/amd_energy.c */
 	{ "amd_energy", "amd_energy", "Ecore", TW_ZONE_CORE, NULL },
 	{ "amd_energy", "amd_energy", "Esocket", TW_ZONE_PACKAGE, NULL },
+	/* Its fork for Ryzen: github.com/BoukeHaarsma23/zenergy */
+	{ "amd_energy", "zenergy", "Ecore", TW_ZONE_CORE, NULL },
+	{ "amd_energy", "zenergy", "Esocket", TW_ZONE_PACKAGE, NULL },
 	/* drivers/hwmon/xgene-hwmon.c */
 	{ "ampere-xgene-hwmon", "apm_xgene", "CPU power", TW_ZONE_PACKAGE, NULL },
 	{ "ampere-xgene-hwmon", "apm_xgene", "IO power", TW_ZONE_UNCORE, NULL },
+	/* drivers/platform/x86/amd/hsmp/hwmon.c, since Linux 6.16: a device a socket. */
+	{ "hwmon", "amd_hsmp_hwmon", "", TW_ZONE_PACKAGE, NULL },
 	/* The first sensor of a GPU counts: a card contains its chip. */
 	{ "hwmon", "amdgpu", "", TW_ZONE_GPU, "amd" },
 	{ "hwmon", "corsairpsu", SUPPLY, TW_ZONE_PLATFORM, NULL },
@@ -120,8 +125,11 @@ static bool has_line(const char *dir, const char *file, const char *const *lines
 /* Batteries, chargers and the like: Documentation/ABI/testing/sysfs-class-power. */
 static bool is_supply(const char *dir)
 {
-	static const char *const types[] = { "Battery", "Mains",    "UPS",
-					     "USB",     "Wireless", NULL };
+	static const char *const types[] = { "Battery",    "BrickID",  "Mains",
+					     "UPS",        "USB",      "USB_ACA",
+					     "USB_C",      "USB_CDP",  "USB_DCP",
+					     "USB_PD",     "Unknown",  "USB_HVDCP",
+					     "USB_PD_DRP", "Wireless", NULL };
 
 	return has_line(dir, "device/type", types) || has_line(dir, "type", types);
 }
@@ -347,13 +355,14 @@ static int add_sensor(struct tw_zone_list *l, const struct sensor *s, const char
 
 /*
  * Add the sensors of hwmonN, or of its device, where older drivers have their files. The
- * nth directory of a chip is package n.
+ * nth directory with a processor is package n, the nth one with a GPU is GPU n: next[0]
+ * and next[1].
  */
 static int add_device(struct tw_zone_list *l, const char *meter, const char *dir,
-		      int *package, struct tw_err *err)
+		      int next[2], struct tw_err *err)
 {
 	struct tw_err ignored = { 0 };
-	const size_t had = l->count;
+	bool added[2] = { false, false };
 	const struct sensor *best = NULL;
 	struct sensor sensor[SENSORS_MAX];
 	char name[TW_ZONE_NAME], path[TW_ZONE_PATH];
@@ -371,11 +380,18 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 		    strcmp(name, RAILS) != 0 && (best == NULL || s->chip < best->chip))
 			best = s;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (sensor[i].chip != NULL &&
-		    add_sensor(l, &sensor[i], name, dir, *package, best, err) < 0)
+	for (size_t i = 0; i < count; i++) {
+		const struct chip *chip = sensor[i].chip;
+		const bool gpu = chip != NULL && chip->kind == TW_ZONE_GPU;
+		const size_t had = l->count;
+
+		if (chip != NULL &&
+		    add_sensor(l, &sensor[i], name, dir, next[gpu], best, err) < 0)
 			return -1;
-	*package += l->count > had;
+		added[gpu] = added[gpu] || l->count > had;
+	}
+	next[0] += added[0];
+	next[1] += added[1];
 	return 0;
 }
 
@@ -413,7 +429,7 @@ static int add_devices(struct tw_zone_list *l, const struct tw_meter_config *c,
 	char dir[TW_ZONE_PATH], device[TW_ZONE_PATH];
 	unsigned at[DEVICES_MAX];
 	size_t count = 0;
-	int package = 0;
+	int next[2] = { 0, 0 };
 
 	if ((size_t)snprintf(dir, sizeof(dir), "%s/class/hwmon", c->roots->sys) >=
 	    sizeof(dir) - LONGEST)
@@ -424,12 +440,12 @@ static int add_devices(struct tw_zone_list *l, const struct tw_meter_config *c,
 		const size_t had = l->count;
 
 		snprintf(device, sizeof(device), "%.160s/hwmon%u", dir, at[i]);
-		if (add_device(l, meter, device, &package, err) < 0)
+		if (add_device(l, meter, device, next, err) < 0)
 			return -1;
 		if (l->count > had)
 			continue;
 		snprintf(device, sizeof(device), "%.160s/hwmon%u/device", dir, at[i]);
-		if (add_device(l, meter, device, &package, err) < 0)
+		if (add_device(l, meter, device, next, err) < 0)
 			return -1;
 	}
 	if (strcmp(meter, "acpi") == 0)

@@ -11,6 +11,11 @@
 /* Errors of meters: see docs/tw-collector.md, "Contradictions". */
 #define PART_ERROR 0.05
 #define PART_ERROR_W 2.0
+/*
+ * A platform with less than this share of its parts has a wrong unit. Parts may have too
+ * much: dies of Linux 6.9 repeat the power of their package up to sixteen times.
+ */
+#define WHOLE_MIN 0.05
 /* Each supply has a sensor of its own, which is worse at little load. */
 #define SUPPLY_ERROR 0.10
 #define SUPPLY_ERROR_W 10.0
@@ -97,6 +102,8 @@ static bool compare_parts(const struct tw_power_guard *g, struct tw_power_zone *
 			    parts <= whole + fmax(whole * PART_ERROR, PART_ERROR_W))
 				continue;
 			doubt(&z[i], "parts", parts, whole, of->text);
+			z[i].watch.false_power =
+				of->kind == TW_ZONE_PLATFORM && whole < WHOLE_MIN * parts;
 			doubted = doubted || of->kind == TW_ZONE_PLATFORM;
 		}
 	return doubted;

@@ -120,6 +120,18 @@ static void parts_may_not_have_more_than_the_platform(void **state)
 	assert_int_equal(tw_power_sum_kinds(f->power), BIT(PLATFORM));
 }
 
+/* A power in mW is not that of the machine. */
+static void a_platform_in_a_wrong_unit_does_not_count(void **state)
+{
+	static const struct machine m = { { 100, 110 }, 60, 20, 0.4, 1, false };
+	struct meter_fixture *f = *state;
+
+	run(f, &m);
+	assert_doubted(f, "power1", "package, dram and gpu have 2");
+	assert_false(meters_zone(f, "power1", -2)->counts);
+	assert_int_equal(tw_power_sum_kinds(f->power), BIT(PACKAGE) | BIT(DRAM));
+}
+
 /* Its counter is in a wrong unit: it is absent, not wrong. */
 static void a_package_is_not_above_three_times_its_design_power(void **state)
 {
@@ -375,6 +387,7 @@ int main(void)
 		METER_TEST(a_true_machine_is_not_doubted),
 		METER_TEST(cores_may_not_have_more_than_their_package),
 		METER_TEST(parts_may_not_have_more_than_the_platform),
+		METER_TEST(a_platform_in_a_wrong_unit_does_not_count),
 		METER_TEST(a_package_is_not_above_three_times_its_design_power),
 		METER_TEST(a_package_at_rest_uses_some_power),
 		METER_TEST(two_counters_in_step_are_one),

@@ -269,6 +269,8 @@ static void known_chips_and_stores_of_energy_are_no_sensors(void **state)
 	tree_write(f->dir, "class/hwmon/hwmon0/device/type", "Battery\n");
 	write_sensor(f, 1, "ucsi_source_psy_1", "power1_input", "12000000");
 	tree_write(f->dir, "class/hwmon/hwmon1/device/type", "USB\n");
+	write_sensor(f, 3, "ucsi_source_psy_2", "power1_input", "45000000");
+	tree_write(f->dir, "class/hwmon/hwmon3/device/type", "USB_PD\n");
 	/* The chip of a card, which contains it. */
 	write_sensor(f, 2, "xe", "energy1_label", "card");
 	write_sensor(f, 2, "xe", "energy1_input", "12000000");
