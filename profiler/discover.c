@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,27 +298,32 @@ static int read_cpuinfo(const char *proc, struct tw_cpuinfo *out, struct tw_err 
 }
 
 /*
- * A hypervisor may hide the product: "AMD EPYC Processor". The signature still tells the
- * generation, so that "amd_epyc" becomes "amd_epyc_genoa". A hypervisor's own model tells
- * it: "Intel Xeon Processor (Skylake, IBRS)".
+ * A hypervisor may hide the product: "AMD EPYC Processor", "DO-Regular". The signature
+ * still tells the generation, so that "amd_epyc" becomes "amd_epyc_genoa" and
+ * "do_regular" "intel_do_regular_skylake_sp". A hypervisor's own model tells it, too:
+ * "Intel Xeon Processor (Skylake, IBRS)".
  */
 static void add_generation(const struct tw_cpuinfo *info, char name[TW_SPEC_TEXT])
 {
-	struct tw_cpu_identity named, both, kept;
-	const size_t len = strlen(name), brand_len = strlen(info->brand);
-	size_t more;
+	struct tw_cpu_identity id, kept;
+	const size_t len = strlen(name);
+	char text[2 * TW_SPEC_TEXT];
+	const char *vendor = "";
+	int n;
 
-	tw_cpu_identify(info->brand, brand_len, NULL, &named);
-	tw_cpu_identify(info->brand, brand_len, &info->signature, &both);
+	tw_cpu_identify(info->brand, strlen(info->brand), &info->signature, &id);
 	tw_cpu_identify(name, len, NULL, &kept);
-	more = strlen(both.generation) + 1;
-	if (len == 0 || more == 1 || kept.how[TW_CPU_GENERATION] != TW_CPU_UNKNOWN ||
-	    (named.how[TW_CPU_GENERATION] == TW_CPU_UNKNOWN &&
-	     both.how[TW_CPU_GENERATION] != TW_CPU_BY_SIGNATURE) ||
-	    len + more >= TW_SPEC_TEXT)
+	if (len == 0 || id.generation[0] == '\0' || kept.generation[0] != '\0' ||
+	    kept.cores > 0)
 		return;
-	name[len] = '_';
-	memcpy(name + len + 1, both.generation, more);
+	/* Arm's cores are named by a table. */
+	if (info->signature.implementer == 0 &&
+	    strncmp(name, id.vendor, strlen(id.vendor)) != 0)
+		vendor = id.vendor;
+	n = snprintf(text, sizeof(text), "%s%s%s_%s", vendor,
+		     vendor[0] != '\0' ? "_" : "", name, id.generation);
+	if (n < TW_SPEC_TEXT)
+		memcpy(name, text, (size_t)n + 1);
 }
 
 static int take_cpuinfo(const char *proc, struct tw_machine_spec *s, struct tw_err *err)

@@ -287,6 +287,15 @@ static void a_virtual_model_keeps_its_generation(void **state)
 		{ "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\n"
 		  "model name : AMD EPYC-Milan Processor\n",
 		  "amd_epyc_milan" },
+		{ "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 85\nstepping : 7\n"
+		  "model name : Intel(R) Xeon(R) CPU @ 2.80GHz\n",
+		  "intel_xeon_cascade_lake_sp" },
+		{ "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 85\nstepping : 4\n"
+		  "model name : DO-Regular\n",
+		  "intel_do_regular_skylake_sp" },
+		{ "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\n"
+		  "model name : AMD EPYC 7R13 Processor\n",
+		  "amd_epyc_7r13" },
 		{ "vendor_id : GenuineIntel\ncpu family : 15\nmodel : 6\n"
 		  "model name : Common KVM processor\n",
 		  "common_kvm" },
