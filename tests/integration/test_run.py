@@ -3,14 +3,16 @@
 import http.server
 import json
 import os
+import resource
 import subprocess
 import sys
 import threading
 import time
 import unittest
 
-from harness import BIN, children, run_tallywatt, wait_until
+from harness import BIN, children, need, run_tallywatt, wait_until
 from metered import RANGE, Metered
+from test_collector import bpf_works
 
 CPU_W = 4
 BURN = "import time; t = time.process_time()\nwhile time.process_time() - t < {}: pass"
@@ -121,6 +123,24 @@ class Run(Metered):
         self.assertRegex(text, r"VERDICT: more joules than --vs: \+\d+\.\d % \(\+")
         done = self.run_command(*url, "--", "/nowhere/program", status=127)
         self.assertIn("No such file", done.stderr.decode())
+
+    def test_the_joules_of_5_seconds_are_those_of_the_law(self):
+        """Within 2 % of the CPU time that the kernel counts for the command."""
+        need("bpf", bpf_works())
+        daemon = self.collect("--meters", "rapl-sysfs", "--powercap", self.law(), "--bpf", "auto",
+                              "--interval", "500ms")
+        wait_until(lambda: self.node_joules(daemon) > 0, "its power is known")
+        for _ in range(2):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            run, = json.loads(self.run_command("--url", f"http://{daemon.address}", "--json", "--",
+                                               sys.executable, "-c", BURN.format(5)).stdout)["runs"]
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            ratio = run["joules"] / CPU_W / (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            if abs(ratio - 1) <= 0.02:
+                break
+            print(f"AGAIN: {ratio}")  # the law's clock was late
+        self.assertAlmostEqual(ratio, 1, delta=0.02)
+        print(f"{run['joules']:.2f} J, {100 * (ratio - 1):+.1f} %")
 
     def test_without_a_collector_the_machine_is_measured(self):
         self.machine()
