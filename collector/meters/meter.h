@@ -24,6 +24,9 @@ struct tw_redfish_options;
 struct tw_roots;
 
 #define TW_ZONES_MAX 512 /* of one meter */
+/* A longer window is no mean: controllers report 2^32 - 1, or the time since they began.
+ */
+#define TW_WINDOW_MAX_MS UINT64_C(86400000)
 #define TW_ZONE_NAME 64
 #define TW_ZONE_PATH 256
 

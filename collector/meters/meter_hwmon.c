@@ -348,7 +348,8 @@ static int add_sensor(struct tw_zone_list *l, const struct sensor *s, const char
 		return tw_zone_list_leave(l, &z, left_out, err);
 	snprintf(path, sizeof(path), "%s/%s%u_average_interval", dir, s->form->prefix,
 		 s->n);
-	if (tw_meter_number(path, &z.window_ms, &ignored) < 0)
+	if (tw_meter_number(path, &z.window_ms, &ignored) < 0 ||
+	    z.window_ms > TW_WINDOW_MAX_MS)
 		z.window_ms = 0;
 	return tw_zone_list_add(l, &z, err);
 }

@@ -110,7 +110,8 @@ static void take_value(struct polled *s, size_t zone, const struct tw_ask_messag
 	a->taken_ns = m->taken_ns < now ? m->taken_ns : now;
 	a->sample = ++s->samples;
 	if (m->kind == TW_ASK_POWER)
-		s->zone[zone].window_ms = m->window_ms;
+		s->zone[zone].window_ms =
+			m->window_ms <= TW_WINDOW_MAX_MS ? m->window_ms : 0;
 }
 
 /* The helper sends the zones in order of their places from 0, before any value. */

@@ -38,6 +38,18 @@ static void write_sensor(const struct meter_fixture *f, int n, const char *chip,
 	tree_write(f->dir, path, line);
 }
 
+/* "interval = 4294967.29 s" of sensors(1). */
+static void a_window_of_weeks_is_unknown(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	tree_write(f->dir, "class/hwmon/hwmon2/name", "power_meter\n");
+	tree_write(f->dir, "class/hwmon/hwmon2/power1_average", "250000000\n");
+	tree_write(f->dir, "class/hwmon/hwmon2/power1_average_interval", "4294967295\n");
+	meters_open(f);
+	assert_int_equal(meters_zone(f, "power1", -2)->zone->window_ms, 0);
+}
+
 static void an_acpi_power_meter_is_the_platform(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -451,6 +463,7 @@ int main(void)
 		METER_TEST(idle_power_of_a_gpu_follows_its_own_load),
 		METER_TEST(a_device_in_the_place_of_another_is_not_that_one),
 		METER_TEST(an_acpi_power_meter_is_the_platform),
+		METER_TEST(a_window_of_weeks_is_unknown),
 		METER_TEST(meters_of_grace_within_each_other_count_once),
 		METER_TEST(several_acpi_meters_without_a_known_name_are_no_platform),
 		METER_TEST(a_driver_without_data_is_a_meter_that_will_tell),
