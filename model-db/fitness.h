@@ -58,6 +58,7 @@ struct tw_weights_shape;
 #define TW_REFUSED_UNIT \
 	"its recording has a wrong unit: the watts of a busy CPU are outside physics"
 #define TW_REFUSED_ERROR "its own error is above 50 %"
+#define TW_REFUSED_DRIFT "its power drifts with time, which no feature explains"
 #define TW_REFUSED_BIAS                                                       \
 	"its mean error is too large, on all rows, at little or much power, " \
 	"or between both halves"

@@ -111,6 +111,7 @@ static void report_refusal(const struct tw_train_outcome *t, size_t u,
 {
 	const struct tw_train_unit *first = &t->unit[u];
 	const char *why = refusal_of(first);
+	const bool drift = strcmp(why, TW_REFUSED_DRIFT) == 0;
 	const json_t *rows = first->refusal_rows;
 	size_t count = 0;
 
@@ -130,7 +131,10 @@ static void report_refusal(const struct tw_train_outcome *t, size_t u,
 		first->data->group->name, first->trainer->name, why,
 		tw_train_refusal_advice(why));
 	for (size_t i = 0; i < json_array_size(rows); i++)
-		tw_buf_addf(&out->quality, "; %s%s", i == 0 ? "worst rows: " : "",
+		tw_buf_addf(&out->quality, "; %s%s",
+			    i > 0   ? ""
+			    : drift ? "drift of "
+				    : "worst rows: ",
 			    json_string_value(json_array_get(rows, i)));
 	tw_buf_adds(&out->quality, "\n");
 }

@@ -94,6 +94,16 @@ static double bias_of(const struct tw_train_scores *u, size_t c)
 	       w;
 }
 
+/* Whether a component drifts by more than a mean error may be in one more recording. */
+static bool drifts(const struct tw_train_scores *u)
+{
+	for (size_t c = 0; c < u->data->components; c++)
+		if (fabs(u->drift[c].watts) >
+		    TW_BIAS_MAX / 100 * fmax(1.0, mean_power(u, c)))
+			return true;
+	return false;
+}
+
 double tw_train_bias(const struct tw_train_scores *s)
 {
 	double most = 0;
@@ -312,6 +322,7 @@ static const char *first_reason(const struct tw_train_scores *u, const char *fau
 		{ d->times_differ, TW_REFUSED_TIMES },
 		{ d->work_unseen, TW_REFUSED_UNSEEN },
 		{ !shown, TW_REFUSED_NO_REST },
+		{ drifts(u), TW_REFUSED_DRIFT },
 		{ uncertain, TW_REFUSED_NOISE },
 		{ tw_train_bias(u) > 1, TW_REFUSED_BIAS },
 	};
@@ -352,6 +363,25 @@ int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest 
 
 /* ---- for people ---- */
 
+/* "package: 1.2 W an hour", of each component that drifts. */
+static json_t *tell_drifts(const struct tw_train_scores *u)
+{
+	json_t *list = json_array();
+
+	for (size_t c = 0; list != NULL && c < u->data->components; c++) {
+		if (u->drift[c].watts == 0)
+			continue;
+		if (json_array_append_new(
+			    list, json_sprintf("%s: %.3g W an hour",
+					       tw_component_name(u->data->component[c]),
+					       u->drift[c].watts_per_hour)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
 json_t *tw_train_refusal_rows(const struct tw_train_scores *u, const char *why)
 {
 	const struct tw_train_data *d = u->data;
@@ -362,9 +392,12 @@ json_t *tw_train_refusal_rows(const struct tw_train_scores *u, const char *why)
 	const bool by_power = strcmp(why, TW_REFUSED_POWER) == 0;
 	const size_t load = tw_load_feature(d->feature, d->cols);
 	struct loaded worst[WORST + 1];
-	json_t *list = json_array();
+	json_t *list;
 	size_t count = 0;
 
+	if (strcmp(why, TW_REFUSED_DRIFT) == 0)
+		return tell_drifts(u);
+	list = json_array();
 	if (strcmp(why, TW_REFUSED_NO_LOAD) == 0)
 		return list; /* no row shows it */
 	for (size_t i = 0; i < s.rows; i++) {
@@ -416,6 +449,8 @@ const char *tw_train_refusal_advice(const char *why)
 		{ TW_REFUSED_UNSEEN, "begin the recording after they have appeared" },
 		{ TW_REFUSED_NOISE, "record longer, or read the meter more often" },
 		{ TW_REFUSED_NO_REST, "record some minutes of an idle machine, too" },
+		{ TW_REFUSED_DRIFT, "record again when the machine's temperature is "
+				    "steady, or train online" },
 		{ TW_REFUSED_BIAS, "record longer, and each load more than once" },
 	};
 

@@ -77,6 +77,27 @@ static int gather(const struct tw_train_scores *s, size_t folds, size_t c,
 	return 0;
 }
 
+/*
+ * Find the drift, and let the measured power be that of the same rows one recording
+ * later, when the model serves.
+ */
+static int expect_drift(struct tw_train_scores *s, size_t c, struct held_out *h,
+			struct tw_err *err)
+{
+	const struct tw_drift_rows rows = { .measured = h->measured,
+					    .predicted = h->predicted,
+					    .load = h->load,
+					    .time_ms = s->data->d.time_ms,
+					    .rows = h->rows,
+					    .folds = s->data->folds };
+
+	if (tw_drift_find(&rows, &s->drift[c], err) < 0)
+		return -1;
+	for (size_t r = 0; r < h->rows; r++)
+		h->measured[r] += s->drift[c].watts;
+	return 0;
+}
+
 /* Calibrate the answers for single rows and, if the model has them, for a series. */
 static int calibrate(struct tw_train_scores *s, size_t c, const struct held_out *h,
 		     struct tw_err *err)
@@ -109,7 +130,8 @@ static int score_component(struct tw_train_scores *s, size_t folds, size_t c,
 	struct held_out h = { 0 };
 	int rc = -1;
 
-	if (gather(s, folds, c, &h, err) < 0)
+	if (gather(s, folds, c, &h, err) < 0 ||
+	    (folds == 0 && expect_drift(s, c, &h, err) < 0))
 		goto out;
 	if (tw_score(h.measured, h.predicted, h.load, h.rows, &s->score[folds][c], err) <
 		    0 ||
@@ -375,6 +397,9 @@ static void add_component(struct keys *k, const struct tw_train_scores *s, size_
 	const char *component = tw_component_name(s->data->component[c]);
 
 	add_scores(k, component, "", &s->score[0][c]);
+	if (s->drift[c].watts != 0)
+		set(k, tw_json_rounded(s->drift[c].watts_per_hour), "%s_drift",
+		    component);
 	if (s->predicted_series != NULL)
 		add_scores(k, component, "series_", &s->score_series[c]);
 	add_intervals(k, component, "", &s->alone[c]);

@@ -8,6 +8,7 @@
  */
 
 #include "trainer/fit/calibrate.h"
+#include "trainer/fit/drift.h"
 #include "trainer/fit/score.h"
 #include "trainer/train_data.h"
 
@@ -26,6 +27,7 @@ struct tw_train_scores {
 	double *predicted_series;
 	/* Scores of the blocks of time, then of each alternative division into folds. */
 	struct tw_score score[1 + TW_TRAIN_ALT_FOLDS_MAX][TW_COMPONENT_COUNT];
+	struct tw_drift drift[TW_COMPONENT_COUNT];
 	struct tw_err alt_err[TW_TRAIN_ALT_FOLDS_MAX]; /* why scores are missing */
 	struct tw_score score_series[TW_COMPONENT_COUNT];
 	/* Intervals and expected errors; a series without rows has no keys. */

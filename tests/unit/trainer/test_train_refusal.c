@@ -32,8 +32,10 @@ static double draw(uint64_t *s)
 	return (double)(*s >> 11) / 4503599627370496.0 - 1;
 }
 
-/* The loads in turn, `times` times; the gauge shows whole watts. */
-static struct tw_prom *record(const struct load *l, size_t loads, size_t times)
+/* The loads in turn, `times` times, while the power drifts; the gauge shows whole watts.
+ */
+static struct tw_prom *record(const struct load *l, size_t loads, size_t times,
+			      double watts_per_hour)
 {
 	struct tw_buf cpu = { 0 }, watts = { 0 };
 	struct tw_prom *p = NULL;
@@ -49,7 +51,9 @@ static struct tw_prom *record(const struct load *l, size_t loads, size_t times)
 
 		for (size_t i = 0; i < a->rows; i++) {
 			if (i % a->held == 0)
-				reading = round(a->watts * (1 + a->noise * draw(&seed)));
+				reading =
+					round(a->watts * (1 + a->noise * draw(&seed)) +
+					      watts_per_hour * (double)(t - 1000) / 3600);
 			t += 10;
 			seconds += 10 * a->cpus;
 			tw_buf_addf(&cpu, ",[%zu,\"%.3f\"]", t, seconds);
@@ -67,14 +71,14 @@ static struct tw_prom *record(const struct load *l, size_t loads, size_t times)
 	return p;
 }
 
-/* wanted: why a model gets no certificate, or NULL. */
-static void expect(const struct load *l, size_t loads, size_t times, const char *wanted)
+/* The metadata of a line; *quality (may be NULL) gets the lines for people. */
+static json_t *train(const struct load *l, size_t loads, size_t times,
+		     double watts_per_hour, struct tw_buf *quality)
 {
-	struct tw_prom *p = record(l, loads, times);
+	struct tw_prom *p = record(l, loads, times, watts_per_hour);
 	struct tw_train_job job = train_make_job(NULL);
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
-	const char *why;
 	json_t *m;
 
 	job.table_count = 0;
@@ -86,14 +90,25 @@ static void expect(const struct load *l, size_t loads, size_t times, const char 
 	if (tw_train(&job, &r, &err) < 0)
 		fail_msg("%s", err.text);
 	m = train_parse_file(&r, METADATA);
-	why = json_string_value(json_object_get(m, TW_CERTIFICATE_REFUSED));
-	if ((why == NULL) != (wanted == NULL) ||
-	    (why != NULL && strcmp(why, wanted) != 0))
-		fail_msg("%s", why != NULL ? why : "certified");
-	json_decref(m);
+	if (quality != NULL)
+		tw_buf_add(quality, r.quality.data, r.quality.len);
 	tw_train_result_release(&r);
 	tw_prom_free(p);
 	train_release_job(&job);
+	return m;
+}
+
+/* wanted: why a model gets no certificate, or NULL. */
+static void expect(const struct load *l, size_t loads, size_t times, const char *wanted)
+{
+	json_t *m = train(l, loads, times, 0, NULL);
+	const char *why = json_string_value(json_object_get(m, TW_CERTIFICATE_REFUSED));
+
+	if ((why == NULL) != (wanted == NULL) ||
+	    (why != NULL && strcmp(why, wanted) != 0))
+		fail_msg("%s", why != NULL ? why : "certified");
+	assert_null(json_object_get(m, "platform_drift"));
+	json_decref(m);
 }
 
 /* A day at rest, where the gauge shows the same watts, and ten minutes of each load. */
@@ -206,6 +221,51 @@ static void a_load_that_never_changes_is_no_wrong_unit(void **state)
 	expect(loads, 2, 1, TW_REFUSED_NO_LOAD);
 }
 
+static double number(const json_t *m, const char *key)
+{
+	const json_t *v = json_object_get(m, key);
+
+	assert_true(json_is_number(v));
+	return json_number_value(v);
+}
+
+static const struct load steady[] = { { 6, 0, 50, 0.02, 1 }, { 6, 3, 200, 0.02, 1 } };
+
+/* 40 minutes: the next recording has 4 W more. */
+static void a_drift_is_part_of_the_claims(void **state)
+{
+	json_t *still = train(steady, 2, 20, 0, NULL);
+	json_t *drifting = train(steady, 2, 20, 6, NULL);
+
+	(void)state;
+	assert_null(json_object_get(still, "platform_drift"));
+	assert_null(json_object_get(drifting, TW_CERTIFICATE_REFUSED));
+	assert_in_range((int)round(number(drifting, "platform_drift")), 5, 7);
+	assert_true(number(drifting, "platform_bias") < -3);
+	assert_true(number(drifting, "platform_mae") > number(still, "platform_mae") + 2);
+	assert_true(number(drifting, TW_CERTIFICATE_BIAS) >
+		    number(still, TW_CERTIFICATE_BIAS));
+	json_decref(still);
+	json_decref(drifting);
+}
+
+static void a_large_drift_costs_the_certificate(void **state)
+{
+	struct tw_buf quality = { 0 };
+	json_t *m = train(steady, 2, 20, 45, &quality);
+
+	(void)state;
+	assert_string_equal(json_string_value(json_object_get(m, TW_CERTIFICATE_REFUSED)),
+			    TW_REFUSED_DRIFT);
+	tw_buf_add(&quality, "", 1);
+	if (strstr(quality.data, TW_REFUSED_DRIFT "; record again") == NULL ||
+	    strstr(quality.data, "; drift of platform: 4") == NULL ||
+	    strstr(quality.data, " W an hour\n") == NULL)
+		fail_msg("%s", quality.data);
+	tw_buf_clear(&quality);
+	json_decref(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +275,8 @@ int main(void)
 		cmocka_unit_test(noise_of_a_small_component_is_small),
 		cmocka_unit_test(a_unit_is_wrong_beyond_what_a_machine_draws),
 		cmocka_unit_test(a_load_that_never_changes_is_no_wrong_unit),
+		cmocka_unit_test(a_drift_is_part_of_the_claims),
+		cmocka_unit_test(a_large_drift_costs_the_certificate),
 	};
 
 	gsl_set_error_handler_off();

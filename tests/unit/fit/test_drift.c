@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/tw_test.h"
+
+#include "lib/core/array.h"
+#include "lib/core/err.h"
+#include "tests/unit/fail_alloc.h"
+#include "trainer/fit/drift.h"
+
+#include <math.h>
+
+#define ROWS 1200
+#define STEP_MS 3000
+/* Folds: a model of all rows but a few. */
+#define MANY 100000
+#define HOURS ((ROWS - 1) * STEP_MS / 3.6e6)
+
+/* Uniform in [-1, 1): xorshift64 (G. Marsaglia, 2003). */
+static double draw(uint64_t *s)
+{
+	*s ^= *s << 13;
+	*s ^= *s >> 7;
+	*s ^= *s << 17;
+	return (double)(*s >> 11) / 4503599627370496.0 - 1;
+}
+
+/* A machine whose kind of work, which no feature shows, changes every `held` rows. */
+struct machine {
+	double watts_per_hour;
+	size_t held;
+	bool rising; /* the load rises during the recording */
+	double bent; /* W: the model is wrong by so much at the largest load */
+};
+
+static struct tw_drift find(const struct machine *m, uint64_t seed)
+{
+	static double measured[ROWS], predicted[ROWS], loads[ROWS];
+	static int64_t time_ms[ROWS];
+	const struct tw_drift_rows rows = { measured, predicted, loads,
+					    time_ms,  ROWS,      MANY };
+	struct tw_drift d = { 1, 1 };
+	struct tw_err err = { 0 };
+	double load = 0, kind = 0;
+
+	for (size_t i = 0; i < ROWS; i++) {
+		const double progress = (double)i / ROWS;
+
+		if (i % 20 == 0)
+			load = fmax(0, 0.65 + 0.65 * draw(&seed) - 0.3);
+		if (m->rising)
+			load = progress * (1 + 0.1 * draw(&seed));
+		if (i % m->held == 0)
+			kind = draw(&seed);
+		time_ms[i] = (int64_t)i * STEP_MS;
+		loads[i] = load;
+		predicted[i] = 60 + 140 * load;
+		measured[i] = predicted[i] + 15 * load * kind + draw(&seed) +
+			      m->bent * load + m->watts_per_hour * HOURS * progress;
+	}
+	assert_int_equal(tw_drift_find(&rows, &d, &err), 0);
+	assert_true(fabs(d.watts - d.watts_per_hour * HOURS) < 1e-9);
+	return d;
+}
+
+/* The kind of work, which no feature shows, hides the drift in some recordings. */
+static void a_drift_is_found(void **state)
+{
+	static const struct machine up = { 12, 30, false, 0 };
+	static const struct machine down = { -12, 30, false, 0 };
+	size_t found = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		const double rise = find(&up, seed).watts_per_hour;
+
+		if (rise != 0 && !(fabs(rise - 12) < 1))
+			fail_msg("%g W an hour", rise);
+		found += rise > 0;
+		assert_true(find(&down, seed).watts_per_hour <= 0);
+	}
+	if (found < 18)
+		fail_msg("%zu of 20", found);
+}
+
+/* Work that lasts is alike in many rows; a load that rises has the model's own errors. */
+static void a_machine_that_does_not_change_has_no_drift(void **state)
+{
+	static const struct machine still[] = {
+		{ 0, 1, false, 0 },   { 0, 30, false, 0 }, { 0, 100, false, 0 },
+		{ 0, 300, false, 0 }, { 0, 30, true, 0 },  { 0, 30, true, 5 },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < TW_COUNT(still); k++) {
+		size_t found = 0;
+
+		for (uint64_t seed = 1; seed <= 200; seed++)
+			found += find(&still[k], seed * 7919).watts != 0;
+		if (found > 4)
+			fail_msg("machine %zu: %zu of 200", k, found);
+	}
+}
+
+struct rows {
+	double measured[300], predicted[300];
+	int64_t time_ms[300];
+};
+
+/* 1 W of noise at 50 and 100 W in turns, and what is added in half an hour. */
+static struct rows make_rows(double watts)
+{
+	struct rows r;
+	uint64_t seed = 1;
+
+	for (size_t i = 0; i < 300; i++) {
+		r.time_ms[i] = (int64_t)i * 6000;
+		r.predicted[i] = i / 10 % 2 == 0 ? 50 : 100;
+		r.measured[i] =
+			r.predicted[i] + draw(&seed) + watts * ((double)i / 300 - 0.5);
+	}
+	return r;
+}
+
+static struct tw_drift find_of(const struct rows *r, size_t rows, size_t folds)
+{
+	const struct tw_drift_rows part = { r->measured, r->predicted, r->predicted,
+					    r->time_ms,  rows,         folds };
+	struct tw_drift d = { 1, 1 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_drift_find(&part, &d, &err), 0);
+	return d;
+}
+
+/* Each fifth is predicted from the others, whose middle is on the other side. */
+static void the_excess_of_the_folds_is_left_out(void **state)
+{
+	struct rows r = make_rows(10);
+
+	(void)state;
+	for (size_t i = 0; i < 300; i++)
+		r.measured[i] += 10 * ((double)(i / 60) / 5 - 0.4) / 4;
+	assert_true(fabs(find_of(&r, 300, 5).watts - 10) < 0.3);
+}
+
+static void recordings_that_cannot_tell_have_no_drift(void **state)
+{
+	struct rows r = make_rows(0);
+
+	(void)state;
+	assert_true(find_of(&r, 300, 5).watts == 0);
+	for (size_t i = 0; i < 300; i++)
+		r.measured[i] = r.predicted[i];
+	assert_true(find_of(&r, 300, 5).watts == 0);
+	assert_true(find_of(&r, 0, 5).watts == 0);
+	r = make_rows(10);
+	assert_true(find_of(&r, 96, 5).watts != 0);
+	assert_true(find_of(&r, 95, 5).watts == 0);
+	/* The second half is another day's. */
+	for (size_t i = 150; i < 300; i++)
+		r.time_ms[i] += 86400000;
+	assert_true(find_of(&r, 300, 5).watts == 0);
+}
+
+static void without_memory_it_fails(void **state)
+{
+	const struct rows r = make_rows(10);
+	const struct tw_drift_rows rows = { r.measured, r.predicted, r.predicted,
+					    r.time_ms,  300,         5 };
+	struct tw_drift d = { 1, 1 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	fail_alloc_at(1);
+	assert_int_equal(tw_drift_find(&rows, &d, &err), -1);
+	assert_true(fail_alloc_hit());
+	assert_int_equal(err.code, TW_NOMEM);
+	assert_true(d.watts == 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_drift_is_found),
+		cmocka_unit_test(a_machine_that_does_not_change_has_no_drift),
+		cmocka_unit_test(the_excess_of_the_folds_is_left_out),
+		cmocka_unit_test(recordings_that_cannot_tell_have_no_drift),
+		cmocka_unit_test(without_memory_it_fails),
+	};
+
+	return cmocka_run_group_tests_name("drift", tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trainer/fit/drift.h"
+
+#include "lib/core/err.h"
+#include "lib/core/line.h"
+#include "lib/core/num.h"
+
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Rows of equal load are compared over time, in so many bins of load. */
+#define BINS 8
+/* The variance of a bin is that of the means of short cells of time, and that of the
+ * slope also that of a jackknife of long blocks: errors that are alike for a time are no
+ * trend.
+ */
+#define CELLS 48
+#define BLOCKS 6
+#define ROWS_MIN (2 * CELLS)
+/* Without a drift, Student's t is as large with this probability. */
+#define CHANCE 0.002
+/* Least share of the variance of time that is within the bins: a load that only rises
+ * cannot be told from a drift. */
+#define SHARE_MIN 0.25
+/* Least variance of a bin, as a share of the mean of all bins: noise of 1 %. */
+#define VARIANCE_MIN 1e-4
+/* Less in the recording is no drift. */
+#define WATTS_MIN 0.01
+#define MS_PER_HOUR 3.6e6
+
+/* Sums of its rows. */
+struct cell {
+	double rows, hours, error;
+};
+
+struct bin {
+	struct cell cell[CELLS];
+	struct tw_line line; /* errors over hours */
+	double weight;
+};
+
+static double hours_at(const struct tw_drift_rows *r, size_t row)
+{
+	return (double)(r->time_ms[row] - r->time_ms[0]) / MS_PER_HOUR;
+}
+
+/* A change between two recordings is no drift of a machine. */
+static bool has_pause(const struct tw_drift_rows *r)
+{
+	const double most = hours_at(r, r->rows - 1) / BLOCKS;
+
+	for (size_t i = 1; i < r->rows; i++)
+		if (hours_at(r, i) - hours_at(r, i - 1) > most)
+			return true;
+	return false;
+}
+
+/* Equal loads share a bin. sorted has room for all rows. */
+static void fill(struct bin *bin, const struct tw_drift_rows *r, double *sorted)
+{
+	for (size_t i = 0; i < r->rows; i++)
+		sorted[i] = r->load[i];
+	qsort(sorted, r->rows, sizeof(*sorted), tw_compare_doubles);
+	for (size_t i = 0; i < r->rows; i++) {
+		const double error = r->measured[i] - r->predicted[i];
+		const double hours = hours_at(r, i);
+		struct cell *c;
+		size_t b = 0;
+
+		while (b + 1 < BINS && r->load[i] > sorted[r->rows * (b + 1) / BINS])
+			b++;
+		c = &bin[b].cell[i * CELLS / r->rows];
+		c->rows++;
+		c->hours += hours;
+		c->error += error;
+		tw_line_add(&bin[b].line, hours, error);
+	}
+}
+
+/* Variance, for one row, of the cells about the line; of few cells, that of the rows. */
+static double variance_of(const struct bin *b)
+{
+	double sum = 2 * tw_line_variance(&b->line);
+	size_t cells = 0;
+
+	for (size_t k = 0; k < CELLS; k++) {
+		const struct cell *c = &b->cell[k];
+		double off;
+
+		if (c->rows == 0)
+			continue;
+		off = c->error / c->rows - tw_line_at(&b->line, c->hours / c->rows);
+		sum += c->rows * off * off;
+		cells++;
+	}
+	return sum / (double)cells;
+}
+
+/* A bin of little noise, often that of rest, shows a drift best. False: no noise. */
+static bool weigh(struct bin *bin)
+{
+	double variance[BINS], mean = 0;
+
+	for (size_t b = 0; b < BINS; b++) {
+		variance[b] = bin[b].line.n > 2 ? variance_of(&bin[b]) : INFINITY;
+		if (isfinite(variance[b]))
+			mean += variance[b] / BINS;
+	}
+	for (size_t b = 0; b < BINS && mean > 0; b++)
+		bin[b].weight = 1 / fmax(variance[b], VARIANCE_MIN * mean);
+	return mean > 0;
+}
+
+struct slope {
+	double watts_per_hour; /* NaN: unknown */
+	double variance;       /* by that of the cells */
+};
+
+/* The slope of the errors over time that bins of different levels share, without the
+ * cells of a block (BLOCKS: of all). */
+static struct slope find_slope(const struct bin *bin, size_t omitted)
+{
+	double tt = 0, te = 0, weights = 0, hours = 0, total = 0;
+
+	for (size_t b = 0; b < BINS; b++) {
+		struct cell s = { 0 };
+		double squares = 0, products = 0;
+
+		for (size_t k = 0; k < CELLS; k++) {
+			const struct cell *c = &bin[b].cell[k];
+
+			if (c->rows == 0 || k * BLOCKS / CELLS == omitted)
+				continue;
+			s.rows += c->rows;
+			s.hours += c->hours;
+			s.error += c->error;
+			squares += c->hours * c->hours / c->rows;
+			products += c->hours * c->error / c->rows;
+		}
+		if (s.rows == 0)
+			continue;
+		tt += bin[b].weight * (squares - s.hours * s.hours / s.rows);
+		te += bin[b].weight * (products - s.hours * s.error / s.rows);
+		weights += bin[b].weight * s.rows;
+		hours += bin[b].weight * s.hours;
+		total += bin[b].weight * squares;
+	}
+	if (!(tt > SHARE_MIN * (total - hours * hours / weights)))
+		return (struct slope){ NAN, NAN };
+	return (struct slope){ te / tt, 1 / tt };
+}
+
+/* Whether a slope without a drift is as large with a probability of CHANCE at most. */
+static bool is_certain(double slope, double variance, double freedom)
+{
+	return fabs(slope) > gsl_cdf_tdist_Qinv(CHANCE / 2, freedom) * sqrt(variance);
+}
+
+/* The slope, or 0 if it is not certain. */
+static double find_certain_slope(const struct bin *bin)
+{
+	const struct slope all = find_slope(bin, BLOCKS);
+	double without[BLOCKS], mean = 0, variance = 0;
+
+	for (size_t k = 0; k < BLOCKS; k++) {
+		without[k] = find_slope(bin, k).watts_per_hour;
+		mean += without[k] / BLOCKS;
+	}
+	for (size_t k = 0; k < BLOCKS; k++)
+		variance +=
+			(without[k] - mean) * (without[k] - mean) * (BLOCKS - 1) / BLOCKS;
+	/* NaN is not certain. */
+	return is_certain(all.watts_per_hour, all.variance, CELLS - 2) &&
+			       is_certain(all.watts_per_hour, variance, BLOCKS - 2)
+		       ? all.watts_per_hour
+		       : 0;
+}
+
+/* The slope of held-out errors by that of the power: the models of a fold t hours from
+ * the middle are of rows that are t / (folds - 1) on the other side. */
+static double excess_of(double folds)
+{
+	return 1 + (folds + 1) / (folds * folds);
+}
+
+int tw_drift_find(const struct tw_drift_rows *r, struct tw_drift *out, struct tw_err *err)
+{
+	struct bin bin[BINS] = { 0 };
+	double *sorted = calloc(r->rows + 1, sizeof(*sorted)), slope = 0, watts;
+
+	if (sorted == NULL)
+		return tw_fail(err, TW_NOMEM, "drift of %zu rows", r->rows);
+	*out = (struct tw_drift){ 0 };
+	if (r->rows >= ROWS_MIN && !has_pause(r)) {
+		fill(bin, r, sorted);
+		if (weigh(bin))
+			slope = find_certain_slope(bin) / excess_of((double)r->folds);
+		watts = slope * hours_at(r, r->rows - 1);
+		if (fabs(watts) > WATTS_MIN)
+			*out = (struct tw_drift){ slope, watts };
+	}
+	free(sorted);
+	return 0;
+}
