@@ -48,6 +48,8 @@ struct tw_package_energy {
 	uint64_t dynamic_uj[TW_ZONE_KIND_COUNT];
 	/* It was used in that tick, all of it: what ran may be learned to cause it. */
 	bool whole[TW_ZONE_KIND_COUNT];
+	/* False: its idle part is not known, and is in it. */
+	bool idle_known[TW_ZONE_KIND_COUNT];
 };
 
 /* Add more to to. */

@@ -41,6 +41,7 @@ struct tw_attribution {
 	struct group_use *group; /* hash table with at least twice that size */
 	size_t groups;
 	struct tw_causes causes[TW_ZONE_KIND_COUNT];
+	bool above_idle[TW_ZONE_KIND_COUNT];  /* what causes were learned from */
 	const char *rule[TW_ZONE_KIND_COUNT]; /* of the last tick; NULL: plain */
 };
 
@@ -341,8 +342,21 @@ static void give_on(struct tw_attribution *a, const struct tw_dividend *d, size_
 	if (energy_uj > a->stats.waiting.dynamic_uj[kind])
 		energy_uj = a->stats.waiting.dynamic_uj[kind];
 	give_part(a, d->count, kind, false, energy_uj);
-	if (d->package[p].whole[kind])
+	if (d->package[p].whole[kind] &&
+	    d->package[p].idle_known[kind] == a->above_idle[kind])
 		tw_causes_learn(w, sum, plain, energy_uj, d->over_ns);
+}
+
+/* Forget weights of power with idle power once the idle power of a package is known. */
+static void note_idle(struct tw_attribution *a, const struct tw_dividend *d, int kind)
+{
+	bool known = a->above_idle[kind];
+
+	for (size_t p = 0; p < d->packages; p++)
+		known = known || d->package[p].idle_known[kind];
+	if (known && !a->above_idle[kind])
+		a->causes[kind] = (struct tw_causes){ .rows = 0 };
+	a->above_idle[kind] = known;
 }
 
 /*
@@ -352,6 +366,8 @@ static void give_packages(struct tw_attribution *a, const struct tw_dividend *d)
 {
 	double sum[TW_CAUSE_COUNT];
 
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
+		note_idle(a, d, kind);
 	for (size_t p = 0; p < d->packages; p++) {
 		find_causes(a, d, p, sum);
 		for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)

@@ -105,8 +105,8 @@ const struct tw_charge *tw_power_ticked(const struct tw_power *p);
 unsigned tw_power_ticked_kinds(const struct tw_power *p);
 
 /*
- * The part of it that zones of one package had, without idle energy. only: the machine
- * has no other package, so that a zone of an unknown one is of this.
+ * The part of it that zones of one package had, without known idle energy. only: the
+ * machine has no other package, so that a zone of an unknown one is of this.
  */
 void tw_power_package(const struct tw_power *p, int package, bool only,
 		      struct tw_package_energy *out);

@@ -287,7 +287,8 @@ const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count)
 void tw_power_package(const struct tw_power *p, int package, bool only,
 		      struct tw_package_energy *out)
 {
-	bool partial[TW_ZONE_KIND_COUNT] = { false };
+	bool partial[TW_ZONE_KIND_COUNT] = { false },
+	     idle[TW_ZONE_KIND_COUNT] = { false };
 
 	*out = (struct tw_package_energy){ .dynamic_uj = { 0 } };
 	for (size_t i = 0; i < p->zones; i++) {
@@ -300,9 +301,13 @@ void tw_power_package(const struct tw_power *p, int package, bool only,
 		out->dynamic_uj[kind] += z->ticked_uj;
 		out->whole[kind] = z->whole;
 		partial[kind] = partial[kind] || !z->whole;
+		out->idle_known[kind] = z->idle_w > 0;
+		idle[kind] = idle[kind] || z->idle_w <= 0;
 	}
-	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
 		out->whole[kind] = out->whole[kind] && !partial[kind];
+		out->idle_known[kind] = out->idle_known[kind] && !idle[kind];
+	}
 }
 
 const struct tw_charge *tw_power_ticked(const struct tw_power *p)

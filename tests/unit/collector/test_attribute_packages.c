@@ -135,11 +135,9 @@ static void packages_give_no_more_than_the_machine_has(void **state)
 	assert_int_equal(charged(f, 1), 30);
 }
 
-/* Packages take 20 W awake and 5 W a core: one alone pays all of the 20. */
-static void learned_weights_divide_once_they_are_known(void **state)
+/* Packages take 20 W awake and 5 W a core; idle_uj more of package 1 are not known. */
+static void learn(struct fixture *f, uint64_t idle_uj)
 {
-	struct fixture *f = *state;
-
 	for (uint64_t tick = 0; tick < 300; tick++) {
 		const uint64_t a = S * (tick % 7) / 7, b = S * (1 + tick % 5) / 5,
 			       awake = a > b ? a : b;
@@ -148,9 +146,14 @@ static void learned_weights_divide_once_they_are_known(void **state)
 		run(f, 1, 0, b, awake - a / 2);
 		run(f, 2, 1, b, b);
 		f->energy.dynamic_uj[TW_ZONE_PACKAGE] =
-			(20 * awake + 10 * a + 10 * b + 20 * b) / 1000;
-		divide(f, (20 * awake + 10 * a + 5 * b) / 1000, 25 * b / 1000);
+			(20 * awake + 10 * a + 10 * b + 20 * b) / 1000 + idle_uj;
+		divide(f, (20 * awake + 10 * a + 5 * b) / 1000, 25 * b / 1000 + idle_uj);
 	}
+}
+
+/* One alone pays all of the 20 W. */
+static void check_weights(struct fixture *f)
+{
 	assert_string_equal(tw_attribution_rule(f->a, TW_ZONE_PACKAGE), "learned");
 	run(f, 0, 0, 2 * S, S / 2);
 	run(f, 1, 0, S, S / 2);
@@ -162,6 +165,25 @@ static void learned_weights_divide_once_they_are_known(void **state)
 	assert_in_range(charged(f, 1), 14600000, 15400000);
 }
 
+static void learned_weights_divide_once_they_are_known(void **state)
+{
+	struct fixture *f = *state;
+
+	learn(f, 0);
+	check_weights(f);
+}
+
+/* What was learned without any idle power is forgotten once one is known. */
+static void weights_are_of_energy_above_idle(void **state)
+{
+	struct fixture *f = *state;
+
+	learn(f, 15000000);
+	f->package[0].idle_known[TW_ZONE_PACKAGE] = true;
+	learn(f, 15000000);
+	check_weights(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +192,7 @@ int main(void)
 		TEST(energy_of_no_package_is_divided_as_a_whole),
 		TEST(packages_give_no_more_than_the_machine_has),
 		TEST(learned_weights_divide_once_they_are_known),
+		TEST(weights_are_of_energy_above_idle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

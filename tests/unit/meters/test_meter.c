@@ -147,6 +147,7 @@ static void each_package_has_its_own_energy(void **state)
 	}
 	tw_power_package(f->power, 0, false, &e);
 	assert_true(e.whole[TW_ZONE_PACKAGE]);
+	assert_false(e.idle_known[TW_ZONE_PACKAGE]);
 	assert_int_equal(e.dynamic_uj[TW_ZONE_PACKAGE], WATTS(10));
 	assert_int_equal(e.dynamic_uj[TW_ZONE_DRAM], WATTS(1));
 	tw_power_package(f->power, 2, true, &e);

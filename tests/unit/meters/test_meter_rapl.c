@@ -83,6 +83,7 @@ static void idle_power_of_a_socket_is_by_its_own_load(void **state)
 	struct tw_schedule ran = {
 		.package = { 1, 0 }, .packages = 2, .cpus_of = { 2, 4 }, .ns = S
 	};
+	struct tw_package_energy e;
 	double uj[] = { WATTS(1), WATTS(1) };
 
 	write_socket(f, 0, WATTS(1));
@@ -102,6 +103,8 @@ static void idle_power_of_a_socket_is_by_its_own_load(void **state)
 	}
 	assert_float_equal(meters_zone(f, "package-0", 0)->idle_w, 20, 0.1);
 	assert_float_equal(meters_zone(f, "package-1", 1)->idle_w, 20, 0.1);
+	tw_power_package(f->power, 1, false, &e);
+	assert_true(e.idle_known[TW_ZONE_PACKAGE]);
 }
 
 static void dies_of_a_socket_are_apart(void **state)
