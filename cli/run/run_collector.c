@@ -181,6 +181,7 @@ static void add_zone(const json_t *answer, const json_t *z, struct tw_run_figure
 			       tw_json_number_or(z, "idle_joules", 0);
 	add_source(out->source, sizeof(out->source), tw_json_text_or(z, "source", ""));
 	out->estimated |= json_is_true(json_object_get(z, "estimated"));
+	out->with_idle |= json_is_false(json_object_get(z, "idle_known"));
 	if (json_is_number(idle))
 		*idle_w = (isnan(*idle_w) ? 0 : *idle_w) + json_number_value(idle);
 }
@@ -197,8 +198,9 @@ static void read_node(const json_t *answer, double seconds, struct tw_run_figure
 			json_array_foreach(json_object_get(row, "zones"), k, z)
 				add_zone(answer, z, out, &idle_w);
 	out->simulated = strstr(out->source, "fake") != NULL;
-	out->idle_joules = idle_w * seconds;
-	out->with_idle = isnan(idle_w) && !out->estimated;
+	/* That of the machine is not known without that of any of its zones. */
+	out->idle_joules = out->with_idle ? NAN : idle_w * seconds;
+	out->with_idle |= isnan(idle_w) && !out->estimated;
 	out->error_joules = out->estimated ? tw_top_error_w(answer) * seconds : NAN;
 }
 

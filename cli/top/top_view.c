@@ -218,6 +218,20 @@ static double total_of(const json_t *answer, const json_t *zones, const char *ke
 	return sum;
 }
 
+/* NaN where that of any zone is not known: it is in the power of workloads. */
+static double idle_of(const json_t *answer, const json_t *zones)
+{
+	const json_t *z;
+	size_t i;
+
+	json_array_foreach(zones, i, z)
+		if (json_is_false(json_object_get(z, "idle_known")) &&
+		    !json_is_false(json_object_get(z, "used")) &&
+		    tw_top_adds_up(answer, tw_json_text_or(z, "zone", "")))
+			return NAN;
+	return total_of(answer, zones, "idle_power_watts");
+}
+
 /* How the power is known, what of it is idle power, and how often it is read. */
 static void add_facts(struct tw_buf *b, const json_t *root, const struct tw_top_node *n)
 {
@@ -304,7 +318,7 @@ int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
 			 false, &name, err) < 0)
 		goto out;
 	n.watts = total_of(root, zones, "watts");
-	n.idle_w = total_of(root, zones, "idle_power_watts");
+	n.idle_w = idle_of(root, zones);
 	n.known = how_known(root, zones);
 	n.error_w = n.known == TW_TOP_ESTIMATED || n.known == TW_TOP_ABOVE_IDLE
 			    ? tw_top_error_w(root)

@@ -12,7 +12,7 @@
 
 /* ---- zones ---- */
 
-enum { ENERGY, POWER, IDLE_POWER, UP, VIOLATION, INFO };
+enum { ENERGY, POWER, IDLE_POWER, IDLE_KNOWN, UP, VIOLATION, INFO };
 
 static const struct tw_expo_family zones[] = {
 	[ENERGY] = { "tallywatt_node_energy_joules_total", TW_EXPO_COUNTER, "joules",
@@ -21,6 +21,9 @@ static const struct tw_expo_family zones[] = {
 		    "Power in the last tick." },
 	[IDLE_POWER] = { "tallywatt_node_idle_power_watts", TW_EXPO_GAUGE, "watts",
 			 "Idle power: learned, or from the model." },
+	[IDLE_KNOWN] = { "tallywatt_node_idle_power_known", TW_EXPO_GAUGE, NULL,
+			 "1 if the idle power of the zone is known; 0: it is in its "
+			 "dynamic energy." },
 	[UP] = { "tallywatt_meter_up", TW_EXPO_GAUGE, NULL,
 		 "1 if the zone was read in the last tick; else `reason` says why not." },
 	[VIOLATION] = { "tallywatt_meter_violation", TW_EXPO_GAUGE, NULL,
@@ -97,6 +100,16 @@ static void expose_power(const struct tw_exposure *x, const struct tw_power_zone
 static void expose_idle(const struct tw_exposure *x, const struct tw_power_zone *z)
 {
 	expose_watts(x, z, z->idle_w);
+}
+
+static void expose_idle_known(const struct tw_exposure *x, const struct tw_power_zone *z)
+{
+	struct tw_labels l;
+
+	if (!tw_exposure_believes(z))
+		return;
+	label_zone(&l, z);
+	tw_expo_count(x->e, l.at, l.count, tw_exposure_knows_idle(z));
 }
 
 static void expose_up(const struct tw_exposure *x, const struct tw_power_zone *z)
@@ -417,6 +430,7 @@ void tw_expose_node(const struct tw_exposure *x)
 		expose_family(x, &zones[ENERGY], expose_energy);
 		expose_family(x, &zones[POWER], expose_power);
 		expose_family(x, &zones[IDLE_POWER], expose_idle);
+		expose_family(x, &zones[IDLE_KNOWN], expose_idle_known);
 		expose_family(x, &zones[UP], expose_up);
 		expose_family(x, &zones[VIOLATION], expose_violation);
 		expose_lost(x);

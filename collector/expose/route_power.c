@@ -4,6 +4,7 @@
 #include "collector/expose/answer.h"
 #include "collector/expose/expose.h"
 #include "collector/expose/routes.h"
+#include "collector/power/attribute.h"
 #include "collector/power/estimates.h"
 #include "collector/power/power.h"
 #include "collector/power/tariff.h"
@@ -38,13 +39,20 @@ static void add_zone_of(struct tw_buf *b, const struct tw_exposure *x,
 	tw_json_end_object(b);
 }
 
+/* Energy since the start, and of the last tick. */
+struct sums {
+	struct tw_charge total, ticked;
+};
+
 static void add_workload(struct tw_text_out *o, const struct tw_exposure *x,
-			 const struct tw_workload *w)
+			 const struct tw_workload *w, struct sums *shown)
 {
 	const struct tw_charge *ticked = tw_workloads_ticked(x->c->workloads, w);
 	struct tw_buf *b = &o->buf;
 	struct tw_labels l;
 
+	tw_charge_add(&shown->total, &w->charged);
+	tw_charge_add(&shown->ticked, ticked);
 	tw_labels_of(&l, w);
 	tw_json_add_object(b, NULL);
 	/* Here, as no comma is due in the emptied text. */
@@ -95,6 +103,8 @@ static void add_node_zone(struct tw_buf *b, const struct tw_exposure *x,
 		tw_json_add_number(b, "watts", z->power_w);
 	if (z->fresh && z->idle_w > 0)
 		tw_json_add_number(b, "idle_power_watts", z->idle_w);
+	if (z->fresh)
+		tw_json_add_bool(b, "idle_known", tw_exposure_knows_idle(z));
 	tw_json_end_object(b);
 }
 
@@ -195,8 +205,9 @@ static bool read_levels(const char *text, struct levels *l)
 	}
 }
 
+/* shown: by level; of levels that were not asked for it stays as it is. */
 static void add_workloads(struct tw_text_out *o, const struct tw_exposure *x,
-			  const struct levels *l)
+			  const struct levels *l, struct sums shown[TW_LEVEL_COUNT])
 {
 	tw_json_add_array(&o->buf, "workloads");
 	if (l->node)
@@ -206,9 +217,97 @@ static void add_workloads(struct tw_text_out *o, const struct tw_exposure *x,
 
 		while (l->of[level] &&
 		       (w = tw_exposure_next(x, (enum tw_level)level, w)) != NULL)
-			add_workload(o, x, w);
+			add_workload(o, x, w, &shown[level]);
 	}
 	tw_json_end_array(&o->buf);
+}
+
+/* ---- what is in no row ---- */
+
+/* The energy that workloads have in all: each energy is one process's. */
+static struct sums of_all(const struct tw_collector *c)
+{
+	struct sums s = { .total = tw_attribution_stats(c->attribution)->given };
+	const struct tw_workload *w = NULL;
+
+	while ((w = tw_workloads_next(c->workloads, TW_LEVEL_PROCESS, w)) != NULL)
+		tw_charge_add(&s.ticked, tw_workloads_ticked(c->workloads, w));
+	return s;
+}
+
+/* In W: a less b, which may be less than 0. */
+static double watts_of(const struct tw_collector *c, uint64_t a_uj, uint64_t b_uj)
+{
+	return c->elapsed_ns > 0
+		       ? ((double)a_uj - (double)b_uj) * 1e3 / (double)c->elapsed_ns
+		       : 0;
+}
+
+/* What `some` lacks of `all`. */
+static void add_rest(struct tw_buf *b, const struct tw_exposure *x, const char *level,
+		     const struct sums *all, const struct sums *some)
+{
+	tw_json_add_object(b, NULL);
+	tw_json_add_text(b, "level", level);
+	tw_json_add_array(b, "zones");
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+		const uint64_t *dynamic_uj = all->ticked.dynamic_uj,
+			       *idle_uj = all->ticked.idle_uj;
+
+		if (tw_exposure_source(x, (enum tw_zone_kind)kind) == NULL)
+			continue;
+		tw_json_add_object(b, NULL);
+		tw_json_add_text(b, "zone", tw_zone_kind_name((enum tw_zone_kind)kind));
+		tw_json_add_joules(b, "dynamic_joules",
+				   all->total.dynamic_uj[kind] -
+					   some->total.dynamic_uj[kind]);
+		tw_json_add_joules(b, "idle_joules",
+				   all->total.idle_uj[kind] - some->total.idle_uj[kind]);
+		tw_json_add_number(
+			b, "dynamic_watts",
+			watts_of(x->c, dynamic_uj[kind], some->ticked.dynamic_uj[kind]));
+		tw_json_add_number(
+			b, "idle_watts",
+			watts_of(x->c, idle_uj[kind], some->ticked.idle_uj[kind]));
+		tw_json_end_object(b);
+	}
+	tw_json_end_array(b);
+	tw_json_end_object(b);
+}
+
+/*
+ * Of the node: energy that no workload has. Of another level: energy of workloads without
+ * a row. So both and the rows of a level add up to the node's.
+ */
+static void add_rests(struct tw_buf *b, const struct tw_exposure *x,
+		      const struct levels *l, const struct sums shown[TW_LEVEL_COUNT])
+{
+	const struct sums all = of_all(x->c);
+	struct sums node = { .total = all.total,
+			     .ticked = *tw_power_ticked(x->c->power) };
+
+	tw_charge_add(&node.total, &tw_attribution_stats(x->c->attribution)->waiting);
+	tw_json_add_array(b, "rest");
+	add_rest(b, x, "node", &node, &all);
+	for (int level = 0; level < TW_LEVEL_COUNT; level++)
+		if (l->of[level])
+			add_rest(b, x, tw_level_name((enum tw_level)level), &all,
+				 &shown[level]);
+	tw_json_end_array(b);
+}
+
+/* Kinds of zones whose dynamic energy has idle energy that is not known yet. */
+static unsigned idle_unknown(const struct tw_exposure *x)
+{
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
+	unsigned kinds = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (tw_exposure_believes(&z[i]) && !tw_exposure_knows_idle(&z[i]) &&
+		    tw_exposure_source(x, z[i].zone->kind) != NULL)
+			kinds |= 1u << z[i].zone->kind;
+	return kinds;
 }
 
 /* An aggregating collector tells processes and machines apart by these members. */
@@ -243,13 +342,16 @@ static void write_power(void *arg, struct tw_text_out *o)
 	const struct power *p = arg;
 	const struct tw_collector *c = p->exposure.c;
 	struct tw_buf *b = &o->buf;
+	struct sums shown[TW_LEVEL_COUNT] = { 0 };
 
 	tw_json_add_object(b, NULL);
 	add_identity(b, c);
 	tw_json_add_kinds(b, "sum", p->exposure.sum);
+	tw_json_add_kinds(b, "idle_unknown", idle_unknown(&p->exposure));
 	add_tariff(b, c, "co2e_grams_per_kwh", TW_TARIFF_CO2E);
 	add_tariff(b, c, "price_per_kwh", TW_TARIFF_PRICE);
-	add_workloads(o, &p->exposure, &p->levels);
+	add_workloads(o, &p->exposure, &p->levels, shown);
+	add_rests(b, &p->exposure, &p->levels, shown);
 	add_models(b, c);
 	tw_json_end_object(b);
 }

@@ -168,6 +168,23 @@ class Metered(Case):
                 os.pwrite(f.fileno(), value.to_bytes(8, "little"), at)
         return ["--dev", self.path("dev")]
 
+    def check_rows(self, daemon):
+        """Of one answer: the rows of each level and the rest are the node's, to the microjoule."""
+        levels = ("process", "cgroup", "container", "pod", "vm", "job", "step")
+        answer = call(daemon, "GET", f"/api/v1/power?level=node,{','.join(levels)}").json()
+        uj = {}
+        for row in answer["workloads"] + [{**r, "level": f"rest of {r['level']}"}
+                                          for r in answer["rest"]]:
+            for zone in filter(lambda z: z.get("used", True), row["zones"]):
+                at = row["level"], zone["zone"]
+                uj[at] = uj.get(at, 0) + round(1e6 * (zone.get("dynamic_joules", 0) +
+                                                      zone.get("idle_joules", 0)))
+        for level in levels:
+            for zone in {zone for of, zone in uj if of == "node"}:
+                self.assertEqual(uj.get((level, zone), 0) + uj[f"rest of {level}", zone] +
+                                 uj["rest of node", zone], uj["node", zone], (level, zone, answer))
+        return uj
+
     def run_until(self, condition, what):
         """Both processes go on until it is so: energy goes to what runs."""
         def more():

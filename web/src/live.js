@@ -72,7 +72,8 @@ function add(node, kinds) {
 	if (zones.length === 0 || zones.some((z) => z.dynamic_watts === undefined))
 		return null;
 	return {
-		idleKnown: zones.some((z) => z.idle_known),
+		idleKnown: zones.some((z) => z.idle_known) &&
+			zones.every((z) => z.idle_known || z.idle === 'hidden'),
 		dynamic: zones.reduce((w, z) => w + z.dynamic_watts * 1000, 0),
 		idle: zones.reduce((w, z) => w + z.idle_watts * 1000, 0),
 	};

@@ -38,6 +38,7 @@ class Meters(Metered):
                              sum_uj("tallywatt_node_unattributed_joules"),
                              sum_uj("tallywatt_node_energy_joules_total"), (zone, level))
         self.assertIn(("tallywatt_collector_attribution_errors_total", {}, 0.0), samples)
+        self.assertGreater(self.check_rows(daemon)["node", zone], 0)
 
     def test_registers_and_gpus_are_exported_and_no_joule_is_lost(self):
         daemon = self.collect(*self.machine(), "--compat", "kepler-legacy",

@@ -36,6 +36,52 @@ class Power(Metered):
             self.assertEqual(uj, 999999, level)
         self.assertIn(("tallywatt_collector_attribution_errors_total", {}, 0.0), samples)
 
+    def test_rows_of_each_level_and_the_rest_are_the_node_s_energy(self):
+        """With rows beyond --top, and processes that have gone."""
+        daemon = self.collect("--top", "1", "--keep-ended", "1s", *self.machine())
+        wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")
+        for step in range(1, 4):
+            self.rapl(1000000 + 333333 * step)
+            self.run_until(lambda: self.check_rows(daemon).get(("node", "package")) ==
+                           333333 * step, "it is read")
+        self.run_until(lambda: self.check_rows(daemon)["rest of node", "package"] == 0,
+                       "all is attributed")
+        uj = self.check_rows(daemon)
+        self.assertGreater(uj["rest of process", "package"], 0)
+        # The process in the container is not in the VM, and the other way round.
+        self.assertGreater(uj["rest of container", "package"], 0)
+        self.assertGreater(uj["rest of vm", "package"], 0)
+        for pid in (11, 12):
+            shutil.rmtree(self.path(f"proc/{pid}"))
+
+        def gone():
+            self.check_rows(daemon)
+            self.metrics(daemon)
+            return call(daemon, "GET", "/api/v1/power?level=process").json()["workloads"] == []
+        wait_until(gone, "both have gone")
+        self.assertEqual(self.check_rows(daemon)["rest of process", "package"], 999999)
+
+    def test_energy_of_unknown_idle_power_is_said_to_have_it(self):
+        daemon = self.collect(*self.machine())
+
+        def known(zone="package"):
+            """By /metrics, and by the answer: of the zone, and of the kind."""
+            answer = call(daemon, "GET", "/api/v1/power").json()
+            return (self.joules(daemon, "tallywatt_node_idle_power_known", zone=zone),
+                    [z["idle_known"] for z in answer["workloads"][0]["zones"]
+                     if z["zone"] == zone and z["used"]], zone in answer["idle_unknown"])
+
+        def moves():
+            self.rapl(self.uj + 100000)
+            return self.node_joules(daemon) > 0
+        wait_until(moves, "it is read")
+        self.assertEqual(known(), (0, [False], True))
+        self.assertNotIn("tallywatt_node_idle_power_watts{", self.metrics(daemon))
+        head = self.tallywatt("top", "--url", f"http://{daemon.address}", "--once")
+        self.assertIn("idle power not known yet", head)
+        # Some seconds of rest have the idle power.
+        wait_until(lambda: moves() and known() == (1, [True], False), "it is learned")
+
     def test_a_lost_meter_has_a_reason_and_no_energy(self):
         daemon = self.collect(*self.machine())
         wait_until(lambda: "tallywatt_node_power_watts{" in self.metrics(daemon), "it ticks")

@@ -314,6 +314,23 @@ static void measured_power_is_stated_with_idle_power_and_interval(void **state)
 	tw_top_node_release(&n);
 }
 
+static void idle_power_of_a_part_of_the_zones_is_none_of_the_machine(void **state)
+{
+	static const char text[] =
+		"{\"sum\":[\"package\"],\"workloads\":[{\"node_name\":\"n\",\"zones\":["
+		"{\"zone\":\"package\",\"source\":\"rapl\",\"watts\":9,"
+		"\"idle_known\":true,\"idle_power_watts\":5.5},"
+		"{\"zone\":\"package\",\"source\":\"rapl\",\"watts\":30,"
+		"\"idle_known\":false}]}],\"models\":[]}";
+	struct tw_top_node n = { .name = NULL };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_top_node_read(text, strlen(text), &n, &err), 0);
+	assert_string_equal(n.facts, "measured; idle power not known yet");
+	tw_top_node_release(&n);
+}
+
 static void the_course_of_power_is_drawn_from_zero_watts(void **state)
 {
 	struct tw_top_node node = { .name = (char[]){ "n" },
@@ -560,6 +577,8 @@ int main(void)
 		cmocka_unit_test(nodes_of_one_name_are_told_apart),
 		cmocka_unit_test(the_summary_says_whether_estimates_include_idle_power),
 		cmocka_unit_test(measured_power_is_stated_with_idle_power_and_interval),
+		cmocka_unit_test(
+			idle_power_of_a_part_of_the_zones_is_none_of_the_machine),
 		cmocka_unit_test(the_course_of_power_is_drawn_from_zero_watts),
 		cmocka_unit_test(rows_of_two_nodes_are_apart),
 		cmocka_unit_test(a_malformed_answer_is_rejected),
