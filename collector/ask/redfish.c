@@ -352,7 +352,8 @@ static enum cover cover_of(const json_t *entry)
 	const char *context = text_of(entry, "PhysicalContext"),
 		   *name = text_of(entry, "Name");
 
-	if (is_absent(entry))
+	/* Gigabyte's entry is disabled, and has a power. */
+	if (strcmp(state_of(entry), "Absent") == 0)
 		return COVER_PART;
 	/* HPE's Cray EX measures a node at the regulator of its input. */
 	if (strcasecmp(name, "Node") == 0)
@@ -477,10 +478,12 @@ static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err
 		struct tw_redfish_power power;
 
 		read_control(entry, &power);
+		power.disabled = is_absent(entry);
 		if (cover == COVER_PART || isnan(power.power_w) ||
 		    (i == count && !isnan(out->power_w)))
 			continue;
-		if (is_plausible_power(power.power_w) && cover > best) {
+		if (is_plausible_power(power.power_w) && !power.disabled &&
+		    cover > best) {
 			*out = power;
 			best = cover;
 		} else if (isnan(out->power_w)) {
@@ -523,7 +526,7 @@ static int read_whole_sensor(const json_t *doc, union tw_redfish_doc *to,
 		   *unit = text_of(doc, "ReadingUnits");
 
 	to->power.power_w = number_of(doc, "Reading");
-	if (isnan(to->power.power_w) || cover_of(doc) == COVER_PART ||
+	if (isnan(to->power.power_w) || is_absent(doc) || cover_of(doc) == COVER_PART ||
 	    !is_one_of(unit, units) ||
 	    (strcmp(type, "Power") != 0 && (type[0] != '\0' || unit[0] == '\0')))
 		return tw_fail(err, TW_NOTFOUND, "sensor: no reading of power");

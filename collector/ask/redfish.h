@@ -79,6 +79,8 @@ struct tw_redfish_power {
 	 * present together: what they take and what they give. 0: unknown.
 	 */
 	double input_w, output_w;
+	/* Of a disabled entry: any other reading of the chassis is better. */
+	bool disabled;
 };
 
 /* False for values that no machine has: placeholders of 0 W, of -1, of 2^32 - 1. */
@@ -109,7 +111,8 @@ enum tw_redfish_type {
 	 * Power: the first entry of PowerControl with a plausible power whose context or
 	 * name is the whole chassis, else the first that is not a part of it. Without a
 	 * current value, its average counts. Without such an entry, the sum of the inputs
-	 * of PowerSupplies counts, then an entry of 0 W. Without these, it fails.
+	 * of PowerSupplies counts, then an entry that is disabled or of 0 W. Without
+	 * these, it fails.
 	 */
 	TW_REDFISH_POWER,
 	/* PowerSubsystem: the link to the collection of supplies; TW_NOTFOUND if missing.

@@ -218,7 +218,8 @@ static int read_chassis(struct tw_redfish *r, const char *path,
 
 enum report {
 	SILENT,
-	ZERO, /* a placeholder, or a value that no machine has */
+	ZERO,     /* a placeholder, or a value that no machine has */
+	DISABLED, /* a power of an entry that is disabled */
 	POWER
 };
 
@@ -273,7 +274,9 @@ static enum report try_type(struct tw_redfish *r, const struct tw_redfish_chassi
 	if ((type == TW_REDFISH_SENSOR && choose_sensor(r, s, err) < 0) ||
 	    tw_redfish_read(r, s, &power, err) < 0)
 		return SILENT;
-	return tw_redfish_is_plausible(&power) ? POWER : ZERO;
+	if (!tw_redfish_is_plausible(&power))
+		return ZERO;
+	return power.disabled ? DISABLED : POWER;
 }
 
 /*
@@ -329,13 +332,13 @@ static uint32_t machines_of(const struct found *f, size_t i)
 	return f->of[i] & ~f->parts;
 }
 
-/* The main board of a machine whose own chassis cannot be read, as of Intel's servers. */
-static bool is_orphan(const struct found *f, size_t i)
+/* A part that may be the main board of a machine. */
+static bool is_board(const struct found *f, size_t i)
 {
 	const struct tw_redfish_chassis *c = &f->chassis[i];
 
-	return c->power[0] != '\0' && c->contained_by[0] != '\0' &&
-	       !is_found(f, c->contained_by) && machines_of(f, i) != 0;
+	return c->part && c->power[0] != '\0' && !is_tray(c->id) &&
+	       machines_of(f, i) != 0;
 }
 
 static bool is_wanted(const struct tw_redfish *r, const struct found *f, size_t i)
@@ -344,7 +347,7 @@ static bool is_wanted(const struct tw_redfish *r, const struct found *f, size_t 
 
 	if (is_named(r))
 		return tw_strs_has(r->config.chassis, c->id);
-	return (!c->part || is_orphan(f, i)) && !c->group && !is_tray(c->id) &&
+	return !c->part && !c->group && !is_tray(c->id) &&
 	       (f->of[i] == 0 || machines_of(f, i) != 0);
 }
 
@@ -530,16 +533,23 @@ static int drop_others(const struct found *f, size_t *kept, size_t *count,
 	return 0;
 }
 
-/* Replace the sources only if the search succeeded. */
-static int keep_sources(struct tw_redfish *r, struct found *f, const struct tw_err *why,
-			struct tw_err *err)
+static enum report best_report(const struct found *f)
 {
-	size_t count = 0, skipped = f->unread, kept[FOUND_MAX];
 	enum report best = SILENT;
 
 	for (size_t i = 0; i < f->count; i++)
 		if (f->reports[i] > best)
 			best = f->reports[i];
+	return best;
+}
+
+/* Replace the sources only if the search succeeded. */
+static int keep_sources(struct tw_redfish *r, struct found *f, const struct tw_err *why,
+			struct tw_err *err)
+{
+	size_t count = 0, skipped = f->unread, kept[FOUND_MAX];
+	const enum report best = best_report(f);
+
 	if (best == SILENT)
 		return fail_none(f, why, err);
 	for (size_t i = 0; i < f->count; i++)
@@ -574,6 +584,7 @@ static int find_sources(struct tw_redfish *r, const struct tw_redfish_root *root
 	struct tw_strs members = { 0 };
 	struct found *f = calloc(1, sizeof(*f));
 	struct tw_err why = { 0 }, unread = { 0 };
+	bool boards;
 	int rc = -1;
 
 	if (f == NULL) {
@@ -586,6 +597,11 @@ static int find_sources(struct tw_redfish *r, const struct tw_redfish_root *root
 		goto out;
 	for (size_t i = 0; i < f->count; i++)
 		if (is_wanted(r, f, i) && try_source(r, f, i, &why, err) < 0)
+			goto out;
+	/* Intel's boards report the power of their silent chassis. */
+	boards = !is_named(r) && best_report(f) == SILENT;
+	for (size_t i = 0; boards && i < f->count; i++)
+		if (is_board(f, i) && try_source(r, f, i, &why, err) < 0)
 			goto out;
 	if (keep_sources(r, f, why.code != TW_OK ? &why : &unread, err) < 0)
 		goto out;
