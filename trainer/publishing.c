@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
+#include "lib/json/json.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
@@ -75,6 +76,29 @@ int tw_publishing_check(struct tw_fileset *pipeline, size_t *models_out,
 
 /* ---- send ---- */
 
+/* A proxy or a page for log-in may answer 200, too: a server names the pipeline. */
+static int check_answer(const char *url, const char *name, const struct tw_http_answer *a,
+			struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+	json_t *answer = NULL;
+	const char *named = "";
+	int rc = -1;
+
+	if (tw_json_parse(a->body, a->len, "answer", &answer, &why) < 0 ||
+	    tw_json_text(answer, "answer", "pipeline", false, &named, &why) < 0 ||
+	    strcmp(named, name) != 0) {
+		tw_fail(err, TW_IO,
+			"'%s' is no tw-server: its answer does not name the pipeline",
+			url);
+		goto out;
+	}
+	rc = 0;
+out:
+	json_decref(answer);
+	return rc;
+}
+
 static int call(const char *url, const char *name, const char *more,
 		const struct tw_http_call *how, struct tw_err *err)
 {
@@ -90,7 +114,8 @@ static int call(const char *url, const char *name, const char *more,
 		goto out;
 	}
 	if (tw_http_init(err) < 0 ||
-	    tw_http_api_call(url, path.data, how, &answer, err) < 0)
+	    tw_http_api_call(url, path.data, how, &answer, err) < 0 ||
+	    check_answer(url, name, &answer, err) < 0)
 		goto out;
 	rc = 0;
 out:

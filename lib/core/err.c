@@ -55,22 +55,31 @@ const char *tw_code_name(enum tw_code code)
 	return names[code];
 }
 
-/* A C1 control character of UTF-8, U+0080 to U+009F: terminals obey these, too. */
-static bool is_c1(const char *text)
+/*
+ * The bytes of a control character: of ASCII, of C1 (U+0080 to U+009F), which terminals
+ * obey, too, or one that turns the direction of text, and so shows another text. 0: none.
+ */
+static size_t control_length(const char *text)
 {
-	return (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] >= 0x80 &&
-	       (unsigned char)text[1] < 0xa0;
+	const unsigned char *c = (const unsigned char *)text;
+
+	if (c[0] < 0x20 || c[0] == 0x7f)
+		return 1;
+	if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
+		return 2;
+	/* U+200E, U+200F, U+202A to U+202E; U+2066 to U+2069. */
+	if (c[0] == 0xe2 && c[1] == 0x80 &&
+	    (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xaa && c[2] <= 0xae)))
+		return 3;
+	return c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0;
 }
 
 /* Replace control characters: texts quote untrusted input, and an error is one line. */
 static void keep_one_line(char text[TW_ERR_TEXT])
 {
-	for (size_t i = 0; text[i] != '\0'; i++) {
-		if (is_c1(text + i))
-			text[i] = text[i + 1] = '?';
-		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-			text[i] = '?';
-	}
+	for (size_t i = 0; text[i] != '\0'; i++)
+		for (size_t n = control_length(text + i); n > 0; n--)
+			text[i + n - 1] = '?';
 }
 
 /*

@@ -7,10 +7,9 @@
  *
  * A function that can fail takes a `struct tw_err *` as its last parameter. It returns 0
  * on success and -1 on failure, and no other value. On failure the error has a code, for
- * the caller, and one line of text, for a person. Control
- * characters in the text become '?'.
- * On success the error is left untouched. All zero bytes is "no error":
- * struct tw_err err = { 0 };
+ * the caller, and one line of text, for a person. Bytes of control characters in the
+ * text, and of those that turn its direction, become '?'. On success the error is left
+ * untouched. All zero bytes is "no error": struct tw_err err = { 0 };
  *
  * The first failure wins. A later tw_fail() on the same error is ignored, so cleanup code
  * cannot hide the cause. Callers add context with tw_err_wrap().

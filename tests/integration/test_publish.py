@@ -4,6 +4,7 @@ import base64
 import ctypes
 import fcntl
 import hashlib
+import http.server
 import io
 import json
 import os
@@ -317,6 +318,34 @@ class OverHttp(Case):
         self.assertTrue(os.path.isdir(self.path("db/haswell-kind/acpi")))
         self.assertIn("answers 404", self.refused("rollback", "other", *to))
         self.assertIn("answers 401", self.refused("publish", PIPELINE, "--to", url))
+
+    def test_a_page_that_answers_for_the_server_took_nothing(self):
+        """A proxy's log-in, with 200 to all that it is asked, and a server of other pipelines."""
+        for body in (b"<html>log in</html>", b"{}", b'{"pipeline":"other"}', b"", b"[1]"):
+            page = self.page(body)
+            for command in ("publish", PIPELINE), ("rollback", "haswell-kind"):
+                self.assertIn("is no tw-server", self.refused(*command, "--to", page))
+
+    def page(self, body):
+        class Page(http.server.BaseHTTPRequestHandler):
+            def answer(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_PUT = do_POST = answer
+
+            def log_message(self, *_):
+                pass
+        server = http.server.HTTPServer(("127.0.0.1", 0), Page)
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        return f"http://127.0.0.1:{server.server_port}"
 
     def test_a_zip_and_its_tag_are_of_one_version_while_versions_change(self):
         server = self.serve()

@@ -70,6 +70,20 @@ static void c1_controls_of_utf8_are_replaced_too(void **state)
 	assert_string_equal(err.text, "key '??[2J \xc2\xa0\xc3\xa9'");
 }
 
+static void turned_text_is_replaced_too(void **state)
+{
+	struct tw_err err = { 0 };
+
+	(void)state;
+	tw_fail(&err, TW_PARSE,
+		"\xe2\x80\xae|\xe2\x80\xaa|\xe2\x80\x8e|\xe2\x80\x8f|"
+		"\xe2\x81\xa6|\xe2\x81\xa9");
+	assert_string_equal(err.text, "???|???|???|???|???|???");
+	tw_err_clear(&err);
+	tw_fail(&err, TW_PARSE, "\xe2\x80\x93 \xe2\x81\xaa \xe2\x80\xaf \xe2\x80");
+	assert_string_equal(err.text, "\xe2\x80\x93 \xe2\x81\xaa \xe2\x80\xaf \xe2\x80");
+}
+
 static void ends_with(const struct tw_err *err, const char *end)
 {
 	const size_t len = strlen(err->text), n = strlen(end);
@@ -125,6 +139,7 @@ int main(void)
 		cmocka_unit_test(wrap_adds_context_and_keeps_code),
 		cmocka_unit_test(an_error_stays_one_line),
 		cmocka_unit_test(c1_controls_of_utf8_are_replaced_too),
+		cmocka_unit_test(turned_text_is_replaced_too),
 		cmocka_unit_test(a_long_text_ends_after_a_word),
 		cmocka_unit_test(a_word_that_is_too_long_is_cut_between_characters),
 	};
