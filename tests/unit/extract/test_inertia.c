@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/array.h"
 #include "trainer/extract/inertia.h"
 #include "trainer/extract/steady.h"
 
@@ -9,8 +10,11 @@
 #define COUNT 240
 #define LENGTH 30
 
+/* Around the memory, where nothing may be read. */
+#define GUARD 64
+
 struct rows {
-	double load[COUNT], watts[COUNT], memory[2 * COUNT + 1];
+	double load[COUNT], watts[COUNT], memory[GUARD + 2 * COUNT + 1 + GUARD];
 };
 
 /* A load lasts for 30 rows. */
@@ -37,7 +41,9 @@ static void run(struct rows *r, ptrdiff_t length, ptrdiff_t lag)
 
 static struct tw_inertia find(struct rows *r, size_t count)
 {
-	return tw_inertia_find(r->load, r->watts, count, r->memory);
+	for (size_t i = 0; i < TW_COUNT(r->memory); i++)
+		r->memory[i] = NAN;
+	return tw_inertia_find(r->load, r->watts, count, r->memory + GUARD);
 }
 
 static void expect(struct rows *r, size_t count, size_t before, size_t after)
@@ -78,6 +84,24 @@ static void a_lag_and_a_mean_are_found(void **state)
 	run(&r, 4, 3);
 	expect(&r, COUNT, 6, 0);
 	expect(&r, 59, 0, 0);
+	run(&r, 24, 1);
+	expect(&r, COUNT, 24, 0);
+	run(&r, 1, 6);
+	expect(&r, 60, 6, 0);
+	run(&r, 1, 12); /* as far as 60 rows reach */
+	expect(&r, 60, 12, 0);
+}
+
+/* A mean that explains a little more than the load does is chance. */
+static void what_the_load_explains_is_no_inertia(void **state)
+{
+	struct rows r;
+
+	(void)state;
+	run(&r, 1, 1);
+	for (size_t i = 0; i < COUNT; i++)
+		r.watts[i] += i % 2 == 0 ? 8 : -8;
+	expect(&r, COUNT, 0, 0);
 }
 
 /* A load that rises and falls at one rate has the same line with a lag. */
@@ -140,6 +164,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_meter_of_each_row_has_none),
 		cmocka_unit_test(a_lag_and_a_mean_are_found),
+		cmocka_unit_test(what_the_load_explains_is_no_inertia),
 		cmocka_unit_test(a_lag_that_cancels_out_does_no_harm),
 		cmocka_unit_test(an_exponential_mean_is_found),
 		cmocka_unit_test(rows_without_its_trace_are_left),
