@@ -52,6 +52,23 @@ static void a_machine_covers_its_energy_once(void **state)
 	}
 }
 
+/* Covered energy is idle energy, and only the rest of it dynamic energy. */
+static void the_last_joules_are_not_covered_twice(void **state)
+{
+	struct tw_sum_part host[] = { { .kind = PACKAGE, .dynamic_uj = 55 } };
+	const struct tw_sum vm = machine(host, 1);
+	struct tw_sum_part guest[] = {
+		{ .kind = PACKAGE, .dynamic_uj = 50, .idle_uj = 10 },
+		{ .kind = PACKAGE, .dynamic_uj = 7 },
+	};
+	struct tw_cover c = { 0 };
+
+	(void)state;
+	tw_cover_take(&c, &vm, guest, 2);
+	expect_uj(&guest[0], 5, 0);
+	expect_uj(&guest[1], 7, 0);
+}
+
 /* A part of the machine's sum that began again covers nothing, and takes nothing back. */
 static void a_kind_that_began_again_covers_nothing(void **state)
 {
@@ -183,6 +200,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_machine_covers_its_energy_once),
+		cmocka_unit_test(the_last_joules_are_not_covered_twice),
 		cmocka_unit_test(a_kind_that_began_again_covers_nothing),
 		cmocka_unit_test(a_missing_kind_is_covered_like_the_others),
 		cmocka_unit_test(other_kinds_are_covered_by_the_largest),
