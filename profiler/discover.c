@@ -326,12 +326,69 @@ static void add_generation(const struct tw_cpuinfo *info, char name[TW_SPEC_TEXT
 		memcpy(name, text, (size_t)n + 1);
 }
 
-static int take_cpuinfo(const char *proc, struct tw_machine_spec *s, struct tw_err *err)
+#define ARM 0x41
+#define DMI_MAX 4096
+
+/*
+ * Clouds' processors with Arm's cores, which /proc/cpuinfo shows alone, by the cloud's
+ * text in DMI: the vendors' descriptions of their instance types.
+ */
+static const struct {
+	const char *cloud;
+	uint32_t part;
+	const char *processor;
+} clouds[] = {
+	{ "Alibaba Cloud", 0xd0c, "ampere_altra" },
+	{ "Alibaba Cloud", 0xd49, "yitian_710" },
+	{ "Amazon EC2", 0xd08, "aws_graviton" },
+	{ "Amazon EC2", 0xd0c, "aws_graviton2" },
+	{ "Amazon EC2", 0xd40, "aws_graviton3" },
+	{ "Amazon EC2", 0xd4f, "aws_graviton4" },
+	{ "Amazon EC2", 0xd84, "aws_graviton5" },
+	{ "Google", 0xd0c, "ampere_altra" },
+	{ "Google", 0xd4f, "google_axion" },
+	{ "Hetzner", 0xd0c, "ampere_altra" },
+	{ "Microsoft Corporation", 0xd0c, "ampere_altra" },
+	{ "Microsoft Corporation", 0xd49, "cobalt_100" },
+	{ "OracleCloud.com", 0xd0c, "ampere_altra" },
+};
+
+/* *out is NULL if the processor is of no cloud of the table. */
+static int find_cloud(const char *sys, const struct tw_cpu_signature *sig,
+		      const char **out, struct tw_err *err)
+{
+	static const char *const dmi[] = { "class/dmi/id/sys_vendor",
+					   "class/dmi/id/chassis_asset_tag" };
+
+	*out = NULL;
+	for (size_t f = 0; sig->implementer == ARM && f < TW_COUNT(dmi); f++) {
+		char *text;
+		size_t len;
+
+		if (read_if_there(sys, dmi[f], DMI_MAX, &text, &len, err) < 0)
+			return -1;
+		if (text != NULL)
+			text[strcspn(text, "\n")] = '\0';
+		for (size_t i = 0; text != NULL && i < TW_COUNT(clouds); i++)
+			if (clouds[i].part == sig->part &&
+			    strcmp(clouds[i].cloud, text) == 0)
+				*out = clouds[i].processor;
+		free(text);
+	}
+	return 0;
+}
+
+static int take_cpuinfo(const char *proc, const char *sys, struct tw_machine_spec *s,
+			struct tw_err *err)
 {
 	struct tw_cpuinfo info;
+	const char *cloud;
 
-	if (read_cpuinfo(proc, &info, err) < 0)
+	if (read_cpuinfo(proc, &info, err) < 0 ||
+	    find_cloud(sys, &info.signature, &cloud, err) < 0)
 		return -1;
+	if (cloud != NULL)
+		tw_processor_name(cloud, strlen(cloud), info.processor);
 	memcpy(s->vendor, info.vendor, sizeof(s->vendor));
 	memcpy(s->processor, info.processor, sizeof(s->processor));
 	add_generation(&info, s->processor);
@@ -431,7 +488,7 @@ int tw_machine_spec_discover(const char *proc, const char *sys,
 {
 	struct tw_machine_spec s = { 0 };
 
-	if (take_cpuinfo(proc, &s, err) < 0 || take_cpus(sys, &s, err) < 0 ||
+	if (take_cpuinfo(proc, sys, &s, err) < 0 || take_cpus(sys, &s, err) < 0 ||
 	    take_memory(proc, &s, err) < 0 || take_smbios(sys, &s, err) < 0)
 		return -1;
 	if (!tw_machine_spec_known(&s))
@@ -447,10 +504,12 @@ int tw_cpu_discover(const char *proc, const char *sys, struct tw_cpu_identity *o
 {
 	struct tw_smbios_processor p;
 	struct tw_cpuinfo info;
+	const char *cloud;
 	char *data = NULL;
 	size_t len;
 
-	if (read_cpuinfo(proc, &info, err) < 0)
+	if (read_cpuinfo(proc, &info, err) < 0 ||
+	    find_cloud(sys, &info.signature, &cloud, err) < 0)
 		return -1;
 	/* arm64 prints no brand. */
 	if (info.brand[0] == '\0' &&
@@ -458,6 +517,8 @@ int tw_cpu_discover(const char *proc, const char *sys, struct tw_cpu_identity *o
 		return -1;
 	if (data != NULL && tw_smbios_processor_parse(data, len, &p) && p.version_len > 0)
 		tw_cpu_identify(p.version, p.version_len, &info.signature, out);
+	else if (cloud != NULL)
+		tw_cpu_identify(cloud, strlen(cloud), &info.signature, out);
 	else
 		tw_cpu_identify(info.brand, strlen(info.brand), &info.signature, out);
 	free(data);

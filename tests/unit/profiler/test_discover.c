@@ -316,6 +316,43 @@ static void a_virtual_model_keeps_its_generation(void **state)
 	}
 }
 
+#define ARM_PART(part) "processor : 0\nCPU implementer : 0x41\nCPU part : " part "\n"
+
+/* A guest prints the name of Arm's core only. */
+static void a_processor_of_a_cloud_is_known_by_dmi(void **state)
+{
+	static const char *const cases[][4] = {
+		{ "sys_vendor", "Amazon EC2\n", ARM_PART("0xd4f"), "aws_graviton4" },
+		{ "sys_vendor", "Google\n", ARM_PART("0xd4f"), "google_axion" },
+		{ "sys_vendor", "Microsoft Corporation\n", ARM_PART("0xd49"),
+		  "cobalt_100" },
+		{ "chassis_asset_tag", "OracleCloud.com\n", ARM_PART("0xd0c"),
+		  "ampere_altra" },
+		{ "sys_vendor", "QEMU\n", ARM_PART("0xd0c"), "neoverse_n1" },
+		{ "sys_vendor", "Amazon EC2\n",
+		  "processor : 0\nCPU implementer : 0xc0\nCPU part : 0xac3\n",
+		  "ampere_1" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		char file[64];
+		const char *const files[][2] = { { "proc/cpuinfo", cases[i][2] },
+						 { file, cases[i][1] },
+						 { NULL, NULL } };
+		struct tw_machine_spec s = { 0 };
+		struct tw_err err = { 0 };
+		char *dir;
+
+		snprintf(file, sizeof(file), "sys/class/dmi/id/%s", cases[i][0]);
+		dir = make_machine(files);
+		if (discover(dir, &s, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_string_equal(s.processor, cases[i][3]);
+		scratch_free(dir);
+	}
+}
+
 static void a_mainframe_has_a_number_of_cpus(void **state)
 {
 	static const char text[] =
@@ -510,6 +547,7 @@ int main(void)
 		cmocka_unit_test(missing_files_leave_attributes_unknown),
 		cmocka_unit_test(counts_without_sysfs_are_those_of_cpuinfo),
 		cmocka_unit_test(a_virtual_model_keeps_its_generation),
+		cmocka_unit_test(a_processor_of_a_cloud_is_known_by_dmi),
 		cmocka_unit_test(a_mainframe_has_a_number_of_cpus),
 		cmocka_unit_test(a_machine_without_attributes_is_not_found),
 		cmocka_unit_test(a_malformed_file_is_named),
