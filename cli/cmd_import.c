@@ -243,7 +243,8 @@ static int import(void *config, struct tw_err *err)
 		goto out;
 	}
 	if (places.count == 0) {
-		tw_fail(err, TW_INVALID, "'%s': no pipeline: there is no model", c->from);
+		tw_fail(err, TW_INVALID, "'%s': not a pipeline: it has no model",
+			c->from);
 		goto out;
 	}
 	if (name_places(c, &places, &names, err) < 0 ||

@@ -75,7 +75,7 @@ int tw_request_values_add(struct tw_request_values *v, double value, struct tw_e
 	return 0;
 }
 
-/* Add the number that the text holds; a text that is no number is missing. */
+/* Add the number that the text holds; a text that is not a number is missing. */
 static int add_text(struct tw_request_values *v, const char *text, size_t len,
 		    struct tw_err *err)
 {

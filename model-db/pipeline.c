@@ -648,7 +648,7 @@ int tw_pipeline_check(struct tw_fileset *pipeline, tw_pipeline_look_fn *look, vo
 		    check_model(&c, &pipeline->at[i], err) < 0)
 			return -1;
 	if (c.models == 0)
-		return tw_fail(err, TW_INVALID, "no pipeline: there is no model");
+		return tw_fail(err, TW_INVALID, "not a pipeline: it has no model");
 	*models_out = c.models;
 	return 0;
 }

@@ -93,7 +93,8 @@ static void reload(struct server *s)
 	s->missing = !exists;
 	if (tw_index_load_preferring(s->config->model_db, &prefer, refused, &left_out,
 				     &index, &err) < 0) {
-		tw_log_error("cannot load the model database, serving what was there: %s",
+		tw_log_error("cannot load the model database, the models loaded before "
+			     "stay in use: %s",
 			     err.text);
 		atomic_fetch_add(&service->reloads_failed, 1);
 		return;

@@ -371,7 +371,7 @@ static int take_pair(struct tw_machine_spec *s, unsigned *seen, char *pair,
 		return -1;
 	if (*seen == before)
 		return tw_fail(err, TW_INVALID,
-			       MACHINE ": '%.64s' is no key of machine_spec", pair);
+			       MACHINE ": '%.64s' is not a key of machine_spec", pair);
 	return 0;
 }
 

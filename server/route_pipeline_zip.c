@@ -198,7 +198,7 @@ static void send_pipeline(struct tw_service *s, const struct packing *p,
 		tw_http_reply_header(r, "ETag", etag);
 	} else if (atomic_flag_test_and_set(&s->packing)) {
 		tw_http_reply_problem(r, 503,
-				      "a pipeline is being packed for somebody else");
+				      "a pipeline is being packed for another client");
 		tw_http_reply_header(r, "Retry-After", "1");
 	} else {
 		send_packed(p, q, r);

@@ -227,7 +227,7 @@ def jump(recording, rng):
 
 
 def other_step(recording, rng):
-    """A range query whose step does not divide the scrape interval of 5 s, and is no multiple."""
+    """A range query whose step does not divide the scrape interval of 5 s, and is not a multiple."""
     step = rng.choice((2, 3, 4, 6, 7, 8, 12))
     for series in recording.values():
         for s in series:

@@ -86,7 +86,7 @@ static const struct tw_opt options[] = {
 	      "model database to publish pipelines in"),
 	  .env = "TW_MODEL_DB" },
 	{ OPT(TEXT, "sign", sign, "FILE",
-	      "minisign secret key that signs what is published"),
+	      "minisign secret key that signs published pipelines"),
 	  .env = "TW_TRAINER_SIGN" },
 	{ OPT(TEXT, "sign-password-file", sign_password_file, "FILE",
 	      "file with the password of the key [TW_SIGN_PASSWORD]"),

@@ -195,7 +195,7 @@ static int check_rows(const struct csv *c, struct tw_err *err)
 
 	if (10 * c->wrong > c->rows)
 		return tw_fail(err, TW_INVALID,
-			       "line %zu: %.10g is no power, as in %zu of %zu lines",
+			       "line %zu: %.10g is not a power, as in %zu of %zu lines",
 			       c->wrong_line, c->wrong_w, c->wrong, c->rows);
 	if (load != NULL && load->factor == 1 &&
 	    strcasecmp(load->name, "cpu_percent") != 0 && c->most_load > 0 &&
@@ -243,7 +243,7 @@ int tw_reading_list_read_csv(struct tw_reading_list *l, const char *path, double
 	}
 	if (c.wrong > 0) {
 		snprintf(line, sizeof(line),
-			 "line %zu: %.10g is no power: %zu of %zu lines left out",
+			 "line %zu: %.10g is not a power: %zu of %zu lines left out",
 			 c.wrong_line, c.wrong_w, c.wrong, c.rows);
 		say(line);
 	}

@@ -62,8 +62,8 @@ static int set_limit(const char *flag, const char *text, double *out, struct tw_
 	*out = NAN;
 	if (text == NULL || (tw_parse_double(text, strlen(text), out) && *out >= 0.0))
 		return 0;
-	return tw_fail(err, TW_INVALID, "--%s: '%.64s' is no number from 0 on", flag,
-		       text);
+	return tw_fail(err, TW_INVALID, "--%s: '%.64s' is not a number of 0 or more",
+		       flag, text);
 }
 
 /* A day, or a day with a time. */
@@ -75,7 +75,7 @@ static int check_date(const char *text, struct tw_err *err)
 	snprintf(whole, sizeof(whole), "%.40s%s", text,
 		 strlen(text) == 10 ? "T00:00:00Z" : "");
 	if (strchr(text, '-') == NULL)
-		return tw_fail(err, TW_INVALID, "--collect-date: '%.40s' is no date",
+		return tw_fail(err, TW_INVALID, "--collect-date: '%.40s' is not a date",
 			       text);
 	return tw_parse_date_ms(whole, &ms, err) < 0 ? tw_err_wrap(err, "--collect-date")
 						     : 0;

@@ -179,7 +179,7 @@ static int set_text(json_t *metadata, const char *key, const char *text,
 {
 	if (text == NULL || json_object_set_new(metadata, key, json_string(text)) == 0)
 		return 0;
-	return tw_fail(err, TW_INVALID, "metadata.json: no object, or %s is no UTF-8",
+	return tw_fail(err, TW_INVALID, "metadata.json: no object, or %s is not UTF-8",
 		       key);
 }
 

@@ -91,8 +91,8 @@ static int check_use(void *config, struct tw_err *err)
 	if (!tw_parse_double(limit, strlen(limit), &c->limit_percent) ||
 	    !(c->limit_percent >= 0))
 		return tw_fail(err, TW_INVALID,
-			       "--fail-above: '%.64s' is no number from "
-			       "0 on",
+			       "--fail-above: '%.64s' is not a number of "
+			       "0 or more",
 			       limit);
 	return 0;
 }

@@ -58,7 +58,7 @@ static const struct tw_opt options[] = {
 		 "interval of updates: seconds, or as 500ms"),
 	  .fallback = "3s", .letter = 'd' },
 	{ TW_ROW(BOOL, "batch", batch, NULL,
-		 "plain text, no keys; also where stdout is no terminal"),
+		 "plain text, no keys; also where stdout is not a terminal"),
 	  .letter = 'b' },
 	{ TW_ROW(BOOL, "once", once, NULL,
 		 "print one picture as plain text; as -b -n 1") },

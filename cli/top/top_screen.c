@@ -80,7 +80,8 @@ int tw_screen_open(struct tw_screen **out, struct tw_err *err)
 	s->signals = -1;
 	sigprocmask(SIG_BLOCK, &taken, &s->mask);
 	if (tcgetattr(STDIN_FILENO, &s->before) < 0) {
-		tw_fail_errno(err, errno, "standard input is no terminal (see --batch)");
+		tw_fail_errno(err, errno,
+			      "standard input is not a terminal (see --batch)");
 		goto failed;
 	}
 	s->signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);

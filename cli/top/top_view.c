@@ -164,7 +164,7 @@ static void add_node_zones(struct tw_buf *b, const json_t *zones)
 	if (of != NULL)
 		tw_buf_addf(b, " (%s)", of);
 	else
-		tw_buf_adds(b, "no meter tells its power");
+		tw_buf_adds(b, "no meter measures its power");
 }
 
 /* Whether an estimate includes idle power. */

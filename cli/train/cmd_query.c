@@ -46,7 +46,7 @@ static const struct tw_opt options[] = {
 		 "additional metrics, separated by commas"),
 	  .env = "PROM_THIRDPARTY_METRICS" },
 	{ TW_ROW(BOOL, "progress", progress, NULL,
-		 "print progress even if stderr is no terminal") },
+		 "print progress even if stderr is not a terminal") },
 	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
 };
 

@@ -52,7 +52,7 @@ static const struct tw_opt options[] = {
 		 "size limit of an exporter's reply"),
 	  .fallback = "64MiB" },
 	{ TW_ROW(BOOL, "progress", progress, NULL,
-		 "print progress even if stderr is no terminal") },
+		 "print progress even if stderr is not a terminal") },
 	TW_CREDENTIALS_OPTS(struct config, NULL),
 };
 
@@ -78,8 +78,9 @@ static void report(const struct config *c, const struct tw_record_result *r)
 			c->output, r->series, r->samples, r->scrapes, r->failed);
 	if (r->late > 0)
 		fprintf(stderr,
-			"tallywatt record: %" PRIu64 " times nobody was asked: an answer "
-			"took longer than the interval\n",
+			"tallywatt record: %" PRIu64
+			" polls were skipped: an answer took "
+			"longer than the interval\n",
 			r->late);
 	if (r->not_finite > 0 || r->repeated > 0)
 		fprintf(stderr,

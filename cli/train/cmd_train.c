@@ -165,8 +165,8 @@ static int check_remote(const struct tw_train_flags *f, struct tw_err *err)
 	};
 
 	if (!tw_url_is(f->url))
-		return tw_fail(err, TW_INVALID, "--url: '%.64s' is no http or https URL",
-			       f->url);
+		return tw_fail(err, TW_INVALID,
+			       "--url: '%.64s' is not an http or https URL", f->url);
 	for (size_t i = 0; i < TW_COUNT(local); i++)
 		if (local[i].given)
 			return tw_fail(err, TW_INVALID,

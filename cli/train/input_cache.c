@@ -113,7 +113,7 @@ static int check_query(const struct query *q, struct tw_err *err)
 	if (q->range.start_ms > q->range.end_ms)
 		return tw_fail(err, TW_INVALID, "the start is after the end");
 	if (q->chunk_ms % (uint64_t)q->range.step_ms != 0)
-		return tw_fail(err, TW_INVALID, "chunk is no multiple of step");
+		return tw_fail(err, TW_INVALID, "chunk is not a multiple of step");
 	if (q->chunk_ms > 0 &&
 	    (uint64_t)(q->range.end_ms - q->range.start_ms) / q->chunk_ms >= CHUNKS_MAX)
 		return tw_fail(err, TW_INVALID, "more than %d chunks", CHUNKS_MAX);

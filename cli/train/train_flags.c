@@ -270,7 +270,7 @@ int tw_train_flags_job(struct tw_train_flags *f, struct tw_train_job *job,
 	    list_trainers(f->dyn_trainers, f->trainers, &job->dyn_trainers, err) < 0)
 		return -1;
 	if (job->abs_trainers.count == 0 && job->dyn_trainers.count == 0)
-		return tw_fail(err, TW_INVALID, "--trainers names none");
+		return tw_fail(err, TW_INVALID, "--trainers: expected at least one name");
 	if (tw_names_trainers(&job->abs_trainers, "abs_trainers", err) < 0)
 		return -1;
 	return tw_names_trainers(&job->dyn_trainers, "dyn_trainers", err);

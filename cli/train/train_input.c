@@ -145,7 +145,8 @@ static int find_group(struct tw_train_input *in, const char *text,
 		return tw_names_group(name, group, err);
 	if (*group == NULL)
 		return tw_fail(err, TW_INVALID,
-			       "'%s': of which feature group? (GROUP=PATH)", text);
+			       "'%s': the feature group is missing: want GROUP=PATH",
+			       text);
 	return 0;
 }
 

@@ -62,9 +62,10 @@ int tw_value_parse(const char *s, size_t len, enum tw_unit unit, struct tw_value
 	while (len > 0 && is_blank(s[len - 1]))
 		len--;
 	if (!tw_parse_sample(s, len, &v))
-		return tw_fail(err, TW_PARSE, "'%s' is no number", show(shown, s, len));
+		return tw_fail(err, TW_PARSE, "'%s' is not a number",
+			       show(shown, s, len));
 	if (!isfinite(v))
-		return tw_fail(err, TW_PARSE, "'%s' is no value", show(shown, s, len));
+		return tw_fail(err, TW_PARSE, "'%s' is not a value", show(shown, s, len));
 	v *= units[unit].scale;
 	if (v < 0)
 		return tw_fail(err, TW_INVALID, "'%s' is below 0", show(shown, s, len));

@@ -37,11 +37,10 @@ static const struct tw_expo_family health[] = {
 		    "over all agents." },
 	[BEYOND] = { "tallywatt_agent_guest_beyond_host_joules_total", TW_EXPO_COUNTER,
 		     "joules",
-		     "Energy of a guest beyond what its host has counted for it, and so "
-		     "in "
-		     "the sum over all agents." },
+		     "Energy of a guest beyond the energy that its host has counted for "
+		     "it; part of the sum over all agents." },
 	[LEFT_OUT_OF] = { "tallywatt_agent_left_out_total", TW_EXPO_COUNTER, NULL,
-			  "What an agent sent and was left out: rows, sums, parts and "
+			  "Data of an agent that was left out: rows, sums, parts and "
 			  "sources beyond its quota, answers for impossible energy, "
 			  "answers with the node name of another agent." },
 	[LOOKUP] = { "tallywatt_agents_lookup_up", TW_EXPO_GAUGE, NULL,

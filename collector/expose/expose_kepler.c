@@ -45,7 +45,7 @@ static const struct tw_expo_family machine[] = {
 	[CPU] = { "kepler_node_cpu_info", TW_EXPO_INFO, NULL,
 		  "Vendor, model and place of a CPU." },
 	[BUILD] = { "kepler_build_info", TW_EXPO_INFO, NULL,
-		    "Version of the exporter, which is no Kepler." },
+		    "Version of the exporter, which is not Kepler." },
 };
 
 static const struct tw_expo_level levels[] = { { "process", "a process" },

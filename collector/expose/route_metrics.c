@@ -41,7 +41,7 @@ static const struct tw_expo_row own[] = {
 	    "Ticks that could not read the tasks.", struct tw_collector, stats.failed, 1),
 	ROW("vm_trees_left_out", TW_EXPO_GAUGE, NULL,
 	    "Virtual machines without a tree in --vm-power-dir: too many, or an id that "
-	    "is no name of a file.",
+	    "cannot be a file name.",
 	    struct tw_collector, powercap.left_out, 1),
 };
 

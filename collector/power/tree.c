@@ -118,7 +118,7 @@ const char *tw_tree_uncounted(const struct tw_power_zone *z, size_t i, unsigned 
 	if (!z[i].counts && zone->kind != TW_ZONE_SENSOR)
 		return zone->place == TW_PLACE_MODULE
 			       ? "a part of the board"
-			       : "a reading of what counts already";
+			       : "another zone already counts this energy";
 	if (z[i].silent)
 		return z[i].why;
 	if ((sum >> zone->kind & 1U) != 0)

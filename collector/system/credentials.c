@@ -75,7 +75,7 @@ int tw_token_read(const char *path, char *out, size_t size, struct tw_err *err)
 		len--;
 	data[len] = '\0';
 	if (len == 0 || strlen(data) != len || strpbrk(data, " \t\r\n") != NULL) {
-		tw_fail(err, TW_PARSE, "'%s' is no token", path);
+		tw_fail(err, TW_PARSE, "'%s' is not a token", path);
 		goto out;
 	}
 

@@ -35,7 +35,7 @@ uint32_t tw_proc_ticks_per_s(void)
 	return ticks > 0 ? (uint32_t)ticks : 100;
 }
 
-/* Parse the fields behind the name; false if a field that is used is no number. */
+/* Parse the fields behind the name; false if a field that is used is not a number. */
 static bool read_fields(const char *p, const char *end, uint64_t field[FIELD_COUNT])
 {
 	for (int i = 3; i < FIELD_COUNT; i++) {

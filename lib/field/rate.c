@@ -48,7 +48,7 @@ static int read_number(const struct tw_csv_cells *c, struct tw_rate *r, size_t *
 
 	return tw_parse_double(c->text, c->text_len, &per_kwh)
 		       ? add(r, size, from_ms, per_kwh, err)
-		       : tw_fail(err, TW_PARSE, "'%.*s' is no number",
+		       : tw_fail(err, TW_PARSE, "'%.*s' is not a number",
 				 (int)(c->text_len < CELL_MAX ? c->text_len : CELL_MAX),
 				 c->text);
 }

@@ -124,7 +124,7 @@ int tw_import_enter(struct tw_fileset *s, struct tw_err *err)
 	if (tw_import_places(s, &places, err) < 0)
 		goto out;
 	if (places.count == 0) {
-		tw_fail(err, TW_INVALID, "no pipeline: there is no model");
+		tw_fail(err, TW_INVALID, "not a pipeline: it has no model");
 		goto out;
 	}
 	if (places.count > 1) {

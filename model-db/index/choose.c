@@ -305,16 +305,16 @@ static void add_reason(struct tw_buf *b, const struct tw_wanted *w,
 		tw_buf_addf(b, "needs metric '%.40s'", r->detail);
 		break;
 	case TW_MISMATCH_PIPELINE:
-		tw_buf_addf(b, "none in pipeline '%.40s'", w->pipeline);
+		tw_buf_addf(b, "no model in pipeline '%.40s'", w->pipeline);
 		break;
 	case TW_MISMATCH_TRAINER:
-		tw_buf_addf(b, "none of trainer '%.40s'", w->trainer);
+		tw_buf_addf(b, "no model of trainer '%.40s'", w->trainer);
 		break;
 	case TW_MISMATCH_MACHINE:
 		if (w->node_type >= 0)
-			tw_buf_addf(b, "none for node type %lld", w->node_type);
+			tw_buf_addf(b, "no model for node type %lld", w->node_type);
 		else
-			tw_buf_adds(b, "none for this machine");
+			tw_buf_adds(b, "no model for this machine");
 		break;
 	case TW_MISMATCH_CLIENT:
 		tw_buf_adds(b, r->detail);
@@ -339,7 +339,7 @@ static bool is_worth_naming(const struct tw_feature_group *g, const struct tw_wa
 	       ((!g->of_node && !g->by_name) || tw_feature_group_valid(g, &w->metrics));
 }
 
-/* "BPFOnly: needs metric 'a'; Basic: none of trainer 'b'; no models in Full". */
+/* "BPFOnly: needs metric 'a'; Basic: no model of trainer 'b'; no models in Full". */
 static void add_reasons(struct tw_buf *b, const struct tw_wanted *w,
 			const struct reason *reasons)
 {

@@ -37,7 +37,7 @@ double tw_prior_share(const struct tw_prior_view *v, const struct tw_machine_spe
 
 /*
  * Make of an estimate of the view's unit (error is not set) that of its share.
- * TW_NOTFOUND if its power is no number above 0.
+ * TW_NOTFOUND if its power is not a number above 0.
  */
 int tw_prior_take_share(const struct tw_prior_estimate *of_unit,
 			struct tw_prior_estimate *out, struct tw_err *err);

@@ -90,8 +90,8 @@ static int locate(const char *where, const char *top, char **out, struct tw_err 
 		tw_buf_adds(&b, where);
 	} else if (top == NULL) {
 		return tw_fail(err, TW_INVALID,
-			       "'%.64s' is no URL, and no path from '/' on, and there is "
-			       "no --pull-from",
+			       "'%.64s' is neither a URL nor an absolute path, and "
+			       "--pull-from is not set",
 			       where);
 	} else {
 		while (len > 0 && top[len - 1] == '/')
@@ -165,7 +165,7 @@ static int check_top(const char **top, struct tw_err *err)
 	if (*top == NULL || tw_url_is(*top) || **top == '/')
 		return 0;
 	return tw_fail(err, TW_INVALID,
-		       "--pull-from '%.64s' is no URL, and no path from '/' on", *top);
+		       "--pull-from '%.64s' is neither a URL nor an absolute path", *top);
 }
 
 int tw_pull_sources_read(const struct tw_strs *list, const char *top,

@@ -61,7 +61,7 @@ static int look_again(void *arg, const char *path, struct tw_err *err)
 		return -1;
 	if (exists == a->exists && strcmp(digest, a->record.manifest) == 0)
 		return 0;
-	return tw_fail(err, TW_IO, "'%s' was published by somebody else meanwhile",
+	return tw_fail(err, TW_IO, "'%s' was published by another client meanwhile",
 		       a->s->pipeline);
 }
 

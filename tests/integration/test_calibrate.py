@@ -133,8 +133,8 @@ class Calibrate(Case):
             rows[90:90] = more
             return self.write("meter.csv", f"\ufeffwatts;{name}\r\n" + "\r\n".join(rows) + "\r\n")
 
-        for row, said in (("65535;100", "line 92: 65535 is no power: 1 of 301"),
-                          ("6553,5;50", "line 92: 6553.5 is no power"), ("0;75", "0 is no power"),
+        for row, said in (("65535;100", "line 92: 65535 is not a power: 1 of 301"),
+                          ("6553,5;50", "line 92: 6553.5 is not a power"), ("0;75", "0 is not a power"),
                           ("300;100", "")):
             with self.subTest(row):
                 done = self.calibrate("--csv", log(row, share=100))

@@ -373,7 +373,7 @@ class FromPrometheus(ShardCase):
             "train", "--name", "fleet", "--input", query, "--output", self.path("x.zip"),
             *cache).splitlines() if line.startswith("rapl-sysfs")]
         self.assertEqual(set(rows), {"59"})
-        self.assertIn("chunk is no multiple", self.refused(
+        self.assertIn("chunk is not a multiple", self.refused(
             "plan", "--name", "x", "--input", query + "&chunk=4s"))
         self.assertIn("unknown key", self.refused("plan", "--name", "x", "--input",
                                                   query + "&last=4s"))

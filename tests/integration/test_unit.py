@@ -232,7 +232,7 @@ class Unit(Case):
                  "--sci: no work of the name 'b'"),
                 (("--work", "a", "--sci", "a"), "--sci needs --intensity and --embodied"),
                 (("--work", "a", "--intensity", "1"), "--intensity and --embodied need --sci"),
-                (("--work", "a", "--block", "0s"), "--block: '0s' is no length of time"),
+                (("--work", "a", "--block", "0s"), "--block: '0s' is not a length of time"),
                 (("--work", "a", "--idle", "-3"), "--idle: '-3': want a number from 0")):
             self.assertIn(line, self.refused(*one, *args, codes=(2,)))
         self.assertIn("idle power leaves nothing", self.refused(

@@ -394,7 +394,7 @@ static int take_time(void *arg, const struct tw_jsax_event *e, struct tw_err *er
 	if (e->type != TW_JSAX_NUMBER || *now_s > 0)
 		return 0;
 	if (!(e->number > 0) || e->number > TIME_MAX_S)
-		return tw_fail(err, TW_PARSE, "the server's time is no time");
+		return tw_fail(err, TW_PARSE, "the server's time is not a number");
 	*now_s = e->number;
 	return 0;
 }

@@ -194,7 +194,8 @@ static int begin_table(struct tables *t, const struct tw_spool *s, const char *m
 	int rc = -1;
 
 	if (!is_name(metric))
-		return tw_fail(err, TW_INVALID, "'%.64s' is no name of a metric", metric);
+		return tw_fail(err, TW_INVALID, "'%.64s' is not a name of a metric",
+			       metric);
 	snprintf(file, sizeof(file), "%s.csv", metric);
 	if (tw_spool_visit(s, &(const struct tw_spool_visitor){ .series = find_labels },
 			   &f, err) < 0 ||

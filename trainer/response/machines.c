@@ -388,7 +388,7 @@ static int fail_unknown(const struct tw_machines *m, const char *name, struct tw
 		tw_buf_addf(&list, "%s'%s'", i > 0 ? ", " : "", m->name[i]);
 	tw_fail(err, tw_buf_failed(&list) ? TW_NOMEM : TW_NOTFOUND,
 		"response has no machine '%s': it has %s", name,
-		list.len > 0 ? list.data : "none with a name");
+		list.len > 0 ? list.data : "only machines without a name");
 	tw_buf_clear(&list);
 	return -1;
 }

@@ -63,8 +63,8 @@ int tw_trainings_open(const struct tw_trainings_config *c, struct tw_trainings *
 		return -1;
 	}
 	if (unread > 0)
-		tw_log_warn("'%s': %zu files are no records of jobs, going on without "
-			    "them",
+		tw_log_warn("'%s': %zu files are not records of jobs; continuing "
+			    "without them",
 			    c->jobs_dir, unread);
 	*out = t;
 	return 0;

@@ -87,7 +87,7 @@ static int compile(struct tw_label_matcher *m, struct tw_err *err)
 	m->is_regex = regcomp(&m->regex, b.data, REG_EXTENDED | REG_NOSUB) == 0;
 	tw_buf_clear(&b);
 	return m->is_regex ? 0
-			   : tw_fail(err, TW_PARSE, "'%.64s' is no regular expression",
+			   : tw_fail(err, TW_PARSE, "'%.64s' is not a regular expression",
 				     m->value);
 }
 

@@ -124,7 +124,8 @@ static int set_block(struct tw_unit_data *d, const char *block, struct tw_err *e
 		return -1;
 	return d->block_ms > 0 && d->block_ms <= (uint64_t)TW_DATE_MAX_MS
 		       ? 0
-		       : tw_fail(err, TW_INVALID, "'%.32s' is no length of time", block);
+		       : tw_fail(err, TW_INVALID, "'%.32s' is not a length of time",
+				 block);
 }
 
 int tw_unit_data_open(struct tw_unit_data *d, const struct tw_unit_ask *ask,

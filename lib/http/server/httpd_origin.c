@@ -108,6 +108,6 @@ const char *tw_origin_refusal(const struct tw_origin_headers *h,
 	if (guarded && is_foreign(h->site) && !opens)
 		return "a page of another server sent it, says Sec-Fetch-Site";
 	if (!is_host_ours(h->host, r))
-		return "the header Host is no name of this server: set --host-names";
+		return "the header Host is not a name of this server: set --host-names";
 	return NULL;
 }

@@ -109,12 +109,12 @@ while True: print(7, flush=True); time.sleep(0.05)""")
         self.wait_watts(daemon, 6)
 
     def test_hostile_output_is_an_error_of_one_line(self):
-        cases = (("print('x', flush=True); time.sleep(99)", "line 1 of the command: 'x' is no number"),
-                 ("print('nan', flush=True); time.sleep(99)", "'nan' is no number"),
+        cases = (("print('x', flush=True); time.sleep(99)", "line 1 of the command: 'x' is not a number"),
+                 ("print('nan', flush=True); time.sleep(99)", "'nan' is not a number"),
                  ("print(-5, flush=True); time.sleep(99)", "'-5' is below 0"),
                  ("print(0, flush=True); time.sleep(99)", "it reports 0 W"),
                  ("print('9' * 300, flush=True); time.sleep(99)", "longer than 256 bytes"),
-                 ("os.write(1, bytes(range(256))); time.sleep(99)", "is no number"),
+                 ("os.write(1, bytes(range(256))); time.sleep(99)", "is not a number"),
                  ("while True: print(8)", "printed more than 65536 bytes in a second"),
                  ("while True: os.write(1, b'8' * 4096)", "printed more than 65536 bytes"),
                  ("sys.exit('no such\\x1b[31m device')", "exited with 1: no such?[31m device"),
@@ -193,7 +193,7 @@ class File(OwnMeter):
         self.wait_reason(daemon, "was written 1", "file")
         self.write("value", "13\n")
         self.wait_watts(daemon, 13, "file")
-        for text, why in (("", "is empty"), ("x\n", "'x' is no number"), ("7" * 300, "256 bytes")):
+        for text, why in (("", "is empty"), ("x\n", "'x' is not a number"), ("7" * 300, "256 bytes")):
             self.write("value", text)
             self.wait_reason(daemon, why, "file")
 
@@ -245,7 +245,7 @@ class Prometheus(OwnMeter):
         self.wait_watts(daemon, 120.5, "prometheus")
         self.assertEqual(server.queries[-1], ("/prefix/api/v1/query", query))
         for values, why in (([], "the query has no series now"), ([1, 2], "has 2 series"),
-                            (["NaN"], "'NaN' is no value"), ([-3], "'-3' is below 0")):
+                            (["NaN"], "'NaN' is not a value"), ([-3], "'-3' is below 0")):
             server.samples(*values)
             self.wait_reason(daemon, why, "prometheus")
         server.answer = 400, {"status": "error", "error": "parse error: bad"}

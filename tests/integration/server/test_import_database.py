@@ -164,7 +164,7 @@ class Databases(Case):
         self.assertIn("has 3 pipelines", told)
         self.lay("empty", {"README.md": "x"})
         _, told = self.run_import(self.path("empty"), code=1)
-        self.assertIn("there is no model", told)
+        self.assertIn("it has no model", told)
         self.assertFalse(os.path.exists(self.path("db")))
 
 

@@ -83,7 +83,7 @@ static void wrong_use_exits_2_before_anything_is_read(void **state)
 {
 	assert_refused(*state, "/dev/null", &tw_command_train,
 		       WORDS("--input", "/nope", "--name", "x", "--trainers", ","),
-		       TW_EXIT_USAGE, "--trainers names none");
+		       TW_EXIT_USAGE, "--trainers: expected at least one name");
 	assert_refused(*state, "/dev/null", &tw_command_train,
 		       WORDS("--input", "/nope", "--name", "x", "--folds", "1"),
 		       TW_EXIT_USAGE, "--folds: 1 leaves no rows to train on");

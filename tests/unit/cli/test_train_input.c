@@ -85,7 +85,8 @@ static void wrong_arguments_are_named(void **state)
 
 	(void)state;
 	assert_int_equal(read_one("", NULL, &in[0], &warnings, &none), -1);
-	assert_non_null(strstr(none.text, "of which feature group? (GROUP=PATH)"));
+	assert_non_null(
+		strstr(none.text, "the feature group is missing: want GROUP=PATH"));
 	assert_int_equal(read_one("Nope=", NULL, &in[1], &warnings, &unknown), -1);
 	assert_non_null(strstr(unknown.text, "no feature group 'Nope'; there are "));
 	assert_int_equal(tw_strs_adds(&files, absent_file, &absent), 0);

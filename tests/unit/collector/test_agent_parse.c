@@ -314,7 +314,7 @@ static void texts_are_whole_or_cut(void **state)
 #define PODS(zones) "{\"workloads\":[" POD zones "]}]}"
 #define Z "\"zone\":\"dram\",\"dynamic_joules\":1"
 
-/* Power is the sum of what is told; a text or another type is no number. */
+/* Power is the sum of what is told; a text or another type is not a number. */
 static void numbers_have_a_type_and_a_range(void **state)
 {
 	static const struct {

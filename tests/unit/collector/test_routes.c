@@ -102,12 +102,12 @@ static void a_request_that_cannot_be_served_has_a_reason(void **state)
 	running_refuses("/model", "{" ABS ",\"filter\":\"mae:0.5\"}", 404,
 			"CounterOnly: filter 'mae'");
 	running_refuses("/model", "{" ABS ",\"trainer_name\":\"Xgboost\"}", 404,
-			"CounterOnly: none of trainer 'Xgboost'");
+			"CounterOnly: no model of trainer 'Xgboost'");
 	running_refuses("/model", "{" ABS ",\"pipeline_name\":\"nope\"}", 404,
-			"none in pipeline 'nope'");
+			"no model in pipeline 'nope'");
 	running_refuses("/model",
 			"{" ABS ",\"node_type\":\"30\",\"loose_node_type\":false}", 404,
-			"none for node type 30");
+			"no model for node type 30");
 	running_refuses("/model", "{" ABS ",\"source\":\"hmc\"}", 404, "hmc");
 	running_refuses("/model", "{\"metrics\":[\"x\"],\"output_type\":\"DynPower\"}",
 			404, "Basic: needs metric");
@@ -133,7 +133,7 @@ static void a_model_that_cannot_be_read_makes_room_for_the_next(void **state)
 	running_load();
 	/* An empty file is refused at once; one that goes later, when it is asked for. */
 	running_refuses("/model", only, 404,
-			"CounterOnly: none of trainer 'XgboostFitTrainer'");
+			"CounterOnly: no model of trainer 'XgboostFitTrainer'");
 	running_publish();
 	running_load();
 	assert_int_equal(remove(path), 0);

@@ -118,7 +118,7 @@ static void a_page_of_another_site_reads_but_does_not_write(void **state)
 		"\"detail\":\"the header Origin is not of this server\"}";
 	static const char host[] =
 		"{\"title\":\"Forbidden\",\"status\":403,\"detail\":\"the header Host "
-		"is no name of this server: set --host-names\"}";
+		"is not a name of this server: set --host-names\"}";
 	struct toy_server s;
 
 	(void)state;

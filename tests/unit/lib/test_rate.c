@@ -62,9 +62,9 @@ static void wrong_lines_are_named(void **state)
 	} cases[] = {
 		{ "", "no row" },
 		{ "time,grams\n", "no row" },
-		{ "abc", "line 1: 'abc' is no number" },
+		{ "abc", "line 1: 'abc' is not a number" },
 		{ "1,2\nx,3\n", "line 2: 'x' is not a time" },
-		{ "1,2\n3,x\n", "line 2: 'x' is no number" },
+		{ "1,2\n3,x\n", "line 2: 'x' is not a number" },
 		{ "1,2\n3\n", "line 2: a time that is not after" },
 		{ "300\n2026-11-01T00:00:00Z,400\n",
 		  "line 2: the row before has no time" },

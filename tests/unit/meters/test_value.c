@@ -50,18 +50,18 @@ static void expect_error(const char *text, size_t len, enum tw_unit unit, const 
 static void other_texts_are_no_values(void **state)
 {
 	(void)state;
-	expect_error("", 0, TW_UNIT_W, "'' is no number");
-	expect_error("nan", 3, TW_UNIT_W, "'nan' is no number");
-	expect_error("NaN", 3, TW_UNIT_W, "'NaN' is no value");
-	expect_error("+Inf", 4, TW_UNIT_J, "'+Inf' is no value");
+	expect_error("", 0, TW_UNIT_W, "'' is not a number");
+	expect_error("nan", 3, TW_UNIT_W, "'nan' is not a number");
+	expect_error("NaN", 3, TW_UNIT_W, "'NaN' is not a value");
+	expect_error("+Inf", 4, TW_UNIT_J, "'+Inf' is not a value");
 	expect_error("-1", 2, TW_UNIT_W, "'-1' is below 0");
-	expect_error("5 W", 3, TW_UNIT_W, "'5 W' is no number");
-	expect_error("a\0b\x7f\xff", 5, TW_UNIT_W, "'a?b?\?' is no number");
+	expect_error("5 W", 3, TW_UNIT_W, "'5 W' is not a number");
+	expect_error("a\0b\x7f\xff", 5, TW_UNIT_W, "'a?b?\?' is not a number");
 	expect_error("2e9", 3, TW_UNIT_W, "'2e9' W is more than there can be");
 	expect_error("2e12", 4, TW_UNIT_J, "'2e12' J is more than there can be");
-	expect_error("1e400", 5, TW_UNIT_J, "'1e400' is no number");
+	expect_error("1e400", 5, TW_UNIT_J, "'1e400' is not a number");
 	expect_error("0123456789012345678901234567890123456789x", 41, TW_UNIT_W,
-		     "'01234567890123456789012345678901' is no number");
+		     "'01234567890123456789012345678901' is not a number");
 }
 
 /* ---- lines ---- */

@@ -31,30 +31,33 @@ static const struct {
 	{ { .metrics = COUNTERS, .trainer = "Regress" },
 	  TW_NOTFOUND,
 	  "no model of AbsPower for rapl-sysfs: BPFOnly: needs metric 'bpf_cpu_time_ms'; "
-	  "Basic: needs metric 'bpf_cpu_time_ms'; CounterOnly: none of trainer "
+	  "Basic: needs metric 'bpf_cpu_time_ms'; CounterOnly: no model of trainer "
 	  "'Regress'; "
 	  "no models in AcceleratorOnly, BPFIRQ, CounterIRQCombined, Full, "
 	  "WorkloadOnly" },
 	{ { .output = TW_DYN_POWER, .pipeline = "nope" },
 	  TW_NOTFOUND,
-	  "no model of DynPower for rapl-sysfs: CounterOnly: none in pipeline 'nope'; "
+	  "no model of DynPower for rapl-sysfs: CounterOnly: no model in pipeline "
+	  "'nope'; "
 	  "no models in AcceleratorOnly, BPFIRQ, BPFOnly, Basic, CounterIRQCombined, "
 	  "Full, "
 	  "WorkloadOnly" },
 	{ { .output = TW_DYN_POWER, .node_type = 1, .strict = true },
 	  TW_NOTFOUND,
-	  "no model of DynPower for rapl-sysfs: CounterOnly: none for node type 1; "
+	  "no model of DynPower for rapl-sysfs: CounterOnly: no model for node type 1; "
 	  "no models in AcceleratorOnly, BPFIRQ, BPFOnly, Basic, CounterIRQCombined, "
 	  "Full, "
 	  "WorkloadOnly" },
 	{ { .source = "acpi", .node_type = -2, .strict = true },
 	  TW_NOTFOUND,
-	  "no model of AbsPower for acpi: BPFOnly: none for node type 0; no models in" },
+	  "no model of AbsPower for acpi: BPFOnly: no model for node type 0; no models "
+	  "in" },
 	{ { .output = TW_DYN_POWER,
 	    .spec = { .processor = "sparc", .cores = 4 },
 	    .strict = true },
 	  TW_NOTFOUND,
-	  "no model of DynPower for rapl-sysfs: CounterOnly: none for this machine; no "
+	  "no model of DynPower for rapl-sysfs: CounterOnly: no model for this machine; "
+	  "no "
 	  "models in" },
 	{ { .source = "psys", .metrics = COUNTERS },
 	  TW_NOTFOUND,
@@ -80,12 +83,13 @@ static const struct {
 	    .metrics = BPF "," COUNTERS,
 	    .trainer = "ExponentialRegressionTrainer" },
 	  TW_NOTFOUND,
-	  "no model of AbsPower for hmc: BPFOnly: none of trainer "
+	  "no model of AbsPower for hmc: BPFOnly: no model of trainer "
 	  "'ExponentialRegressionTrainer'; Basic: no weights for this client; " },
 	{ { .weight = true, .trainer = "XgboostFitTrainer" },
 	  TW_NOTFOUND,
-	  "no model of AbsPower for rapl-sysfs: BPFOnly: none of trainer "
-	  "'XgboostFitTrainer'; Basic: none of trainer 'XgboostFitTrainer'; CounterOnly: "
+	  "no model of AbsPower for rapl-sysfs: BPFOnly: no model of trainer "
+	  "'XgboostFitTrainer'; Basic: no model of trainer 'XgboostFitTrainer'; "
+	  "CounterOnly: "
 	  "no weights for this client; " },
 	{ { .source = "fake", .output = TW_DYN_POWER },
 	  TW_NOTFOUND,
@@ -174,8 +178,8 @@ static void each_group_with_models_has_a_reason(void **state)
 	sample_publish(db, "p", groups, TW_COUNT(groups));
 	x = load_index(db, &r);
 	assert_int_equal(choosing_ask(x, &q, &e, &err), -1);
-	assert_non_null(
-		strstr(err.text, "AcceleratorOnly: none of trainer 'T'; WorkloadOnly: "));
+	assert_non_null(strstr(
+		err.text, "AcceleratorOnly: no model of trainer 'T'; WorkloadOnly: "));
 	tw_index_unref(x);
 	scratch_free(db);
 }

@@ -136,7 +136,7 @@ static void a_set_is_replaced_by_the_files_of_its_one_place(void **state)
 	tw_fileset_clear(&s);
 	err = (struct tw_err){ 0 };
 	assert_int_equal(tw_import_enter(&s, &err), -1);
-	assert_string_equal(err.text, "no pipeline: there is no model");
+	assert_string_equal(err.text, "not a pipeline: it has no model");
 }
 
 static void our_pipelines_have_a_manifest_or_a_creator(void **state)

@@ -190,7 +190,7 @@ static void a_default_machine_needs_a_processor_and_its_cpus(void **state)
 		{ "cores=8", "default_machine: it needs processor and cores" },
 		{ "", "default_machine: it needs processor and cores" },
 		{ "processor=a,cores=8,sockets=2",
-		  "default_machine: 'sockets' is no key of machine_spec" },
+		  "default_machine: 'sockets' is not a key of machine_spec" },
 		{ "processor=a,cores=8,cores=9", "default_machine.cores: given twice" },
 		{ "processor=a,cores=many",
 		  "default_machine.cores: 'many' is not a number" },

@@ -94,15 +94,15 @@ static void an_unknown_source_is_named(void **state)
 		const char *list, *top, *error;
 	} cases[] = {
 		{ "ec2", NULL,
-		  "--pull: 'ec2' is no URL, and no path from '/' on, and there is no "
-		  "--pull-from" },
+		  "--pull: 'ec2' is neither a URL nor an absolute path, and "
+		  "--pull-from is not set" },
 		{ "http://h/", NULL, NULL },
 		{ "http://h/..", NULL, NULL },
 		{ "http://h/a b", NULL, NULL },
 		{ "http://h/a,http://g/a.zip", NULL,
 		  "--pull: two pipelines would be named 'a': say NAME=URL" },
 		{ "", "ftp://h",
-		  "--pull-from 'ftp://h' is no URL, and no path from '/' on" },
+		  "--pull-from 'ftp://h' is neither a URL nor an absolute path" },
 	};
 
 	(void)state;

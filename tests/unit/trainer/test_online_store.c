@@ -434,7 +434,7 @@ static void a_file_without_a_table_fails_where_it_is_needed(void **state)
 	(void)state;
 }
 
-/* Features of a later release are skipped, as is what is no number. */
+/* Features of a later release are skipped, as is what is not a number. */
 static void a_summary_may_be_of_another_release(void **state)
 {
 	struct tw_store *s = open_store(*state);

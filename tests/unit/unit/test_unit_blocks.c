@@ -528,7 +528,7 @@ static void malformed_selectors_name_their_fault(void **state)
 		{ "m{a=b}", "no value in quotes at 'b}'" },
 		{ "m{a=\"b}", "a value without its end: \"b}" },
 		{ "m{a=\"b\" c=\"d\"}", "neither , nor } at 'c=\"d\"}'" },
-		{ "m{a=~\"(\"}", "'(' is no regular expression" },
+		{ "m{a=~\"(\"}", "'(' is not a regular expression" },
 		{ "m[5m]", "'[5m]' behind the selector: want metric{label=\"value\"}" },
 	};
 
