@@ -14,7 +14,7 @@ char LICENSE[] SEC("license") = "GPL";
 /* Number of the cgroup hierarchy; v2's is 0. Set before load. */
 const volatile int tw_cgroup_hierarchy = 0;
 
-/* Wake the reader when so many bytes wait. Set before load. */
+/* Wake the reader when this many bytes wait. Set before load. */
 const volatile __u64 tw_wake_bytes = 16384;
 
 /* The monotonic clock's offset of the collector's time namespace. Set before load. */

@@ -299,7 +299,7 @@ static int predict(const struct tw_evaluation *j, const struct tw_power_model *p
 	struct table t = { 0 };
 	int rc = -1;
 
-	/* Rows of many workloads are no series. */
+	/* Rows of many workloads are not series. */
 	if (tw_evaluation_rows(j, p, &d, err) < 0 || fill_table(&d, &t, err) < 0 ||
 	    predict_table(p, &t, d.id == NULL, &watts, err) < 0)
 		goto out;

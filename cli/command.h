@@ -52,7 +52,9 @@ int tw_command_operand(char **operand, size_t count, const char *what, const cha
  */
 void tw_command_print(struct tw_buf *text);
 
-/* False if stdout is a pipe whose reader has left, as head does: that is no failure. */
+/*
+ * False if stdout is a pipe whose reader has left, as head does: that is not a failure.
+ */
 bool tw_command_is_heard(void);
 
 /* Replace the file `name` in a directory (NULL: name is a path) by a text. */

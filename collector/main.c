@@ -153,7 +153,7 @@ static uint64_t capabilities(const struct tw_collector *c, const char *user)
 	return keep;
 }
 
-/* The keeper retires the trees after so many intervals and KEEPER_MS without a tick. */
+/* The keeper retires the trees after this many intervals and KEEPER_MS without a tick. */
 #define KEEPER_TICKS 3
 #define KEEPER_MS 5000
 

@@ -11,7 +11,7 @@
 
 struct tw_show {
 	bool level[TW_LEVEL_COUNT];
-	uint32_t top;       /* processes and cgroups: at most so many of each; 0: all */
+	uint32_t top;       /* processes and cgroups: at most this many of each; 0: all */
 	uint64_t min_uj;    /* processes and cgroups: those with at least this energy */
 	bool kepler;        /* also the metrics of Kepler 0.10 and later */
 	bool kepler_legacy; /* also the metrics of Kepler 0.5 to 0.9 */

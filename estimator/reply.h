@@ -32,7 +32,7 @@
 struct tw_request;
 struct tw_served;
 
-/* A prediction above this is no power: the row has null. */
+/* A prediction above this is not a power: the row has null. */
 #define TW_REPLY_WATTS_MAX 1e9
 
 /* Lists of powers, intervals and errors of the components, and texts between them. */

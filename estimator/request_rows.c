@@ -115,7 +115,7 @@ static void add_to_node(struct tw_request_rows *b, struct tw_rows *out)
 }
 
 /*
- * A row with a value that no feature has is no part of a series: it would distort the
+ * A row with a value that no feature has is not a part of a series: it would distort the
  * watts of the rows after it.
  */
 static bool is_absurd(const double *x, size_t cols)

@@ -105,7 +105,7 @@ static double find_slope(struct idle *s, size_t rows)
 	return distance(s, rows, step, 0.0) <= distance(s, rows, step, b) ? 0.0 : b;
 }
 
-/* Rows of an estimate: so many of the lowest usage. */
+/* Rows of an estimate: this many of the lowest usage. */
 static size_t find_window(size_t rows)
 {
 	const size_t window =

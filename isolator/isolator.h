@@ -22,7 +22,7 @@ struct tw_err;
 struct tw_power_model;
 struct tw_profile;
 
-/* Inputs besides the data. Borrowed; all zero bytes is no input. */
+/* Inputs besides the data. Borrowed; all zero bytes: no inputs. */
 struct tw_isolator_args {
 	/* Power of machines at rest (profiler/profile.h), and the data's node type in it.
 	 */

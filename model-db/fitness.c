@@ -40,7 +40,7 @@ static enum tw_fitness dynamic_fitness(const struct tw_model_info *i,
 		return unfit(why, TW_FITNESS_IDLE);
 	if (!additive)
 		return unfit(why, TW_FITNESS_NOT_ADDITIVE);
-	/* A model of a recording without load predicts 0 W, which is no fall. */
+	/* A model of a recording without load predicts 0 W, which is not a fall. */
 	return failed(i, TW_CERTIFICATE_RISES) ? unfit(why, TW_FITNESS_FALLS) : TW_FIT;
 }
 

@@ -20,7 +20,7 @@ struct tw_profile;
 /* Suffix of the file of a model's validation rows (model-db/validation.h). */
 #define TW_PIPELINE_VALIDATION ".validation.csv"
 
-/* The directory of a published pipeline's error reports; it is no energy source. */
+/* The directory of a published pipeline's error reports; it is not an energy source. */
 #define TW_PIPELINE_REPORTS "error_report"
 
 /* The idle power of the pipeline's machines (profiler/profile.h). */

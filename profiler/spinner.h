@@ -20,7 +20,7 @@ enum tw_spin {
 	TW_SPIN_FLOAT,  /* floating point arithmetic */
 };
 
-/* Fixed work: so many steps in each period. Late work is made up for. */
+/* Fixed work: this many steps in each period. Late work is made up for. */
 struct tw_pace {
 	uint64_t steps, period_ms, periods;
 };

@@ -143,7 +143,7 @@ static int list_all(struct plots *p, struct tw_err *err)
 
 /*
  * *out must be all zero; it is yours. A model without validation rows has no plots; that
- * is no failure. Errors name no path, because clients see them.
+ * is not a failure. Errors name no path, because clients see them.
  */
 static int load_plots(const struct tw_index_entry *e, struct plots *out,
 		      struct tw_err *err)

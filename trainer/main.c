@@ -250,7 +250,7 @@ static int read_trainers(const char *names, struct tw_online_rules *r, struct tw
 		       : tw_fail(err, TW_INVALID, "--online-trainers has no name");
 }
 
-/* A damaged store is no reason to refuse clients' trainings. */
+/* A damaged store is not a reason to refuse clients' trainings. */
 static int go_without_online(struct tw_train_service *service, struct tw_err *err)
 {
 	static char why[TW_ERR_TEXT];

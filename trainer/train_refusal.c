@@ -21,15 +21,17 @@
 
 /* Rows of the recording's ends that tell whether power follows the load: a fifth. */
 #define END 5
-/* Between them power differs by this share, and by so many standard errors. */
+/* Between them power differs by this share, and by this many standard errors. */
 #define RISE_MIN 0.02
 #define RISE_ERRORS 2
-/* Power is below this multiple of its 99th percentile, if there are so many rows. */
+/* Power is below this multiple of its 99th percentile, if there are this many rows. */
 #define POWER_MAX 3
 #define POWER_ROWS 20
-/* One row in so many may have more load than the CPUs, and each this much more: late
+/*
+ * One row in this many may have more load than the CPUs, and each this much more: late
  * scrapes move work from row to row, most where a row lasts a tenth of a second. What is
- * counted twice has twice the load. */
+ * counted twice has twice the load.
+ */
 #define LOAD_ROWS 20
 #define LOAD_MARGIN 1.25
 #define WORST 5

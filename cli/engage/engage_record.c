@@ -89,7 +89,7 @@ int tw_others_look(struct tw_others *o, struct tw_err *err)
 
 		if (!tw_parse_u64(d->d_name, strlen(d->d_name), &pid))
 			continue;
-		/* A process that exits meanwhile is no error. */
+		/* A process that exits meanwhile is not an error. */
 		snprintf(path, sizeof(path), "%s/stat", d->d_name);
 		if (tw_file_read_at(dirfd(dir), path, text, sizeof(text), &len, &gone) <
 			    0 ||

@@ -18,7 +18,7 @@
 #define SPEED_MS 100
 /* All workloads together take at most this part of the time of all CPUs. */
 #define BUSY_MAX 0.7
-/* Each workload has its processes once for so many CPUs. */
+/* Each workload has its processes once for this many CPUs. */
 #define CPUS_OF_A_PROCESS 8
 /* Give up if the work takes so much longer than its phase. */
 #define PATIENCE_MS 60000

@@ -79,7 +79,7 @@ void tw_top_draw(const struct tw_top_view *v, const struct tw_top_rows *r,
 		 struct tw_buf *b);
 
 /*
- * Append text for a terminal, at most so many columns (0: no limit). '?' replaces bytes
+ * Append text for a terminal, at most this many columns (0: no limit). '?' replaces bytes
  * that are not printable, and with ascii all others, too. Returns the number of columns.
  */
 size_t tw_top_add_text(struct tw_buf *b, const char *text, size_t columns, bool ascii);

@@ -10,7 +10,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* More is no power of a machine. */
+/* No machine uses more power. */
 #define WATTS_MAX 100000.0
 
 /* Ticks and answers are not in step; an agent may tick once an hour. */

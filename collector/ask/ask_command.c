@@ -29,10 +29,10 @@
 #define FLOOD_BYTES 65536
 #define BACKOFF_MIN_MS 1000
 #define BACKOFF_MAX_MS 60000
-/* A program that prints nothing for so many intervals, and for so long, hangs. */
+/* A program that prints nothing for this many intervals, and for this long, hangs. */
 #define SILENT_INTERVALS 3
 #define SILENT_MIN_MS 10000
-/* A program that has run for so long was well: the next back-off is the shortest. */
+/* A program that has run for this long was well: the next back-off is the shortest. */
 #define WELL_MS 60000
 #define SAID_MAX 48
 
@@ -95,7 +95,7 @@ static bool is_empty(const char *line, size_t len)
 	return true;
 }
 
-/* Empty lines and comments are no values. */
+/* Empty lines and comments are not values. */
 static void take_line(void *arg, const char *line, size_t len, bool cut)
 {
 	struct job *j = arg;

@@ -47,8 +47,8 @@ struct tw_ask_job {
 		least_ms; /* a request to poll soon waits so long; 0: for the next poll */
 	/*
 	 * Open devices and read secrets. Runs with the rights that tw-ask was started
-	 * with, before any network input. A service that may appear later is no failure.
-	 * NULL: nothing to do.
+	 * with, before any network input. A service that may appear later is not a
+	 * failure. NULL: nothing to do.
 	 */
 	int (*open)(void *state, struct tw_err *err);
 	/* Poll once, and send by tw_ask_send(). Runs without those rights. */

@@ -25,7 +25,7 @@ struct job {
 	struct tw_access access;
 	struct tw_strs chassis;
 	bool connected;
-	uint64_t searched_ms; /* polled for so long since the last search */
+	uint64_t searched_ms; /* polled for this long since the last search */
 	/* For a chassis with an energy counter only: its last change. */
 	struct step {
 		bool seen, changed;

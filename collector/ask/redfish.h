@@ -52,7 +52,7 @@ struct tw_redfish_links {
 /* A computer system: a machine, or a part of one that has an own entry. */
 struct tw_redfish_system {
 	struct tw_redfish_links chassis;
-	bool part; /* its type is no machine: a DPU, a VM */
+	bool part; /* its type is not a machine: a DPU, a VM */
 };
 
 struct tw_redfish_chassis {

@@ -326,7 +326,7 @@ static bool is_named(const struct tw_redfish *r)
 	return r->config.chassis != NULL && r->config.chassis->count > 0;
 }
 
-/* The machines that a chassis belongs to; all of them parts: it is no machine. */
+/* The machines that a chassis belongs to; all of them parts: it is not a machine. */
 static uint32_t machines_of(const struct found *f, size_t i)
 {
 	return f->of[i] & ~f->parts;

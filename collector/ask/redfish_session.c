@@ -218,7 +218,7 @@ static bool is_logged_in(struct tw_redfish *r)
 
 /*
  * An expired session answers 401, like a wrong password. Some controllers answer so for a
- * single resource that the user may not read: that is no failure of the login.
+ * single resource that the user may not read: that is not a failure of the login.
  */
 static int get(struct tw_redfish *r, const char *path, struct tw_http_answer *out,
 	       struct tw_err *err)

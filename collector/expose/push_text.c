@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A child gives up on a helper that takes no packet for so long. */
+/* A child gives up on a helper that takes no packet for this long. */
 #define PACKET_MS 30000
 
 /* A helper that has exited makes the send fail, which ends the child. */

@@ -182,7 +182,7 @@ void tw_answer_metrics(void *app, const struct tw_http_request *q,
 				     .write = tw_metrics_write,
 				     .arg = &m };
 	struct tw_err err = { 0 };
-	/* A HEAD request is no scrape. */
+	/* A HEAD request is not a scrape. */
 	const bool scrape = strcmp(q->method, "HEAD") != 0;
 
 	tw_http_reply_header(r, "Vary", "Accept");

@@ -30,7 +30,7 @@
  */
 #define RETRY_NS UINT64_C(10000000000)
 
-/* A GPU that nobody holds is at rest after so many readings. */
+/* A GPU that nobody holds is at rest after this many readings. */
 #define REST_READINGS 2
 
 #define UJ_PER_MJ UINT64_C(1000) /* 1 mJ is 1000 uJ */

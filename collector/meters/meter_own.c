@@ -21,7 +21,7 @@
 
 #define INTERVAL_MIN_MS 100
 #define INTERVAL_MAX_MS 3600000
-/* A value holds for so many intervals, and so long more. */
+/* A value holds for this many intervals, and this long more. */
 #define HOLD_INTERVALS 3
 #define HOLD_MORE_MS 2000
 #define HOLD_ANSWER_MS 10000

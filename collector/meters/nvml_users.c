@@ -33,7 +33,7 @@
 /* An instance is a unit of its own, unlike any process. */
 #define UNIT_OF_INSTANCE(id) (UINT32_MAX - (id))
 
-/* Room for so many samples. */
+/* Room for this many samples. */
 static bool make_room(struct tw_nvml_users *u, unsigned samples)
 {
 	if (samples > SAMPLES_MAX || !tw_resize(&u->sample, samples, sizeof(*u->sample)))

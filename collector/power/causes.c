@@ -24,10 +24,10 @@
 #define HALF_ROWS 14400.0
 #define FADE (1 - 0.69 / HALF_ROWS)
 
-/* The prior is worth so many rows of one busy CPU. */
+/* The prior is worth this many rows of one busy CPU. */
 #define PRIOR_ROWS 1.0
 
-/* Errors of predictions fade within so many rows. */
+/* Errors of predictions fade within this many rows. */
 #define JUDGED_ROWS 200.0
 
 /* Rows before the weights may be ready, and the most that their predictions may miss. */

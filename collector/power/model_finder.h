@@ -50,7 +50,7 @@ int tw_model_finder_start(const struct tw_model_finder_config *c, int *fd, pid_t
 
 /*
  * Send the features that models may use, once. Then the search begins. A finder that has
- * exited is no failure.
+ * exited is not a failure.
  */
 int tw_model_finder_send_metrics(int fd, const struct tw_strs *metrics,
 				 struct tw_err *err);

@@ -46,7 +46,7 @@ struct tw_power {
 	 */
 	int64_t kept_uj, kept_idle_uj;
 	uint64_t kept_ns;
-	bool lost; /* in this tick: the energy of a zone before it will never be told */
+	bool lost; /* in this tick: earlier energy of a zone is lost */
 	struct tw_power_guard guard;
 	double tdp_w; /* design power of a processor; 0: unknown */
 };

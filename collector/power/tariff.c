@@ -16,7 +16,7 @@
 #define INTERVAL_MIN_MS 100
 #define INTERVAL_MAX_MS 3600000
 #define MS UINT64_C(1000000)
-/* An exporter's value is valid for so many intervals, and so long more. */
+/* An exporter's value is valid for this many intervals, and this long more. */
 #define HOLD_INTERVALS 3
 #define HOLD_MORE_MS 10000
 #define PICO 1e12

@@ -15,11 +15,13 @@
 #define GAP_MAX_TICKS 10
 
 /*
- * Counters are updated every 1 ms to 2 s, so a difference may be the energy of so long.
+ * Counters are updated every 1 ms to 2 s, so a difference may be the energy of this time.
  */
 #define BURST_NS (2 * S)
 
-/* A powered zone's counter does not stand still for so long, unless its meter says so. */
+/*
+ * A powered zone's counter does not stand still for this long, unless its meter says so.
+ */
 #define STILL_MAX_NS (30 * S)
 
 /*

@@ -33,7 +33,7 @@ struct tw_track {
 	uint64_t read_ns, moved_ns;
 	uint64_t since_ns; /* time of the first reading of before_uj */
 	double power_w;    /* the last accepted power */
-	uint64_t gap_ns;   /* time awake since the last span that was told */
+	uint64_t gap_ns;   /* time awake since the last span that was reported */
 	double carry_uj;   /* fraction of an uJ left over from power */
 	/* Since the start: */
 	uint64_t wraps;   /* wrap-arounds at the range */
@@ -44,7 +44,7 @@ struct tw_track {
 /* Energy between two readings. */
 struct tw_span {
 	bool known; /* false: `why` is set, and of the rest only `lost` may be */
-	bool lost;  /* the energy before this span will never be told */
+	bool lost;  /* the energy before this span will never be reported */
 	bool gap;   /* the span begins before the last tick */
 	uint64_t energy_uj;
 	uint64_t over_ns; /* time since the last reading */

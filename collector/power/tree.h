@@ -36,7 +36,7 @@ struct tw_guard_watch {
 	double input_uj, output_uj;     /* of its supplies in the span */
 	bool input_gap, output_gap;     /* unknown in some of it */
 	bool gap;                       /* not read in all of the span */
-	bool reported;                  /* a doubt was told */
+	bool reported;                  /* a doubt was logged */
 	bool copy, false_power;         /* in the last span; text has the reason */
 	const char *rule, *rule_before; /* broken in the last spans; NULL: none */
 	char text[96];
@@ -57,7 +57,7 @@ struct tw_power_zone {
 	char rejected[96];  /* why it does not count, by guard.h; "": it may */
 	struct tw_guard_watch watch;
 	double input_w, output_w;     /* of its supplies: struct tw_reading */
-	double power_w;               /* power in the last tick, if told */
+	double power_w;               /* power in the last tick, if reported */
 	double idle_w;                /* its idle part; 0: not learned yet */
 	uint64_t dynamic_uj, idle_uj; /* energy since the start */
 	uint64_t ticked_uj;           /* dynamic energy of the last tick */

@@ -4,17 +4,17 @@
 #include <math.h>
 
 /*
- * A row is a mean over so long at most. It ends when other units run, or in other parts.
- * Many short rows of the same mix would teach that the power does not follow the chance
- * of the samples, and so make the powers of all units alike.
+ * A row is a mean over this time at most. It ends when other units run, or in other
+ * parts. Many short rows of the same mix would teach that the power does not follow the
+ * chance of the samples, and so make the powers of all units alike.
  */
 #define ROW_S 300.0
 
-/* A row of one unit ends after so long: its samples cannot mistake one for another. */
+/* A row of one unit ends after this time: its samples cannot mistake one for another. */
 #define ROW_ALONE_S 10.0
 #define ALONE 0.98
 
-/* Recent shares are means over so long, and as exact as of so many samples. */
+/* Recent shares are means over this time, and as exact as of this many samples. */
 #define RECENT_S 10.0
 #define RECENT_SAMPLES 60.0
 
@@ -35,10 +35,10 @@
 /* A zone that is used for less of the time counts as unused. */
 #define USED_MIN 0.01
 
-/* The power that it takes to be awake is a mean over so many ticks. */
+/* The power that it takes to be awake is a mean over this many ticks. */
 #define RESTS_MAX 16.0
 
-/* A unit that was away for so many rows is forgotten. */
+/* A unit that was away for this many rows is forgotten. */
 #define ABSENT_MAX 180
 
 /* Weights are whole numbers, of nW. */
@@ -219,7 +219,7 @@ static void begin_units(struct tw_unit_power *u, double mean_w)
 
 /*
  * The variance of the row's power from its few samples: they mistake one unit for
- * another, which is no error if both have the same power.
+ * another, which is not an error if both have the same power.
  */
 static double mistaken(const struct tw_unit_power *u, double used)
 {

@@ -52,7 +52,7 @@ struct tw_unit_power {
 	 */
 	double energy_j, over_s, variance, error_w;
 	double recent_s;       /* the time that recent shares are of */
-	double awake_w, rests; /* awake power is a mean of so many ticks */
+	double awake_w, rests; /* awake power is a mean of this many ticks */
 };
 
 /*

@@ -63,7 +63,7 @@ static size_t line_length(const char *text, size_t len)
 	return end != NULL ? (size_t)(end - text) + 1 : len;
 }
 
-/* The length of at most so many lines of samples. */
+/* The length of at most this many lines of samples. */
 static size_t samples_length(const char *text, size_t len, size_t most)
 {
 	size_t n = 0;

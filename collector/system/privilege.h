@@ -23,7 +23,7 @@ struct tw_privilege {
 
 /*
  * Drop privileges of this process and its threads, irrevocably. Capabilities that the
- * process lacks stay missing, which is no failure.
+ * process lacks stay missing, which is not a failure.
  */
 int tw_privilege_drop(const struct tw_privilege *p, struct tw_err *err);
 

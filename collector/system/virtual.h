@@ -17,7 +17,7 @@ bool tw_is_virtual(const char *proc, const char *sys);
 
 /*
  * The UUID that the host gave this virtual machine (root alone can read it), in lower
- * case; "" if this is no virtual machine, or has none.
+ * case; "" if this is not a virtual machine, or has none.
  */
 void tw_vm_uuid(const char *proc, const char *sys, char out[TW_VM_UUID]);
 

@@ -528,7 +528,7 @@ bool tw_cgroup_tree_cpu_ns(const struct tw_cgroup_tree *t, const char *path,
 				 &len) &&
 		       tw_parse_u64(text, strcspn(text, "\n"), out);
 	/*
-	 * The machine's root includes interrupts. The root of a cgroup namespace is no
+	 * The machine's root includes interrupts. The root of a cgroup namespace is not a
 	 * root cgroup: it has a cgroup.type.
 	 */
 	if (strcmp(path, "/") == 0 &&

@@ -26,7 +26,7 @@ enum tw_cgroup_choice { TW_CGROUPS_AUTO, TW_CGROUPS_V1, TW_CGROUPS_V2 };
 /*
  * Find the hierarchy. Auto: v2 where it is mounted at sys/fs/cgroup, else v1's cpuacct,
  * else v2 at sys/fs/cgroup/unified. A machine without cgroups has an empty tree, which is
- * no failure; a missing v1 or v2 that was chosen is. Free *out with
+ * not a failure; a missing v1 or v2 that was chosen is. Free *out with
  * tw_cgroup_tree_close().
  */
 int tw_cgroup_tree_open(const struct tw_roots *roots, enum tw_cgroup_choice choice,

@@ -63,7 +63,7 @@ static const struct {
 #define SAMPLES_MAX 1024
 #define RING_HEADER 8
 
-/* Events whose enabled time stands still for so long are lost. */
+/* Events whose enabled time stands still for this long are lost. */
 #define STILL_NS UINT64_C(1000000000)
 
 /* ---- opening ---- */

@@ -301,7 +301,7 @@ const struct tw_pods_stats *tw_pods_stats(const struct tw_pods *p)
 
 /* ---- the names of workloads ---- */
 
-/* A container that so many answers lack (a sandbox) is not requested again. */
+/* A container that this many answers lack (a sandbox) is not requested again. */
 #define WANTED_MAX 3
 
 /* Digits of the ids of Docker and podman. */

@@ -73,7 +73,7 @@ int tw_schedule_open(struct tw_schedule *s, const struct tw_roots *roots, size_t
 		     struct tw_err *err);
 void tw_schedule_close(struct tw_schedule *s);
 
-/* Begin a tick with so many slices. Without memory nothing is sampled. */
+/* Begin a tick with this many slices. Without memory nothing is sampled. */
 void tw_schedule_begin(struct tw_schedule *s, size_t slices);
 
 #define TW_SCHEDULE_IDLE UINT32_MAX

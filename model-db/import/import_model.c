@@ -163,7 +163,7 @@ static bool cell_is(const struct tw_csv_cells *c, const char *text)
 	return c->text_len == strlen(text) && memcmp(c->text, text, c->text_len) == 0;
 }
 
-/* A cell that is not a number is no figure. */
+/* A cell that is not a number is not a figure. */
 static int take_cell(struct table *t, size_t column, struct tw_err *err)
 {
 	const char *name = column < t->header.count ? t->header.at[column] : "";

@@ -104,7 +104,7 @@ static bool is_source(const char *path, const char *name)
 	return has;
 }
 
-/* The directory of the prior is no pipeline: it needs no manifest and no signature. */
+/* The directory of the prior is not a pipeline: it needs no manifest and no signature. */
 static bool is_prior(const char *path, const char *name)
 {
 	char file[PATH_MAX];

@@ -438,7 +438,9 @@ static void feed(const struct law *l, int sets)
 #define MANY 10000
 #define COST_TICKS 11
 
-/* The shortest of some ticks in which so many processes, a group each, use two packages.
+/*
+ * The shortest of some ticks in which this many processes, a group each, use two
+ * packages.
  */
 static double many_ms(void)
 {

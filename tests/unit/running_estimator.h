@@ -56,7 +56,7 @@ void write_file(const char *dir, const char *name, const char *text);
 int dial(const struct fixture *f);
 void send_text(int fd, const char *text, size_t len);
 
-/* What comes, up to so many lines or the end of the connection; free() it. */
+/* What comes, up to this many lines or the end of the connection; free() it. */
 char *receive(int fd, size_t lines);
 
 void expect(int fd, const char *answer);

@@ -22,7 +22,7 @@ struct tw_train_table train_make_counters(const struct tw_dataset *d);
 struct tw_train_job train_make_job(const struct tw_train_table *table);
 void train_release_job(struct tw_train_job *job);
 
-/* A job on that table of so many rows. */
+/* A job on that table of this many rows. */
 struct training {
 	struct tw_dataset d;
 	struct tw_train_table table;

@@ -16,7 +16,7 @@
 #define DIFFERENCE_MAX 0.2
 /* The same number, but for its rounding. */
 #define ROUNDING 1e-9
-/* A gap between samples is longer than so many of their steps. */
+/* A gap between samples is longer than this many of their steps. */
 #define GAP_MIN 1.5
 /* Two exporters of a node that run for this share of the time replace one another. */
 #define UPDATE_MAX 0.1
@@ -24,7 +24,7 @@
  * samples or more. */
 #define TWIN_DIFFERENCE_MAX 1e-4
 #define TWIN_SAMPLES_MIN 20
-/* A series is compared with so many that begin after it. */
+/* A series is compared with this many that begin after it. */
 #define NEIGHBOURS_MAX 16
 /* Names of labels that are remembered. */
 #define KINDS_MAX 32

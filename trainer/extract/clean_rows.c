@@ -22,7 +22,7 @@
 #define EXPLAINED_SHARE 0.9
 /* A larger share of outliers is refused. */
 #define OUTLIERS_MAX 0.1
-/* Loads above so many times the usual one do not show a meter's inertia. */
+/* Loads above this many times the usual one do not show a meter's inertia. */
 #define LOAD_MAX 1.25
 
 /* ---- the meter's inertia ---- */

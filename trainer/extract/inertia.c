@@ -20,7 +20,7 @@
 #define LEFT_MAX 0.5
 /* Less variance that the load leaves does not bend a line. */
 #define LEFT_MIN 0.001
-/* An exponential mean has forgotten a load after so many of its lengths: to 2 %. */
+/* An exponential mean has forgotten a load after this many of its lengths: to 2 %. */
 #define LENGTHS 4
 
 /* The line of power over the load itself differs from that over the mean by this share,

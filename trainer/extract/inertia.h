@@ -13,7 +13,9 @@
 
 #include <stddef.h>
 
-/* Power depends on the load of so many rows before and after its own. 0: on its own only.
+/*
+ * Power depends on the load of this many rows before and after its own. 0: on its own
+ * only.
  */
 struct tw_inertia {
 	size_t before, after;

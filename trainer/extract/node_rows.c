@@ -346,7 +346,7 @@ int tw_late_repair(struct tw_power_series *power, const struct tw_node_rows *row
 static const char *const modes[] = { "node_cpu_user_ms", "node_cpu_system_ms",
 				     "node_cpu_nice_ms", "node_cpu_irq_ms",
 				     "node_cpu_softirq_ms" };
-/* The first so many are needed. */
+/* The first this many are needed. */
 #define NEEDED_MODES 2
 
 static bool is_interrupt(const struct tw_metric_series *m)

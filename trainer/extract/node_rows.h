@@ -27,7 +27,7 @@ struct tw_node_rows {
 	double *memory;
 };
 
-/* Read the counters of r, of so many features, at its times. */
+/* Read the counters of r, of this many features, at its times. */
 int tw_node_rows_read(struct tw_node_rows *out, struct tw_rates *r, size_t features,
 		      struct tw_err *err);
 void tw_node_rows_release(struct tw_node_rows *n);

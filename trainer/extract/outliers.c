@@ -8,9 +8,10 @@
 
 #include <math.h>
 
-/* Power above so many times the usual, or TDP, is outside of physics. */
+/* Power above this many times the usual, or TDP, is outside of physics. */
 #define BEYOND 3
-/* A glitch is off the line by so many deviations, and by this share of the usual power.
+/*
+ * A glitch is off the line by this many deviations, and by this share of the usual power.
  */
 #define DEVIATIONS 8
 #define SHARE 0.2
@@ -19,11 +20,11 @@
 #define STANDING_DEVIATIONS 4
 /* A share of rows without work that bends the line. */
 #define BENDING_SHARE 0.1
-/* A glitch has at most so many rows. */
+/* A glitch has at most this many rows. */
 #define GLITCH_ROWS 2
 /* Fewer equal readings of a gauge are chance. */
 #define EQUAL_MIN 3
-/* A meter may show a load so many rows later. */
+/* A meter may show a load this many rows later. */
 #define LAG_ROWS 3
 /* A component with a smaller share of the first one's power is not judged. */
 #define COMPONENT_MIN 0.01
@@ -89,7 +90,7 @@ static struct range around(const struct tw_judged_rows *j, const double *v, size
 	return r;
 }
 
-/* Whether the power of a row is that of no load since so many rows: a meter lags. */
+/* Whether the power of a row is that of no load for this many rows: a meter lags. */
 static bool is_unexplained(const struct tw_judged_rows *j, size_t i, double limit)
 {
 	const struct range load = around(j, j->load, i, LAG_ROWS, 1);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A warning names at most so many packages. */
+/* A warning names at most this many packages. */
 #define NAMED_MAX 4
 
 static struct tw_metric_series find_use(const struct tw_prom *p,

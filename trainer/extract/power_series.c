@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A meter that has not moved for so long, and for three times its usual interval, has
- * stopped: tw-collector rejects such a meter, too. */
+/*
+ * A meter that has not moved for this long, and for three times its usual interval, has
+ * stopped: tw-collector rejects such a meter, too.
+ */
 #define STOPPED_MS 30000
 
 /* A meter with this multiple of the samples' interval is slower than they are; samples so

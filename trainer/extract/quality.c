@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A step of so many medians is a gap. */
+/* A step of this many medians is a gap. */
 #define GAP_STEPS 3
 /* Steps that differ by a fifth in a tenth of the rows are no gaps and late scrapes. */
 #define UNEVEN 0.2

@@ -167,8 +167,10 @@ static int find_counters(const struct tw_metric_series *m,
 			 struct tw_err *err)
 {
 	static const char *const no_labels[] = { NULL };
-	/* A gauge may fall, and its series are merged. Workloads' counters may fall if
-	 * that is no restart: check_restarts(). */
+	/*
+	 * A gauge may fall, and its series are merged. Workloads' counters may fall if
+	 * that is not a restart: check_restarts().
+	 */
 	bool is_level = m->metric->kind == TW_METRIC_LEVEL;
 	bool strict = !is_level && !m->metric->falls && a->resets == TW_RESETS_REFUSE &&
 		      a->compat == TW_COMPAT_NONE && (m->thirdparty || a->group->of_node);

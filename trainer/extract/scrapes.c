@@ -18,7 +18,7 @@
 #define SHARE_MIN 0.1
 /* A load of this share of the largest is rest. */
 #define REST 0.05
-/* Other times explain the rows if these are so many times closer to their line. */
+/* Other times explain the rows if these are this many times closer to their line. */
 #define BETTER 2
 
 /* ---- the line ---- */

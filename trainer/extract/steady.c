@@ -7,10 +7,12 @@
 
 /* A load that changes by less than this share of its range is steady. */
 #define STEADY_SHARE 0.1
-/* A reading may be so many rows old. */
+/* A reading may be this many rows old. */
 #define BEFORE_MAX 3
-/* Changes of load explain this share of the distances, and by so many times more than
- * chance does. */
+/*
+ * Changes of load explain this share of the distances, and by this many times more than
+ * chance does.
+ */
 #define EXPLAINED_MIN 0.1
 #define CHANCES 10
 /* Lines that differ by this share at rest or at nine tenths of the load are not the same.
@@ -36,7 +38,7 @@ struct part {
 	double low, high;    /* of the loads */
 };
 
-/* Whether the load is the same in so many rows before row i, and in those after it. */
+/* Whether the load is the same in this many rows before row i, and in those after it. */
 static bool is_steady(const struct rows *r, size_t i, size_t before)
 {
 	double low = r->load[i], high = low;
@@ -49,7 +51,7 @@ static bool is_steady(const struct rows *r, size_t i, size_t before)
 	return high - low <= STEADY_SHARE * (r->high - r->low);
 }
 
-/* The rows that are steady since so many rows; 0: all rows. */
+/* The rows that have been steady for this many rows; 0: all rows. */
 static struct part fit(const struct rows *r, size_t before)
 {
 	struct part p = { .low = INFINITY, .high = -INFINITY };

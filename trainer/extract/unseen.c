@@ -11,7 +11,8 @@
 #define RANGE_MIN 0.5
 /* Fewer rows show no difference. */
 #define FEW_MIN 3
-/* Lines differ by this share of power where they have rows, and by so many standard
+/*
+ * Lines differ by this share of power where they have rows, and by this many standard
  * errors.
  */
 #define DIFFERENCE 0.01

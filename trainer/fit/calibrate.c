@@ -177,7 +177,7 @@ static size_t gather(const struct tw_calibrate_rows *w, const struct part *p,
 
 /*
  * The coverage that each group must have: TW_INTERVAL_LEVEL, less a standard error of the
- * coverage of so many rows, because the worst of several groups is partly so by chance.
+ * coverage of this many rows, because the worst of several groups is partly so by chance.
  */
 static double group_level(size_t rows)
 {

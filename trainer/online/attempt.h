@@ -36,7 +36,7 @@ struct tw_online_rules {
 	struct tw_window_limits limits;
 	size_t rows_min;      /* new rows before a training; a quarter of it in a drift */
 	double margin;        /* 0.05: errors must be smaller by 5 % */
-	uint64_t rollback_ms; /* roll back after so long with a larger live error */
+	uint64_t rollback_ms; /* roll back after this time with a larger live error */
 	struct tw_trainings *trainings;
 	struct tw_store *store;
 };

@@ -14,12 +14,12 @@
 
 /* Fewer segments have no line. */
 #define SEGMENTS_MIN 12
-/* The line is of so many segments at most. */
+/* The line is of this many segments at most. */
 #define POINTS_MAX 256
 /* A segment is off the line by more deviations, and by this share of the median. */
 #define DEVIATIONS 6
 #define SHARE 0.02
-/* A glitch has at most so many segments; the last ones are none. */
+/* A glitch has at most this many segments; the last ones are none. */
 #define GLITCH_SEGMENTS 2
 /* One beside it, in which it may begin or end, is off by this share of that distance. */
 #define BESIDE 0.5

@@ -73,10 +73,10 @@ double tw_online_error_mae_w(const struct tw_online_error *e); /* NaN without ro
  * intervals, which it has not seen.
  */
 
-/* The live error is of the last so many intervals with rows. */
+/* The live error is of the last this many intervals with rows. */
 #define TW_LIVE_INTERVALS 5
 
-/* The model drifts if its live error exceeds its expected error so many times. */
+/* The model drifts if its live error exceeds its expected error this many times. */
 #define TW_LIVE_DRIFT 2.0
 
 struct tw_live_interval {

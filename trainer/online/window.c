@@ -143,7 +143,7 @@ int tw_segment_summarize(const struct tw_prom *p, struct tw_segment *s,
 	return 0;
 }
 
-/* One segment of so many is held out. */
+/* One segment of this many is held out. */
 #define HELD_OF 4
 
 bool tw_window_full(const struct tw_segments *w, const struct tw_window_limits *limits)

@@ -27,7 +27,7 @@ struct tw_prom_client_config {
 	const char *url; /* "http://localhost:9090", perhaps with a path */
 	struct tw_http_access access;
 	uint64_t timeout_ms; /* of one request */
-	uint64_t retry_ms;   /* give up after so long without an answer */
+	uint64_t retry_ms;   /* give up after this time without an answer */
 	size_t answer_max;   /* bytes of one answer */
 	struct tw_stop *stop;
 	bool accept_partial; /* take answers that lack series, and say so */

@@ -189,7 +189,7 @@ void tw_series_describe(const struct tw_series *s, char *out, size_t size)
 	}
 }
 
-/* A fall by this share of a counter is no reset. */
+/* A fall by this share of a counter is not a reset. */
 #define DIP_MAX 0.01
 
 /* ---- packed numbers ---- */

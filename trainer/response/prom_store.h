@@ -52,8 +52,10 @@ int tw_pack(const double *v, size_t count, struct tw_arena *arena, struct tw_pac
 /* Whether no number is smaller than its predecessor. Constant time unless as_is. */
 bool tw_packed_rises(const struct tw_packed *p);
 
-/* Whether a fall of a counter is no reset: it lost at most a hundredth, such as a
- * rounding step or the time that a kernel corrects. */
+/*
+ * Whether a fall of a counter is not a reset: it lost at most a hundredth, such as a
+ * rounding step or the time that a kernel corrects.
+ */
 bool tw_counter_dips(double before, double value);
 
 /* The first and the last number; the sequence is not empty. */

@@ -30,7 +30,7 @@ struct tw_jobs_zip;
 /*
  * Read the jobs of an earlier process from dir, which is made if it is missing; NULL:
  * jobs end with the process. Fails if another process uses dir. *unread is the number of
- * files that are no records; they stay. *out is yours: tw_jobs_close().
+ * files that are not records; they stay. *out is yours: tw_jobs_close().
  */
 int tw_jobs_open(const char *dir, struct tw_jobs **out, size_t *unread,
 		 struct tw_err *err);

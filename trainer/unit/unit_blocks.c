@@ -20,7 +20,7 @@
 /* Blocks that a recording should have, and the most. */
 #define BLOCKS_WANTED 64
 #define BLOCKS_MAX 4096
-/* An increase that took more than so many scrapes spans a gap. */
+/* An increase that took more than this many scrapes spans a gap. */
 #define GAP 2
 /* A series that begins with more than its counter's series can have in this multiple of
  * the time since the last tick was there before. */

@@ -16,7 +16,7 @@
 /* Prometheus' limit of points of a series in an answer. */
 #define POINTS 11000
 
-/* A server that restarts is asked again for so long. */
+/* A server that restarts is asked again for this long. */
 #define RETRY_MS 60000
 
 struct tw_unit_watch {

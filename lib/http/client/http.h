@@ -102,9 +102,9 @@ struct tw_http_call {
 	const char *connect_to;   /* "::ADDR:PORT": connect there; or NULL */
 	bool plain;          /* no compression, so that offsets count bytes of the file */
 	uint64_t timeout_ms; /* of the whole call; 0: 10 s */
-	uint64_t stall_ms;   /* fail after so long without a byte, rounded up to whole
-				seconds; 0: no such limit */
-	size_t answer_max;   /* of the decoded body, in bytes; 0: 64 MiB */
+	uint64_t stall_ms; /* longest time without a byte, rounded up to whole seconds; 0:
+			      no limit */
+	size_t answer_max; /* of the decoded body, in bytes; 0: 64 MiB */
 
 	struct tw_http_header *wanted; /* response headers to fill in; or NULL */
 	size_t wanted_count;

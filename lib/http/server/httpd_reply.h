@@ -29,7 +29,7 @@ struct tw_http_reply {
 	size_t len;
 	void (*release)(void *arg); /* called once the body is not needed; or NULL */
 	void *release_arg;
-	size_t unpacked_len; /* not 0: the body is gzip of so many bytes */
+	size_t unpacked_len; /* not 0: the body is gzip of this many bytes */
 	bool file;           /* the body is len bytes of fd from file_at on */
 	int fd;              /* owned */
 	uint64_t file_at;

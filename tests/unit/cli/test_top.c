@@ -56,7 +56,7 @@ static void the_zones_of_the_answers_sum_are_added_up(void **state)
 	assert_int_equal(r.count, 2);
 	assert_string_equal(r.at[0].id, "7");
 	assert_string_equal(r.at[0].name, "b  /a");
-	/* Idle power is no power of a workload. */
+	/* Idle power is not a power of a workload. */
 	assert_true(fabs(r.at[0].watts - 1) <= 0);
 	assert_true(fabs(r.at[0].idle_w - 2) <= 0);
 	assert_true(fabs(r.at[1].watts - 5) <= 0);

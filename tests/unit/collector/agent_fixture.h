@@ -32,7 +32,7 @@ void add_row(struct agent_fixture *f, const char *level, const char *id,
 void node_answers(struct agent_fixture *f, const char *instance, uint64_t uptime_s,
 		  uint64_t uj);
 
-/* Take the answer after so many seconds. */
+/* Take the answer after this many seconds. */
 void take(struct agent_fixture *f, uint64_t after_s);
 
 /* The first sum of a level with that node, id or namespace; NULL: none. */

@@ -435,7 +435,7 @@ static void a_host_passed_on_all_energy_or_not(void **state)
 			f->row[k].energies = cases[i].row[k].energies;
 			f->row[k].energy[0].powered = cases[i].row[k].powered;
 		}
-		/* What follows in memory is no row. */
+		/* What follows in memory is not a row. */
 		add_row(f, "node", "z", "", cases[i].passed_on ? "rapl" : "passthrough",
 			0);
 		f->rows--;
@@ -484,7 +484,7 @@ static void the_rest_of_a_guest_is_in_the_sum_of_all(void **state)
 	vm.watts = 4.5;
 	tw_agent_add_power_to_all(&f->agent, f->sums, part);
 	assert_true(all->part[0].watts == 0.5 && all->part[0].powered);
-	/* A guest that is covered is no part of it. */
+	/* A guest that is covered is not a part of it. */
 	tw_sums_power_begin(f->sums);
 	vm.watts = 5;
 	tw_agent_add_power_to_all(&f->agent, f->sums, part);

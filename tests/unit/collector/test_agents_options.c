@@ -53,7 +53,7 @@ static void options_have_limits(void **state)
 	}
 }
 
-/* URLs of so many bytes each, and their number. */
+/* URLs of this many bytes each, and their number. */
 static void urls_have_limits(void **state)
 {
 	static const struct {

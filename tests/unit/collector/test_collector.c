@@ -203,7 +203,7 @@ static void work(struct machine *m, uint64_t *cpu_ns, unsigned long long *uj, bo
 	assert_int_equal(tw_collector_tick(&m->c, 0, 0, &err), fails ? -1 : 0);
 }
 
-/* Nobody knows what ran: that is no rest, and no idle power is learned from it. */
+/* Nobody knows what ran: that is not rest, and no idle power is learned from it. */
 static void ticks_without_tasks_are_not_idle(void **state)
 {
 	struct machine *m = *state;

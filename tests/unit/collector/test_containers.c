@@ -61,7 +61,7 @@ static void names_of_an_answer(void **state)
 		  "0123 web-1.a_b\nffff db\n" },
 		{ "[{\"Id\":\"" ID "\",\"Names\":[\"/first\",\"/second\"]}]",
 		  "0123 first\n" },
-		/* A name of one letter; other texts are no ids, and no names. */
+		/* A name of one letter; other texts are neither ids nor names. */
 		{ "[{\"Id\":\"" ID "\",\"Image\":\"" OTHER "\",\"State\":\"/run\","
 		  "\"Ports\":[\"/p\"],\"Names\":[\"/x\",\"/yy\"]},"
 		  "[[\"/n\"]],{\"Id\":\"" OTHER "\"}]",

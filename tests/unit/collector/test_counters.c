@@ -202,7 +202,7 @@ static void samples_say_what_runs(void **state)
 	tw_counters_close(c);
 }
 
-/* Whether all counters are there, if this process may have so many open files. */
+/* Whether all counters are there, if this process may have this many open files. */
 static bool counts_with_files(rlim_t soft, rlim_t hard, struct tw_err *err)
 {
 	const struct rlimit l = { .rlim_cur = soft, .rlim_max = hard };

@@ -304,7 +304,7 @@ static void copies_are_equal_steps_that_vary(void **state)
 		  .ticks = 20,
 		  .copy = true },
 		{ .kind = TWO(PACKAGE), .ratio = 1.012, .vary = 0.9, .ticks = 20 },
-		/* Idle machines use the same power all the time: that is no copy. */
+		/* Idle machines use the same power all the time: that is not a copy. */
 		{ .kind = TWO(PACKAGE), .ratio = 1, .vary = 0.06, .ticks = 20 },
 		{ .kind = TWO(PACKAGE),
 		  .ratio = 1,

@@ -29,7 +29,7 @@ static double learned(double load_from, double load_to, int samples)
 static void idle_is_the_middle_and_not_the_lowest_sample(void **state)
 {
 	(void)state;
-	/* The lowest of so many is 19 W. */
+	/* The lowest of this many is 19 W. */
 	assert_float_equal(learned(0, 0.01, 5000), 20.3, 0.3);
 }
 

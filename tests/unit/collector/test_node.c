@@ -105,7 +105,7 @@ static void a_tick_reports_differences_and_frequencies(void **state)
 	assert_int_equal(err.code, TW_NOTFOUND);
 	assert_false(n.fresh);
 
-	/* The next reading is no idle machine's, but of both ticks. */
+	/* The next reading is not an idle machine's, but of both ticks. */
 	tree_write(dir, "vmstat", "pgfault 175");
 	assert_int_equal(tw_node_tick(&n, S, &used, &(struct tw_err){ 0 }), 0);
 	assert_true(n.fresh);

@@ -31,7 +31,7 @@ static int write_line(void *arg, const struct tw_ask_names *n, struct tw_err *er
 	return 0;
 }
 
-/* The names in a list that is parsed in pieces of so many bytes. */
+/* The names in a list that is parsed in pieces of this many bytes. */
 static int parse(const char *data, size_t len, size_t piece, struct tw_buf *out,
 		 struct tw_err *err)
 {

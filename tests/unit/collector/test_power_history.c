@@ -39,7 +39,9 @@ static void write_package(struct machine *m, unsigned long long uj)
 	tree_rapl(m->w->dir, "class/powercap/intel-rapl:0", "package-0", m->uj, RANGE);
 }
 
-/* A tick of 3 s in which the package takes so many W, and processes 1 to n as much each.
+/*
+ * A tick of 3 s in which the package takes this many W, and processes 1 to n as much
+ * each.
  */
 static void tick(struct machine *m, unsigned w, uint32_t processes)
 {

@@ -239,7 +239,7 @@ static void a_tree_of_an_earlier_collector_goes_on_or_ends(void **state)
 	assert_int_equal(energy_of(m, "vm0"), 5002);
 	m->f->now_ns += KEEP_S * S;
 	tick(m, 1);
-	/* What is no tree, and the machine's own, is nobody's to remove. */
+	/* What is not a tree, and the machine's own, is nobody's to remove. */
 	assert_int_equal(trees(m), 3);
 	assert_int_equal(energy_of(m, "vm0"), 5003);
 	assert_int_equal(access(node, F_OK), 0);

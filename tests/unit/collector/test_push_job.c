@@ -45,7 +45,7 @@ int __wrap_tw_http_call(const struct tw_http_call *c, struct tw_http_answer *out
 	return b->len > 0 ? c->sink(c->sink_arg, b->data, b->len, err) : 0;
 }
 
-/* Let the job push a text of so many samples; what it tells the collector. */
+/* Let the job push a text of this many samples; what it tells the collector. */
 static struct tw_ask_message push_samples(void)
 {
 	struct tw_ask_message m;

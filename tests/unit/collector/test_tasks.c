@@ -459,7 +459,7 @@ static int by_use(const void *a, const void *b)
 	return (c->used_ns > d->used_ns) - (c->used_ns < d->used_ns);
 }
 
-/* The smallest sum of so many processes without an exit event. Sorts them. */
+/* The smallest sum of this many processes without an exit event. Sorts them. */
 static uint64_t least_of_unnamed(struct child crowd[CROWD], uint64_t count)
 {
 	uint64_t ns = 0;

@@ -23,7 +23,7 @@ static struct tracked of_power(void)
 				 .now_ns = 100 * S };
 }
 
-/* A reading after so long; power_w below 0: the zone is unreadable. */
+/* A reading after this time; power_w below 0: the zone is unreadable. */
 static struct tw_span take(struct tracked *t, double power_w, uint64_t tick_ns)
 {
 	const struct tw_reading r = { .readable = power_w >= 0,

@@ -102,7 +102,7 @@ static void give_up(struct workload_fixture *f, uint32_t tgid)
 	assert_true(workload_find(f->t, TW_LEVEL_PROCESS, tgid)->ended);
 }
 
-/* Its exit is no part of an overflow, so it hides no time of others. */
+/* Its exit is not a part of an overflow, so it hides no time of others. */
 static void an_exit_after_giving_up_is_charged_once(void **state)
 {
 	struct workload_fixture *f = *state;

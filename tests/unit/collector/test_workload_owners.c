@@ -298,7 +298,7 @@ static void a_vm_of_any_hypervisors_scope_gets_uuid_and_name(void **state)
 	w = workload_find(f->t, TW_LEVEL_PROCESS, 78)->owner;
 	assert_string_equal(w->who->id, "22222222-2222-3333-4444-555555555555");
 	assert_string_equal(w->who->name, "my_db");
-	/* A name is no id: two VMs may have the same. */
+	/* A name is not an id: two VMs may have the same. */
 	w = workload_find(f->t, TW_LEVEL_PROCESS, 79)->owner;
 	assert_string_equal(w->who->id, "200");
 }

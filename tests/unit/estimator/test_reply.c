@@ -16,7 +16,7 @@
 
 #define ROWS 5
 
-/* A knn model of so many points, which are all the same. */
+/* A knn model of this many points, which are all the same. */
 static char *nearest_of(size_t points)
 {
 	struct tw_buf b = { 0 };

@@ -30,7 +30,7 @@ struct outcome {
 	struct tw_err err;
 };
 
-/* In pieces of so many bytes. */
+/* In pieces of this many bytes. */
 static void feed(struct outcome *o, const char *text, size_t len, size_t piece)
 {
 	*o = (struct outcome){ 0 };

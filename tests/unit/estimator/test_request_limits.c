@@ -46,7 +46,7 @@ static const struct tw_request *take(struct tw_request_parser *p, const char *te
 	return tw_request_parser_request(p);
 }
 
-/* head, so many times x, tail: taken if why is NULL. */
+/* head, this many times x, tail: taken if why is NULL. */
 static void check_repeated(const char *head, size_t count, const char *tail,
 			   const char *why)
 {

@@ -44,7 +44,7 @@ static void add_samples(struct tw_buf *b, size_t step_s, const double *v)
 		tw_buf_addf(b, "%s%zu,%.17g", i > 0 ? " " : "", 1000 + i * step_s, v[i]);
 }
 
-/* Extract samples so many seconds apart, by gauge or counter. Returns the status. */
+/* Extract samples this many seconds apart, by gauge or counter. Returns the status. */
 static int extract_each(const struct machine *m, size_t step_s, bool by_gauge,
 			struct tw_dataset *out, struct tw_quality *q, struct tw_err *err)
 {
@@ -272,7 +272,7 @@ static void query_each(const struct machine *m, size_t step_s, size_t scrape_s,
 	}
 }
 
-/* Extract a query of so many seconds a step. */
+/* Extract a query of this many seconds a step. */
 static void extract_query(size_t step_s, size_t scrape_s, bool by_gauge,
 			  struct tw_quality *q, struct tw_dataset *d)
 {

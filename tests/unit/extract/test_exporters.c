@@ -302,7 +302,9 @@ static const struct sampled two[] = {
 #define OLD "kepler_node_package_joules_total"
 #define OLD_CPU "kepler_container_bpf_cpu_time_ms_total"
 
-/* Power that is no measurement, by the names of Kepler, of its old releases and ours. */
+/*
+ * Power that is not a measurement, by the names of Kepler, of its old releases and ours.
+ */
 static void unmeasured_power_teaches_only_by_its_name(void **state)
 {
 	static const struct {
@@ -523,7 +525,7 @@ static void two_gauges_behind_one_name_are_refused(void **state)
 			     "differ at the same times: two machines have one name; give "
 			     "each its own instance or node_name, or choose one with "
 			     "--match");
-	/* A sensor that shows the same all the time is no machine. */
+	/* A sensor that shows the same all the time is not a machine. */
 	memcpy(still, series, sizeof(series));
 	still[2].samples = "100,10 110,10 120,10 130,10";
 	extract(still, TW_COUNT(still), &args, &d);

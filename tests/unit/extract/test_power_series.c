@@ -100,7 +100,7 @@ static void a_fall_repeats_the_power_and_its_energy_counts_from_zero(void **stat
 	expect(&p,
 	       (const double[][4]){ { 100, 103, 10 }, { 103, 106, 10 }, { 106, 109, 1 } },
 	       3);
-	/* Nothing is before the first step: 0 W, which is no row. */
+	/* Nothing is before the first step: 0 W, which is not a row. */
 	p = extract(&first, 1, package_and_dram, 1, TW_COMPAT_NONE);
 	expect(&p, (const double[][4]){ { 103, 106, 10 } }, 1);
 }

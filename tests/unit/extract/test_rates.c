@@ -308,7 +308,7 @@ static void a_counter_of_the_node_that_falls_is_refused(void **state)
 	tw_prom_free(p);
 }
 
-/* One CPU's counter falls and two do not: that is no restart of the exporter. */
+/* One CPU's counter falls and two do not: that is not a restart of the exporter. */
 static void a_counter_of_one_cpu_that_falls_is_refused(void **state)
 {
 	static const struct sampled series[] = {
@@ -496,8 +496,9 @@ static void expect_rows(const struct tw_dataset *d, const struct settled *row,
 	}
 }
 
-/* Workload 7 has the third-party metric at 2 s and 4 s, workload 8 at 4 s: the rows of
- * 1 s and 3 s go, and 8 has none of it at 2 s. Power is no feature, and may be missing.
+/*
+ * Workload 7 has the third-party metric at 2 s and 4 s, workload 8 at 4 s: the rows of 1
+ * s and 3 s go, and 8 has none of it at 2 s. Power is not a feature, and may be missing.
  */
 static void rows_without_a_third_party_sample_go(void **state)
 {
@@ -590,7 +591,7 @@ static void the_metric_that_leaves_no_row_is_named(void **state)
 		for (size_t r = 0; r < 2; r++) {
 			memcpy(row[r].value, cases[i].value[r],
 			       sizeof(cases[i].value[r]));
-			row[r].value[FEATURES] = NAN; /* power is no feature */
+			row[r].value[FEATURES] = NAN; /* power is not a feature */
 		}
 		make_rows(row, cases[i].rows, &d);
 		assert_int_equal(tw_thirdparty_metrics_settle(feature, 3, &d, &err), -1);

@@ -8,8 +8,10 @@
 
 #define ROWS 200
 
-/* Rows of a query of so many seconds a step, of scrapes at odd times; seed: of a noise of
- * 3 % of power. */
+/*
+ * Rows of a query of this many seconds a step, of scrapes at odd times; seed: of a noise
+ * of 3 % of power.
+ */
 static void query(struct tw_scraped_row row[ROWS], int64_t step_ms, int64_t scrape_ms,
 		  bool by_gauge, unsigned int seed)
 {

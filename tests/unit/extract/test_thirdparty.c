@@ -541,7 +541,7 @@ static void a_missing_metric_is_named(void **state)
 static void a_counter_reset_is_rejected(void **state)
 {
 	const struct wanted w = { .series = { { "io_total", "", "103,9 106,2" } } };
-	/* One of three falls, which is no restart. */
+	/* One of three falls, which is not a restart. */
 	const struct wanted alone = {
 		.series = {
 			{ "io_total", "'disk':'a'", "103,9 106,2" },

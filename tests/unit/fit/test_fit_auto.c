@@ -209,7 +209,7 @@ static void isotonic_trees_never_fall_with_the_load(void **state)
 	}
 	assert_int_equal(tw_extra_trees(&s, &how, 1, &text[0], NULL, &err), 0);
 	assert_int_equal(tw_isotonic_trees(&s, &how, 1, &text[1], &err), 0);
-	/* The other column is no work: it keeps its value on a ray. */
+	/* The other column is not work: it keeps its value on a ray. */
 	for (int other = 0; other < 60; other += 20) {
 		for (int r = 0; r < 60; r++)
 			x[2 * r + 1] = other;

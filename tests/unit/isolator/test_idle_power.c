@@ -268,7 +268,7 @@ static void power_within_three_deviations_is_noise(void **state)
 	}
 }
 
-/* The window has all 20 rows, 101 W to 120 W, in any order: noise is no power. */
+/* The window has all 20 rows, 101 W to 120 W, in any order: noise is not power. */
 static void of_equal_usage_all_rows_count(void **state)
 {
 	(void)state;

@@ -149,7 +149,7 @@ static void several_acpi_meters_without_a_known_name_are_no_platform(void **stat
 			 WATTS(250));
 	assert_non_null(strstr(meters_zone(f, "power_meter:PMT1", -1)->zone->note,
 			       "may contain each other"));
-	/* A battery is no meter of the machine. */
+	/* A battery is not a meter of the machine. */
 	write_sensor(f, 1, "power_meter", "power1_is_battery", "1");
 	meters_open(f);
 	meters_tick(f);

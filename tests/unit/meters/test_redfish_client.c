@@ -507,7 +507,7 @@ static void the_chassis_of_the_system_is_the_machine(void **state)
 	/* Where it reports nothing, the others do. */
 	bmc_add(&b, CHASSIS "/1/Power", 200, "{}");
 	assert_one(&r, "2", 900);
-	/* A tray of another system that is no machine. */
+	/* A tray of another system that is not a machine. */
 	bmc_set_up(&b, &r);
 	add_systems(&b, TWO(OF_B), HAS("/1"), "{\"SystemType\":\"DPU\"}");
 	assert_one(&r, "1", 100);
@@ -518,7 +518,7 @@ static void the_chassis_of_the_system_is_the_machine(void **state)
 	add_systems(&b, TWO(OF_B), HAS("/1"), "");
 	assert_fails(&r, TW_INVALID,
 		     "the controller has several machines: choose by --redfish-chassis");
-	/* A rack is no machine. */
+	/* A rack is not a machine. */
 	bmc_set_up(&b, &r);
 	add_systems(&b, rack, silent, silent);
 	assert_one(&r, "1", 100);

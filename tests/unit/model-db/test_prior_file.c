@@ -230,7 +230,7 @@ static void names_have_room_for_their_end(void **state)
 	}
 }
 
-/* Readings of a machine are no numbers of the file: unknown, and of no distance. */
+/* Readings of a machine are not numbers of the file: unknown, and of no distance. */
 static void what_the_file_lacks_is_unknown(void **state)
 {
 	struct tw_prior p = { 0 };

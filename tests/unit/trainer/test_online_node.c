@@ -257,7 +257,7 @@ static void a_training_begins_with_enough_rows(void **state)
 	}
 }
 
-/* It is no verdict, and the machine is tried again as soon as there is room. */
+/* It is not a verdict, and the machine is tried again as soon as there is room. */
 static void a_training_without_room_is_put_off(void **state)
 {
 	struct node_fixture *f = *state;

@@ -148,7 +148,7 @@ static void without_memory_the_oldest_of_the_kind_is_forgotten(void **state)
 	tw_segments_release(&w);
 }
 
-/* What follows in memory is no part of the window. */
+/* What follows in memory is not a part of the window. */
 static void a_window_ends_at_its_count(void **state)
 {
 	const struct tw_window_choice all = { 0 };
