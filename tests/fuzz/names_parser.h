@@ -16,9 +16,7 @@
 #include <string.h>
 
 #define FUZZ_NAMES_PARSER(parser)                                                        \
-	/*                                                                               \
-	 * How much was told, of pieces of this many bytes; SIZE_MAX: refused.           \
-	 */                                                                              \
+	/* Names in data that is fed in pieces; SIZE_MAX: refused. */                    \
 	static size_t parse(const char *data, size_t size, size_t piece)                 \
 	{                                                                                \
 		struct parser *p = NULL;                                                 \
