@@ -4,10 +4,10 @@
 
 /* The screen of `tallywatt top` as lines of text of limited width. */
 
+#include "cli/top/top_node.h"
 #include "cli/top/top_rows.h"
 
 struct tw_buf;
-struct tw_err;
 
 /*
  * Lines above the rows: power by node, how it is known, its course, keys or a message,
@@ -17,26 +17,6 @@ struct tw_err;
 
 /* The most updates of the course. */
 #define TW_TOP_COURSE 240
-
-/* How the sum of a machine is known, the worst last. */
-enum tw_top_known {
-	TW_TOP_MEASURED,
-	TW_TOP_ESTIMATED,
-	TW_TOP_ABOVE_IDLE, /* estimated, without idle power */
-	TW_TOP_SIMULATED,
-};
-
-/* A machine, from the reply for the level node. */
-struct tw_top_node {
-	char *name;
-	char *instance; /* of its collector, unique */
-	char *power;    /* "package 12.3 W (rapl-sysfs), dram .." */
-	char *facts;    /* "measured, idle 6.0 W; tick 3 s", or the model and its error */
-	double watts;   /* without zones that are parts of others; NaN: unknown */
-	double idle_w, error_w; /* of it; NaN: unknown */
-	enum tw_top_known known;
-	bool starting; /* no watts, and few ticks yet */
-};
 
 /* Watts of all nodes at the last updates, the newest last. */
 struct tw_top_course {
@@ -62,14 +42,6 @@ struct tw_top_view {
 	bool color;  /* the line of column names is inverse */
 	bool ascii;  /* the terminal has no UTF-8 */
 };
-
-/* *out is yours: tw_top_node_release(). */
-int tw_top_node_read(const char *data, size_t len, struct tw_top_node *out,
-		     struct tw_err *err);
-void tw_top_node_release(struct tw_top_node *n);
-
-/* Give nodes of one name, such as "localhost", a part of their instance as well. */
-void tw_top_nodes_tell_apart(struct tw_top_node *node, size_t count);
 
 /* Add the watts of an update, seconds after the one before. NaN: unknown. */
 void tw_top_course_add(struct tw_top_course *c, double watts, double seconds);

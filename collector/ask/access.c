@@ -5,6 +5,7 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
+#include "lib/program/opt_file.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/program/opt.h"
+#include "lib/program/opt_file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -111,20 +111,6 @@ int tw_opt_set(const struct tw_opt *x, const char *text, void *config,
 bool tw_opt_value(const struct tw_opt *x, const void *config, struct tw_buf *b);
 
 /*
- * Read a configuration file into a list of name, value, name, value. Unknown and repeated
- * names are rejected: "etc/x.conf:7: unknown option 'lisen'".
- */
-int tw_opt_file_read(const char *path, const struct tw_opts *o, struct tw_strs *out,
-		     struct tw_err *err);
-
-/* As tw_opt_file_read(), from text in memory. path is used in errors only. */
-int tw_opt_file_parse(const char *path, const char *data, size_t len,
-		      const struct tw_opts *o, struct tw_strs *out, struct tw_err *err);
-
-/* The value of a name, or NULL. Borrowed from the list. */
-const char *tw_opt_file_find(const struct tw_strs *file, const char *name);
-
-/*
  * Print the output of --version: program, version, and the optional libraries of this
  * build ("xgboost: yes"). Defined in lib/program/version.c.
  */

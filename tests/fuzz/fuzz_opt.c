@@ -2,6 +2,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/program/opt.h"
+#include "lib/program/opt_file.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/program/log.h"
 #include "lib/program/opt.h"
+#include "lib/program/opt_file.h"
 #include "cli/shards/opt_texts.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/opt_program.h"
