@@ -8,6 +8,7 @@
 #include "lib/core/file.h"
 #include "lib/field/csv.h"
 #include "trainer/extract/quality.h"
+#include "trainer/extract/sample_sums.h"
 #include "trainer/names.h"
 #include "trainer/response/prom.h"
 

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/access.h"
 
-#include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
-#include "lib/program/opt.h"
 #include "lib/program/opt_file.h"
 
 #include <string.h>
 
-static const struct tw_opt names[] = {
-	{ .name = "user" },     { .name = "password" }, { .name = "token-file" },
-	{ .name = "ca" },       { .name = "cert" },     { .name = "key" },
-	{ .name = "insecure" },
-};
-static const struct tw_opts opts = { .program = "access",
-				     .opt = names,
-				     .count = TW_COUNT(names) };
+static const char *const names[] = { "user", "password", "token-file", "ca",
+				     "cert", "key",      "insecure",   NULL };
 
 int tw_access_open(struct tw_access *a, const char *path, struct tw_err *err)
 {
@@ -25,7 +17,7 @@ int tw_access_open(struct tw_access *a, const char *path, struct tw_err *err)
 	if (path == NULL)
 		return 0;
 	if (tw_secret_check(path, err) < 0 ||
-	    tw_opt_file_read(path, &opts, &a->file, err) < 0)
+	    tw_opt_file_read(path, names, &a->file, err) < 0)
 		return -1;
 	insecure = tw_opt_file_find(&a->file, "insecure");
 	if (insecure != NULL && strcmp(insecure, "yes") != 0 &&

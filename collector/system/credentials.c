@@ -3,7 +3,7 @@
 
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "lib/program/opt.h"
+#include "lib/core/strs.h"
 #include "lib/program/opt_file.h"
 
 #include <errno.h>
@@ -12,9 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const struct tw_opt names[] = { { .name = "user" }, { .name = "password" } };
-
-static const struct tw_opts file_opts = { .program = "login", .opt = names, .count = 2 };
+static const char *const names[] = { "user", "password", NULL };
 
 /* The group may read it: service accounts are often members. */
 int tw_secret_check(const char *path, struct tw_err *err)
@@ -51,7 +49,7 @@ int tw_login_read(const char *path, struct tw_login *out, struct tw_err *err)
 	int rc = -1;
 
 	if (tw_secret_check(path, err) < 0 ||
-	    tw_opt_file_read(path, &file_opts, &file, err) < 0 ||
+	    tw_opt_file_read(path, names, &file, err) < 0 ||
 	    take(path, &file, "user", login.user, sizeof(login.user), err) < 0 ||
 	    take(path, &file, "password", login.password, sizeof(login.password), err) <
 		    0)

@@ -462,14 +462,32 @@ static int apply_setting(const struct tw_opt *x, const char *flag, const char *f
 	return 0;
 }
 
+static int read_file(const struct tw_opts *o, const char *path, struct tw_strs *out,
+		     struct tw_err *err)
+{
+	const char **names;
+	int rc;
+
+	if (path == NULL || path[0] == '\0')
+		return 0;
+	names = calloc(o->count + 1, sizeof(*names));
+	if (names == NULL)
+		return tw_fail(err, TW_NOMEM, "names of %zu options", o->count);
+	for (size_t i = 0; i < o->count; i++)
+		names[i] = o->opt[i].name;
+	rc = tw_opt_file_read(path, names, out, err);
+	free(names);
+	return rc;
+}
+
 static int apply_settings(const struct tw_opts *o, const struct line *l, void *config,
 			  struct tw_err *err)
 {
-	const char *path = l->config != NULL ? l->config : getenv("TW_CONFIG");
 	struct tw_strs file = { 0 };
 	int rc = -1;
 
-	if (path != NULL && path[0] != '\0' && tw_opt_file_read(path, o, &file, err) < 0)
+	if (read_file(o, l->config != NULL ? l->config : getenv("TW_CONFIG"), &file,
+		      err) < 0)
 		goto out;
 	for (size_t i = 0; i < o->count; i++) {
 		const char *text = tw_opt_file_find(&file, o->opt[i].name);

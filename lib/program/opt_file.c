@@ -4,7 +4,6 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
-#include "lib/program/opt.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -34,16 +33,17 @@ static struct span trim(struct span s)
 	return s;
 }
 
-static bool is_option(const struct tw_opts *o, struct span name)
+/* names ends with NULL. */
+static bool is_known(const char *const *names, struct span name)
 {
-	for (size_t i = 0; i < o->count; i++)
-		if (strlen(o->opt[i].name) == name.len &&
-		    memcmp(o->opt[i].name, name.at, name.len) == 0)
+	for (size_t i = 0; names[i] != NULL; i++)
+		if (strlen(names[i]) == name.len &&
+		    memcmp(names[i], name.at, name.len) == 0)
 			return true;
 	return false;
 }
 
-static int take_line(struct span line, const struct tw_opts *o, struct tw_strs *out,
+static int take_line(struct span line, const char *const *names, struct tw_strs *out,
 		     struct tw_err *err)
 {
 	const char *equals;
@@ -58,7 +58,7 @@ static int take_line(struct span line, const struct tw_opts *o, struct tw_strs *
 	name = trim((struct span){ line.at, (size_t)(equals - line.at) });
 	value = trim(
 		(struct span){ equals + 1, line.len - (size_t)(equals + 1 - line.at) });
-	if (!is_option(o, name))
+	if (!is_known(names, name))
 		return tw_fail(err, TW_INVALID, "unknown option '%.*s'",
 			       (int)(name.len < 64 ? name.len : 64), name.at);
 	if (tw_strs_add(out, name.at, name.len, err) < 0)
@@ -70,7 +70,7 @@ static int take_line(struct span line, const struct tw_opts *o, struct tw_strs *
 }
 
 int tw_opt_file_parse(const char *path, const char *data, size_t len,
-		      const struct tw_opts *o, struct tw_strs *out, struct tw_err *err)
+		      const char *const *names, struct tw_strs *out, struct tw_err *err)
 {
 	struct tw_strs list = { 0 };
 	size_t at = 0;
@@ -79,7 +79,7 @@ int tw_opt_file_parse(const char *path, const char *data, size_t len,
 		const char *end = memchr(data + at, '\n', len - at);
 		size_t n = end != NULL ? (size_t)(end - (data + at)) : len - at;
 
-		if (take_line((struct span){ data + at, n }, o, &list, err) < 0) {
+		if (take_line((struct span){ data + at, n }, names, &list, err) < 0) {
 			tw_strs_clear(&list);
 			return tw_err_wrap(err, "%s:%zu", path, number);
 		}
@@ -89,7 +89,7 @@ int tw_opt_file_parse(const char *path, const char *data, size_t len,
 	return 0;
 }
 
-int tw_opt_file_read(const char *path, const struct tw_opts *o, struct tw_strs *out,
+int tw_opt_file_read(const char *path, const char *const *names, struct tw_strs *out,
 		     struct tw_err *err)
 {
 	char *data = NULL;
@@ -97,7 +97,7 @@ int tw_opt_file_read(const char *path, const struct tw_opts *o, struct tw_strs *
 	int rc = -1;
 
 	if (tw_file_read(path, CONFIG_BYTES_MAX, &data, &len, err) == 0 &&
-	    tw_opt_file_parse(path, data, len, o, out, err) == 0)
+	    tw_opt_file_parse(path, data, len, names, out, err) == 0)
 		rc = 0;
 	free(data);
 	return rc;

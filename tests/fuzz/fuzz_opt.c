@@ -53,9 +53,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct config c = { 0 };
 	struct tw_strs list = { 0 };
+	const char *names[TW_COUNT(table) + 1] = { NULL };
 	struct tw_err err = { 0 };
 
-	if (tw_opt_file_parse("input", (const char *)data, size, &opts, &list, &err) <
+	for (size_t i = 0; i < TW_COUNT(table); i++)
+		names[i] = table[i].name;
+	if (tw_opt_file_parse("input", (const char *)data, size, names, &list, &err) <
 	    0) {
 		if (list.count != 0 || err.code == TW_OK || err.text[0] == '\0')
 			abort();

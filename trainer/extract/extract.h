@@ -26,22 +26,4 @@ extern const char *const tw_resets_names[];
 int tw_extract(const struct tw_prom *p, const struct tw_extract_args *a,
 	       struct tw_dataset *out, struct tw_err *err);
 
-/*
- * ---- raw table ----
- *
- * The samples behind an extraction, before rates and watts: for each time stamp the sum
- * of each metric's samples at that time, over all series of the machine.
- *
- * Columns are the features by name, and a counter of energy as "package_joules" or a
- * gauge of power as "package_power". Values are in canonical units (docs/wire.md) times
- * seconds, or joules, or watts. A metric without a sample at that time is NaN. A series
- * that begins or ends moves the sum: sums of counters may fall.
- *
- * One row a time stamp; args' level, resets and compat do not matter. *out must be empty;
- * the caller releases it. Fails as tw_extract() if the response lacks a metric or has
- * several machines.
- */
-int tw_sample_sums(const struct tw_prom *p, const struct tw_extract_args *a,
-		   struct tw_dataset *out, struct tw_err *err);
-
 #endif /* TW_TRAINER_EXTRACT_H */

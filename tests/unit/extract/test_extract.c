@@ -8,6 +8,7 @@
 #include "tests/unit/sampled.h"
 #include "trainer/extract/extract.h"
 #include "trainer/extract/quality.h"
+#include "trainer/extract/sample_sums.h"
 #include "trainer/response/prom.h"
 
 #include <math.h>

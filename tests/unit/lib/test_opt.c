@@ -366,6 +366,7 @@ static void missing_required_options_are_named(void **state)
 static void every_failed_allocation_is_reported(void **state)
 {
 	static const char file[] = "threads = 3\ndir = x\n";
+	static const char *const names[] = { "threads", "dir", NULL };
 
 	(void)state;
 	for (int n = 1;; n++) {
@@ -378,8 +379,7 @@ static void every_failed_allocation_is_reported(void **state)
 		int rest, rc;
 
 		fail_alloc_at(n);
-		rc = tw_opt_file_parse("f", file, sizeof(file) - 1, &opt_program, &list,
-				       &err);
+		rc = tw_opt_file_parse("f", file, sizeof(file) - 1, names, &list, &err);
 		if (rc == 0)
 			rc = tw_opts_parse(&opt_program, 2, argv, &c, &action, &rest,
 					   &err);
