@@ -8,6 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* So many steps or more, of which this share falls, are no counter's: the restarts of an
+ * exporter are fewer. */
+#define RATE_STEPS 20
+#define RATE_FALLS 0.2
+
 /* ---- series of a metric ---- */
 
 /* A feature, or the power of a component by a source. */
@@ -560,6 +565,44 @@ int tw_extract_input_find(const struct tw_prom *p, const struct tw_extract_args 
 bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args *a)
 {
 	return s->guest == a->vm_metrics;
+}
+
+/* Add the steps of a series that moves, and those that fall. */
+static void count_falls(const struct tw_series *s, size_t *steps, size_t *falls)
+{
+	struct tw_unpack values = tw_unpack_begin(&s->value);
+	double before = 0, value = 0;
+	bool moves = false;
+
+	for (size_t i = 0; i < s->value.count; i++, before = value) {
+		value = tw_unpack_next(&values);
+		*falls += i > 0 && value < before && !tw_counter_dips(before, value);
+		moves |= i > 0 && value != before;
+	}
+	*steps += moves ? s->value.count - 1 : 0;
+}
+
+int tw_metric_check_rates(const struct tw_metric_series *m,
+			  const struct tw_extract_args *a, struct tw_err *err)
+{
+	size_t steps = 0, falls = 0, i = 0;
+	const struct tw_series *s;
+
+	if ((m->metric->kind != TW_METRIC_FEATURE &&
+	     m->metric->kind != TW_METRIC_ENERGY) ||
+	    m->metric->falls || a->compat != TW_COMPAT_NONE)
+		return 0;
+	while ((s = tw_metric_series_next(m, &i)) != NULL)
+		if (tw_series_is_wanted(s, a))
+			count_falls(s, &steps, &falls);
+	if (steps < RATE_STEPS || (double)falls < RATE_FALLS * (double)steps)
+		return 0;
+	return tw_fail(err, TW_INVALID,
+		       "%s: %zu of %zu steps fall, so it is a rate or a gauge, not a "
+		       "counter: %s",
+		       m->metric->name, falls, steps,
+		       m->thirdparty ? "pass --gauges with its name"
+				     : "export the counter");
 }
 
 int tw_series_check_resets(const struct tw_series *s, const char *metric,

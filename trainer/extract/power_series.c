@@ -243,7 +243,7 @@ static int make_curve(const struct tw_metric_series *m, const struct tw_extract_
 		      const struct tw_packages *packages, struct curve *out,
 		      struct tw_err *err)
 {
-	if (check_resets(m, a, err) < 0 ||
+	if (tw_metric_check_rates(m, a, err) < 0 || check_resets(m, a, err) < 0 ||
 	    begin_curve(out, m, a->compat, packages->count, err) < 0)
 		return -1;
 	for (size_t k = 0; k < packages->count; k++)

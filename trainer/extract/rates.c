@@ -178,6 +178,8 @@ static int find_counters(const struct tw_metric_series *m,
 	const struct tw_series *s;
 	int status;
 
+	if (tw_metric_check_rates(m, a, err) < 0)
+		return -1;
 	while ((s = tw_metric_series_next(m, &i)) != NULL) {
 		if (!tw_series_is_wanted(s, a))
 			continue;

@@ -3,6 +3,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/array.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sampled.h"
@@ -587,6 +588,84 @@ static void a_counter_that_the_exporter_omits_is_zero(void **state)
 	assert_non_null(strstr(err.text, "kepler_container_bpf_block_irq_total"));
 }
 
+/* Samples of 90 s, each of the value that a function says. */
+static void add_samples(struct tw_buf *out, double (*value)(size_t))
+{
+	for (size_t i = 0; i <= 30; i++)
+		tw_buf_addf(out, "%s%zu,%g", i > 0 ? " " : "", 100 + 3 * i, value(i));
+	tw_buf_add(out, "", 1);
+}
+
+static double rising(size_t i)
+{
+	return 100 + 30.0 * (double)i;
+}
+
+static double restarted_five_times(size_t i)
+{
+	return 2.0 * (double)(i % 6);
+}
+
+static double restarted_at_each_second_step(size_t i)
+{
+	return 0.1 + (double)(i % 2);
+}
+
+static double rate(size_t i)
+{
+	return 50 + (double)(i * 17 % 40);
+}
+
+/* want: NULL, or the end of the error. */
+static void carry(double (*cpu)(size_t), double (*other_cpu)(size_t),
+		  double (*joules)(size_t), const char *want)
+{
+	struct tw_extract_args args = make_args("BPFOnly");
+	struct tw_buf text[4] = { 0 };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	int rc;
+
+	add_samples(&text[0], cpu);
+	add_samples(&text[1], other_cpu);
+	add_samples(&text[2], rising);
+	add_samples(&text[3], joules);
+	args.resets = TW_RESETS_CARRY;
+	rc = extract(
+		(const struct sampled[]){
+			{ CPU, "'pid':'1'", text[0].data },
+			{ CPU, "'pid':'2'", text[1].data },
+			{ CPU, "'pid':'3'", text[2].data },
+			{ "kepler_node_cpu_joules_total", "'zone':'package'",
+			  text[3].data },
+		},
+		4, &args, &d, &err);
+	assert_int_equal(rc, want == NULL ? 0 : -1);
+	if (want != NULL && strstr(err.text, want) == NULL)
+		fail_msg("'%s' is not in: %s", want, err.text);
+	tw_dataset_release(&d);
+	for (size_t i = 0; i < TW_COUNT(text); i++)
+		tw_buf_clear(&text[i]);
+}
+
+static void rates_are_no_counters(void **state)
+{
+	(void)state;
+	carry(rate, rate, rising,
+	      CPU ": 24 of 90 steps fall, so it is a rate or a gauge, not a counter");
+	carry(rising, rising, rate,
+	      "kepler_node_cpu_joules_total: 12 of 30 steps fall, so it is a rate");
+}
+
+static void counters_that_restart_often_are_counters(void **state)
+{
+	(void)state;
+	carry(restarted_five_times, restarted_five_times, rising, NULL);
+	carry(rising, rising, restarted_five_times, NULL);
+	/* A process that is started again and again. */
+	carry(rising, restarted_at_each_second_step, rising, NULL);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	struct tw_extract_args args = make_args("BPFOnly");
@@ -642,6 +721,8 @@ int main(void)
 		cmocka_unit_test(a_series_that_falls_after_a_pause_is_reported),
 		cmocka_unit_test(rates_are_divided_by_the_published_time_of_the_ticks),
 		cmocka_unit_test(a_counter_that_the_exporter_omits_is_zero),
+		cmocka_unit_test(rates_are_no_counters),
+		cmocka_unit_test(counters_that_restart_often_are_counters),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 
