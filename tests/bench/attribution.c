@@ -18,6 +18,7 @@
  *	bill	one neighbour less: the error of how its energy changes, part of its value
  *	sum	microjoules that the shares do not add up to
  *	truth	the same of the Shapley values, part of the energy of all
+ *	fine	how far a Shapley value is from that of shorter quanta, part of it
  *	cost	milliseconds of a division among 10,000 slices
  *
  * feed prints the runs of a law of hidden_law.c, for the programs of other tools.
@@ -40,7 +41,9 @@
 #define TICKS 6
 #define SUBSETS (1 << LAW_WORKS_MAX)
 #define LEAST_WORKS 2
-#define LESSONS 200 /* other sets, from which our rule learns first: 20 minutes */
+#define FINE 4       /* quanta of 0.25 ms */
+#define FINE_EVERY 7 /* sets; in step with no number of workloads */
+#define LESSONS 200  /* other sets, from which our rule learns first: 20 minutes */
 
 enum rule {
 	RULE_OURS,
@@ -100,10 +103,10 @@ static void tell(const struct bench *b, const char *rule, const char *kind, doub
 
 /* ---- truth ---- */
 
-static void run_all(const struct law *l, struct set *s)
+static void run_all(const struct law *l, struct set *s, int fine)
 {
 	for (unsigned mask = 0; mask < 1u << s->works; mask++) {
-		law_run(l, s->work, s->works, mask, TICKS, &s->run[mask]);
+		law_run(l, s->work, s->works, mask, TICKS, fine, &s->run[mask]);
 		s->energy_j[mask] = law_energy(l, &s->run[mask], TICKS);
 	}
 }
@@ -177,6 +180,7 @@ static void fill_energy(struct tw_package_energy *to, const struct law_run *r, i
 	to->dynamic_uj[TW_ZONE_PACKAGE] = (uint64_t)(r->package_j[tick][package] * 1e6);
 	to->dynamic_uj[TW_ZONE_DRAM] = (uint64_t)(r->dram_j[tick][package] * 1e6);
 	to->whole[TW_ZONE_PACKAGE] = to->whole[TW_ZONE_DRAM] = true;
+	to->idle_known[TW_ZONE_PACKAGE] = to->idle_known[TW_ZONE_DRAM] = true;
 }
 
 /* A tick by the product's code. */
@@ -325,6 +329,21 @@ static void judge(struct bench *b, const struct set *s)
 	}
 }
 
+/* The same work in shorter quanta: what the truth owes to the simulation. */
+static void judge_truth(const struct bench *b, const struct set *s)
+{
+	static struct set fine;
+
+	fine.works = s->works;
+	memcpy(fine.work, s->work, sizeof(fine.work));
+	run_all(b->law, &fine, FINE);
+	for (int i = 0; i < s->works; i++)
+		tell(b, "-", "fine",
+		     fabs(shapley(s, (1u << s->works) - 1, i) /
+				  shapley(&fine, (1u << s->works) - 1, i) -
+			  1));
+}
+
 static void by_chance(const struct law *l, struct set *s, int works, uint64_t *seed)
 {
 	s->works = works;
@@ -361,7 +380,8 @@ static void teach(struct bench *b, enum rule rule, int lessons, uint64_t *seed)
 		double ignored[LAW_WORKS_MAX];
 
 		by_chance(b->law, &s, 1 + k % LAW_WORKS_MAX, seed);
-		law_run(b->law, s.work, s.works, (1u << s.works) - 1, TICKS, &s.run[0]);
+		law_run(b->law, s.work, s.works, (1u << s.works) - 1, TICKS, 1,
+			&s.run[0]);
 		attribute(b, rule, &s, &s.run[0], ignored);
 	}
 }
@@ -382,8 +402,10 @@ static void judge_law(const struct law *l, const char *seen, int sets, int day)
 	for (int k = 0; k < sets; k++) {
 		by_chance(l, &s, LEAST_WORKS + k % (LAW_WORKS_MAX - LEAST_WORKS + 1),
 			  &seed);
-		run_all(l, &s);
+		run_all(l, &s, 1);
 		judge(&b, &s);
+		if (k % FINE_EVERY == 0)
+			judge_truth(&b, &s);
 	}
 	tell(&b, "-", "sum", (double)b.wrong_uj);
 	for (int rule = 0; rule <= RULE_PLAIN; rule++)
@@ -416,7 +438,7 @@ static void feed(const struct law *l, int sets)
 		double value[3 + LAW_WORKS_MAX];
 
 		by_chance(l, &s, __builtin_popcount(all), &seed);
-		run_all(l, &s);
+		run_all(l, &s, 1);
 		for (int tick = 0; tick < TICKS; tick++) {
 			value[0] = s.run[all].seconds[tick];
 			value[1] = law_cpus(l);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define QUANTUM_S 0.002
-#define QUANTA_OF_A_TICK 500
+#define QUANTA_OF_A_TICK 1000
+#define REQUESTS 32    /* of a period, each to all threads; none while it rests */
 #define CLOCK_HZ 2.5e9 /* at frequency 1 */
 #define MISS_S 60e-9   /* a core waits so long for memory */
 #define DRAIN_TICKS 50 /* work that is not done by then is never done */
@@ -294,6 +294,7 @@ struct thread {
 
 struct machine {
 	const struct law *l;
+	double quantum_s;
 	const struct work *w;
 	struct thread thread[LAW_WORKS_MAX * LAW_THREADS_MAX];
 	int threads;
@@ -317,16 +318,26 @@ static double instruction_s(const struct work *w, double clock, double speed,
 	return all_s;
 }
 
-static void arrive(struct machine *m, double at_s)
+/*
+ * Work that arrives within a quantum. Requests come by the workload's own clock: a thread
+ * that was delayed is in step again with its next request, whatever a quantum is.
+ */
+static void arrive(struct machine *m, int quantum)
 {
 	for (int i = 0; i < m->threads; i++) {
 		struct thread *t = &m->thread[i];
 		const struct work *w = &m->w[t->work];
-		const double place = fmod(at_s + w->phase_s, w->period_s);
+		const double every_s = w->period_s / REQUESTS;
+		const long end = lround(
+			ceil(((quantum + 1) * m->quantum_s + w->phase_s) / every_s));
 		double waits;
 
-		if (place < w->duty * w->period_s)
-			t->left += w->load * QUANTUM_S / instruction_s(w, 1, 1, &waits);
+		for (long k = lround(
+			     ceil((quantum * m->quantum_s + w->phase_s) / every_s));
+		     k < end; k++)
+			if (k % REQUESTS < w->duty * REQUESTS)
+				t->left += w->load * every_s /
+					   instruction_s(w, 1, 1, &waits);
 	}
 }
 
@@ -419,21 +430,21 @@ static void run_thread(struct machine *m, int cpu, struct law_run *out, int tick
 	struct law_count *c = &out->count[tick][t->work];
 	double waits;
 	const double done =
-		QUANTUM_S /
+		m->quantum_s /
 		instruction_s(w, m->clock[p],
 			      (shared ? l->pair_speed : 1) * (small ? l->small_speed : 1),
 			      &waits);
 	const double misses = done * w->misses;
 
 	t->left -= done;
-	c->cpu_ns += QUANTUM_S * 1e9;
-	c->cycles += QUANTUM_S * CLOCK_HZ * m->clock[p] * (small ? l->small_clock : 1);
+	c->cpu_ns += m->quantum_s * 1e9;
+	c->cycles += m->quantum_s * CLOCK_HZ * m->clock[p] * (small ? l->small_clock : 1);
 	c->instructions += done;
 	c->misses += misses;
 	const double package_j = l->core_w * pow(m->clock[p], l->exponent) * w->vector *
 					 (1 - waits + waits * l->stall) *
 					 (shared ? l->pair / 2 : 1) *
-					 (small ? l->small_power : 1) * QUANTUM_S +
+					 (small ? l->small_power : 1) * m->quantum_s +
 				 done * l->instruction_nj * 1e-9 +
 				 misses * l->miss_nj * 1e-9,
 		     dram_j = misses * l->dram_nj * 1e-9,
@@ -460,8 +471,8 @@ static void wake(const struct machine *m, int package, struct law_run *out, int 
 		}
 	for (int i = 0; i < LAW_WORKS_MAX; i++)
 		if (runs[i])
-			out->count[tick][i].own_j += m->l->awake_w * QUANTUM_S / count;
-	out->package_j[tick][package] += count > 0 ? m->l->awake_w * QUANTUM_S : 0;
+			out->count[tick][i].own_j += m->l->awake_w * m->quantum_s / count;
+	out->package_j[tick][package] += count > 0 ? m->l->awake_w * m->quantum_s : 0;
 }
 
 static void run_quantum(struct machine *m, struct law_run *out, int tick)
@@ -471,31 +482,35 @@ static void run_quantum(struct machine *m, struct law_run *out, int tick)
 	for (int c = 0; c < law_cpus(m->l); c++)
 		if (m->runs[c] >= 0)
 			run_thread(m, c, out, tick);
-	out->seconds[tick] += QUANTUM_S;
+	out->seconds[tick] += m->quantum_s;
 }
 
-/* Looks are 2 to 8 quanta apart, by chance, so that they are in step with nothing. */
+/* Looks are 4 to 16 ms apart, by chance, so that they are in step with nothing. */
 static void look(const struct machine *m, struct law_run *out, int tick, int q, int *last,
 		 int *next, uint64_t *seed)
 {
 	struct law_look *to = &out->look[out->looks];
+	const int ms = (int)lround(1e-3 / m->quantum_s);
 
 	if (q < *next || out->looks == LAW_LOOKS_MAX)
 		return;
 	to->tick = tick;
-	to->ns = (q - *last) * QUANTUM_S * 1e9;
+	to->ns = (q - *last) * m->quantum_s * 1e9;
 	for (int c = 0; c < LAW_CPUS_MAX; c++)
 		to->work[c] =
 			(signed char)(m->runs[c] >= 0 ? m->thread[m->runs[c]].work : -1);
 	out->looks++;
 	*last = q;
-	*next = q + 2 + (int)law_chance(seed, 7);
+	*next = q + 4 * ms + (int)law_chance(seed, 12 * (uint64_t)ms + 1);
 }
 
 void law_run(const struct law *l, const struct work *w, int works, unsigned mask,
-	     int ticks, struct law_run *out)
+	     int ticks, int fine, struct law_run *out)
 {
-	struct machine m = { .l = l, .w = w };
+	struct machine m = { .l = l,
+			     .w = w,
+			     .quantum_s = 1.0 / (QUANTA_OF_A_TICK * fine) };
+	const int of_tick = QUANTA_OF_A_TICK * fine;
 	uint64_t seed = 1;
 	int last = 0, next = 1;
 
@@ -504,13 +519,12 @@ void law_run(const struct law *l, const struct work *w, int works, unsigned mask
 	for (int i = 0; i < works; i++)
 		for (int t = 0; t < w[i].threads && (mask >> i & 1) != 0; t++)
 			m.thread[m.threads++] = (struct thread){ .work = i, .index = t };
-	for (int q = 0; q < (ticks + DRAIN_TICKS) * QUANTA_OF_A_TICK; q++) {
-		const int tick =
-			q / QUANTA_OF_A_TICK < ticks ? q / QUANTA_OF_A_TICK : ticks - 1;
+	for (int q = 0; q < (ticks + DRAIN_TICKS) * of_tick; q++) {
+		const int tick = q / of_tick < ticks ? q / of_tick : ticks - 1;
 
-		if (q < ticks * QUANTA_OF_A_TICK)
-			arrive(&m, q * QUANTUM_S);
-		if (!schedule(&m, q * QUANTUM_S) && q >= ticks * QUANTA_OF_A_TICK)
+		if (q < ticks * of_tick)
+			arrive(&m, q);
+		if (!schedule(&m, q * m.quantum_s) && q >= ticks * of_tick)
 			break;
 		run_quantum(&m, out, tick);
 		look(&m, out, tick, q, &last, &next, &seed);

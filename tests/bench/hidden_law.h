@@ -38,7 +38,7 @@ struct law {
 	double small_power, small_speed, small_clock; /* of a small core, times */
 };
 
-/* A workload. Work arrives for `load` of a CPU by thread, on `duty` of each period. */
+/* A workload. Requests arrive for `load` of a CPU by thread, on `duty` of each period. */
 struct work {
 	int threads, cpu[LAW_THREADS_MAX];
 	int other[LAW_THREADS_MAX]; /* CPU of each second period: it moves, or not */
@@ -89,9 +89,9 @@ struct law law_by_chance(uint64_t *seed, int number);
 /* A workload by chance. */
 struct work law_work(const struct law *l, uint64_t *seed);
 
-/* Run the workloads whose bits are set in mask. */
+/* Run the workloads whose bits are set in mask, in quanta of 1 ms by `fine`. */
 void law_run(const struct law *l, const struct work *w, int works, unsigned mask,
-	     int ticks, struct law_run *out);
+	     int ticks, int fine, struct law_run *out);
 
 /* The energy of a run above rest, in J. */
 double law_energy(const struct law *l, const struct law_run *r, int ticks);
