@@ -190,7 +190,7 @@ static const struct tw_expo_family kinds[] = {
 		  "Zones whose sum is the power of the machine and of workloads. They do "
 		  "not overlap." },
 	[RULE] = { "tallywatt_node_attribution_info", TW_EXPO_INFO, NULL,
-		   "The rule that divided the dynamic energy of a zone in the last tick: "
+		   "The rule that last divided the dynamic energy of a zone: "
 		   "plain, package, or learned." },
 	[UNATTRIBUTED] = { "tallywatt_node_unattributed_joules", TW_EXPO_GAUGE, "joules",
 			   "Energy that is not attributed to a workload." },

@@ -42,7 +42,7 @@ struct tw_attribution {
 	size_t groups;
 	struct tw_causes causes[TW_ZONE_KIND_COUNT];
 	bool above_idle[TW_ZONE_KIND_COUNT];  /* what causes were learned from */
-	const char *rule[TW_ZONE_KIND_COUNT]; /* of the last tick; NULL: plain */
+	const char *rule[TW_ZONE_KIND_COUNT]; /* of the last division; NULL: plain */
 };
 
 int tw_attribution_open(enum tw_idle_by idle_by, struct tw_attribution **out,
@@ -398,7 +398,9 @@ int tw_attribution_divide(struct tw_attribution *a, const struct tw_dividend *d,
 	if (make_room(a, d->count, err) < 0)
 		return -1;
 	memset(a->charge, 0, d->count * sizeof(*a->charge));
-	memset(a->rule, 0, sizeof(a->rule));
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
+		if (d->energy->dynamic_uj[kind] > 0)
+			a->rule[kind] = NULL;
 	if (d->use != NULL)
 		give_packages(a, d);
 	give_dynamic(a, d->slice, d->count);

@@ -87,8 +87,8 @@ int tw_attribution_divide(struct tw_attribution *a, const struct tw_dividend *d,
 			  const struct tw_charge **out, struct tw_err *err);
 
 /*
- * The rule by which dynamic energy of a kind was divided in the last tick: "learned"
- * weights, the plain rule by "package", or "plain".
+ * The rule that divided dynamic energy of a kind, in the last tick that had any:
+ * "learned" weights, the plain rule by "package", or "plain".
  */
 const char *tw_attribution_rule(const struct tw_attribution *a, enum tw_zone_kind kind);
 

@@ -135,6 +135,22 @@ static void packages_give_no_more_than_the_machine_has(void **state)
 	assert_int_equal(charged(f, 1), 30);
 }
 
+/* A tick with no more energy than at rest says nothing of the rule. */
+static void a_tick_without_energy_leaves_the_rule(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, 0, 0, S, S);
+	f->energy.dynamic_uj[TW_ZONE_PACKAGE] = 100;
+	divide(f, 70, 30);
+	f->energy.dynamic_uj[TW_ZONE_PACKAGE] = 0;
+	divide(f, 0, 0);
+	assert_string_equal(tw_attribution_rule(f->a, TW_ZONE_PACKAGE), "package");
+	f->energy.dynamic_uj[TW_ZONE_PACKAGE] = 100;
+	divide(f, 0, 0);
+	assert_string_equal(tw_attribution_rule(f->a, TW_ZONE_PACKAGE), "plain");
+}
+
 /* Packages take 20 W awake and 5 W a core; idle_uj more of package 1 are not known. */
 static void learn(struct fixture *f, uint64_t idle_uj)
 {
@@ -191,6 +207,7 @@ int main(void)
 		TEST(energy_of_a_package_is_of_what_ran_there),
 		TEST(energy_of_no_package_is_divided_as_a_whole),
 		TEST(packages_give_no_more_than_the_machine_has),
+		TEST(a_tick_without_energy_leaves_the_rule),
 		TEST(learned_weights_divide_once_they_are_known),
 		TEST(weights_are_of_energy_above_idle),
 	};
