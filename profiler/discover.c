@@ -21,6 +21,7 @@
 #define CPUINFO_MAX (64u << 20)
 #define MEMINFO_MAX (1u << 20)
 #define SMBIOS "firmware/dmi/entries/4-0/raw"
+#define SYSTEM_VENDOR "class/dmi/id/sys_vendor"
 #define SMBIOS_MAX 65536
 #define KIB_A_GIB (1u << 20)
 #define CPU_DIR "devices/system/cpu"
@@ -357,7 +358,7 @@ static const struct {
 static int find_cloud(const char *sys, const struct tw_cpu_signature *sig,
 		      const char **out, struct tw_err *err)
 {
-	static const char *const dmi[] = { "class/dmi/id/sys_vendor",
+	static const char *const dmi[] = { SYSTEM_VENDOR,
 					   "class/dmi/id/chassis_asset_tag" };
 
 	*out = NULL;
@@ -483,13 +484,29 @@ out:
 	return rc;
 }
 
+/* Every user can read it, unlike the rest of SMBIOS. */
+static int take_system_vendor(const char *sys, struct tw_machine_spec *s,
+			      struct tw_err *err)
+{
+	char *data;
+	size_t len;
+
+	if (read_if_there(sys, SYSTEM_VENDOR, DMI_MAX, &data, &len, err) < 0)
+		return -1;
+	if (data != NULL)
+		tw_vendor_name(data, len, s->system_vendor);
+	free(data);
+	return 0;
+}
+
 int tw_machine_spec_discover(const char *proc, const char *sys,
 			     struct tw_machine_spec *out, struct tw_err *err)
 {
 	struct tw_machine_spec s = { 0 };
 
 	if (take_cpuinfo(proc, sys, &s, err) < 0 || take_cpus(sys, &s, err) < 0 ||
-	    take_memory(proc, &s, err) < 0 || take_smbios(sys, &s, err) < 0)
+	    take_memory(proc, &s, err) < 0 || take_smbios(sys, &s, err) < 0 ||
+	    take_system_vendor(sys, &s, err) < 0)
 		return -1;
 	if (!tw_machine_spec_known(&s))
 		return tw_fail(err, TW_NOTFOUND,

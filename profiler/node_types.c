@@ -102,6 +102,7 @@ json_t *tw_node_types_to_json(const struct tw_node_types *t)
 
 		/* These do not define a type. */
 		json_object_del(attrs, "vendor");
+		json_object_del(attrs, "system_vendor");
 		json_object_del(attrs, "threads_per_core");
 		snprintf(key, sizeof(key), "%u", t->at[i].number);
 		if (json_object_set_new(index, key,

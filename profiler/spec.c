@@ -20,6 +20,7 @@ static const struct {
 } texts[] = {
 	{ "vendor", offsetof(struct tw_machine_spec, vendor) },
 	{ "processor", offsetof(struct tw_machine_spec, processor) },
+	{ "system_vendor", offsetof(struct tw_machine_spec, system_vendor) },
 };
 
 static const struct {

@@ -25,6 +25,7 @@ struct tw_machine_spec {
 	uint32_t memory_gib;
 	uint32_t frequency_mhz;
 	uint32_t threads_per_core;
+	char system_vendor[TW_SPEC_TEXT]; /* of the machine: "dell" */
 };
 
 /*

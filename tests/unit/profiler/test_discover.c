@@ -102,20 +102,22 @@ static void recorded_machines_have_the_expected_specs(void **state)
 		struct tw_machine_spec want;
 	} cases[] = {
 		{ MACHINES "xeon-2-chips",
-		  { "genuineintel", "intel_xeon_platinum_8259cl", 8, 2, 377, 3500, 2 } },
+		  { "genuineintel", "intel_xeon_platinum_8259cl", 8, 2, 377, 3500, 2,
+		    "amazon" } },
 		/* One of its CPUs is offline, and only some of its cores have two
 		 * threads. */
 		{ MACHINES "core-hybrid",
-		  { "genuineintel", "12th_gen_intel_core_i9_12900k", 6, 1, 31, 5200,
-		    2 } },
+		  { "genuineintel", "12th_gen_intel_core_i9_12900k", 6, 1, 31, 5200, 2,
+		    "" } },
 		/* The only chip has the package id 8228. */
-		{ MACHINES "arm64-server", { "arm", "neoverse_n1", 4, 1, 125, 3000, 1 } },
+		{ MACHINES "arm64-server",
+		  { "arm", "neoverse_n1", 4, 1, 125, 3000, 1, "" } },
 		/* No cpufreq: 2596.094 MHz measured. */
 		{ MACHINES "kvm-guest",
-		  { "authenticamd", "amd_epyc", 2, 1, 23, 2600, 2 } },
+		  { "authenticamd", "amd_epyc", 2, 1, 23, 2600, 2, "" } },
 		/* Only the firmware names it. */
 		{ MACHINES "arm64-unknown",
-		  { "ampere", "ampere_altra_q80_30", 1, 1, 8, 0, 1 } },
+		  { "ampere", "ampere_altra_q80_30", 1, 1, 8, 0, 1, "" } },
 	};
 
 	(void)state;
@@ -133,6 +135,7 @@ static void recorded_machines_have_the_expected_specs(void **state)
 		assert_int_equal(s.memory_gib, want->memory_gib);
 		assert_int_equal(s.frequency_mhz, want->frequency_mhz);
 		assert_int_equal(s.threads_per_core, want->threads_per_core);
+		assert_string_equal(s.system_vendor, want->system_vendor);
 	}
 }
 

@@ -211,7 +211,7 @@ static void uncertainty_and_looseness_follow_the_formulas(void **state)
 		  { 4, 1 - 3.0 / 5 / (1 + 3.0 / 4), 1 - (2 + 2 * (1 - 1 / 8.5)) / 16 } },
 		/* All attributes are known and none agrees: any member is possible. Type
 		 * 4 shares one letter of four. */
-		{ { "", "a", 100, 9, 9999, 50000, 1 },
+		{ { "", "a", 100, 9, 9999, 50000, 1, "" },
 		  true,
 		  true,
 		  { 4, 1 - 3.0 / 10, 1 - 10.0 / 16 / 8 } },

@@ -32,8 +32,9 @@ static struct tw_machine_spec read_spec(const char *text)
 static void the_wire_object_is_read_and_written(void **state)
 {
 	static const char text[] =
-		"{\"vendor\":\"authenticamd\",\"processor\":\"amd_epyc\",\"cores\":2,"
-		"\"chips\":1,\"memory\":23,\"frequency\":2600,\"threads_per_core\":1}";
+		"{\"vendor\":\"authenticamd\",\"processor\":\"amd_epyc\","
+		"\"system_vendor\":\"dell\",\"cores\":2,\"chips\":1,\"memory\":23,"
+		"\"frequency\":2600,\"threads_per_core\":1}";
 	struct tw_machine_spec s = read_spec(text);
 	char *again;
 	json_t *v;
@@ -41,6 +42,7 @@ static void the_wire_object_is_read_and_written(void **state)
 	(void)state;
 	assert_string_equal(s.vendor, "authenticamd");
 	assert_string_equal(s.processor, "amd_epyc");
+	assert_string_equal(s.system_vendor, "dell");
 	assert_int_equal(s.cores, 2);
 	assert_int_equal(s.chips, 1);
 	assert_int_equal(s.memory_gib, 23);

@@ -559,7 +559,7 @@ static int parse_only(const char *text, struct tw_err *err)
  * them. */
 static void the_schemas_of_the_api_are_read(void **state)
 {
-	static const struct tw_machine_spec all = { "v", "p", 1, 1, 1, 1, 1 };
+	static const struct tw_machine_spec all = { "v", "p", 1, 1, 1, 1, 1, "s" };
 	json_t *request = api_schema("server/openapi.json", "ModelRequest");
 	json_t *spec = api_schema("server/openapi.json", "MachineSpec");
 	json_t *written = tw_machine_spec_to_json(&all), *value;
