@@ -17,6 +17,7 @@ MOST = 1e6
 ROWS_MAX = 4096
 TEXT_MAX = 255
 YEARS_MAX = 8  # from hardware to the publication of its result
+GIB_MIN = 1 / 16  # of a core; memory below is a misprint, in TiB
 # The numbers and categories of model-db/prior/prior_machine.h, in their order.
 CORES, CHIPS, TDP, MEMORY, MHZ, SUPPLY, PROCESS, THREADS, FACTS = range(9)
 (VENDOR, ARCHITECTURE, GENERATION, MEMORY_TYPE, LOW_POWER, SYSTEM, GENERATION_SYSTEM, PROCESSOR,
@@ -65,6 +66,8 @@ def read_row(row, line):
     out.update((name, read_number(row, name, line)) for name in NUMBERS + WATTS)
     if np.isnan(out["chips"]) or np.isnan(out["cores"]):
         raise TableError(f"line {line}: chips or cores are missing")
+    if out["memory_gib"] < GIB_MIN * out["cores"]:
+        out["memory_gib"] *= 1024
     for name in (WATTS[0], WATTS[-1]):
         if np.isnan(out[name]):
             raise TableError(f"line {line}: '{name}' is missing")

@@ -49,7 +49,7 @@ OF_CPU = bits(*range(CATEGORIES)) & ~OF_SYSTEM
 # The sets of attributes that may be known, the best known first: name, numbers that must be
 # known, categories, what an answer is the power of.
 KINDS = (
-    ("system", bits(CORES, CHIPS, TDP, MEMORY, MHZ, SUPPLY), OF_CPU | OF_SYSTEM, OF_MACHINE),
+    ("system", bits(CORES, CHIPS, TDP, MEMORY, MHZ), OF_CPU | OF_SYSTEM, OF_MACHINE),
     ("host", bits(CORES, CHIPS, TDP, MEMORY, MHZ), OF_CPU, OF_MACHINE),
     ("processor", bits(CORES, CHIPS, TDP, MHZ), OF_CPU, OF_MACHINE),
     ("name", bits(CORES, CHIPS), OF_CPU, OF_MACHINE),
@@ -59,7 +59,7 @@ KINDS = (
 )
 # The views of a prior that ships: those that a machine spec can fill. A spec with chips mostly
 # has memory, so the view without memory would be dead weight.
-SHIPPED = ("host", "name", "chip", "chip-name", "core")
+SHIPPED = ("system", "host", "name", "chip", "chip-name", "core")
 
 
 @dataclass

@@ -232,13 +232,16 @@ const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
 					      const struct tw_prior_machine *m)
 {
 	for (size_t i = 0; i < p->views; i++) {
+		const struct tw_prior_view *v = &p->view[i];
 		unsigned n = 0;
 
 		while (n < TW_PRIOR_NUMBERS &&
-		       ((p->view[i].needs >> n & 1) == 0 || !isnan(m->number[n])))
+		       ((v->needs >> n & 1) == 0 || !isnan(m->number[n])))
 			n++;
-		if (n == TW_PRIOR_NUMBERS)
-			return &p->view[i];
+		if (n == TW_PRIOR_NUMBERS &&
+		    ((v->categories >> TW_PRIOR_SYSTEM & 1) == 0 ||
+		     has_level(p, v, TW_PRIOR_SYSTEM, m->category[TW_PRIOR_SYSTEM])))
+			return v;
 	}
 	return NULL;
 }

@@ -94,15 +94,20 @@ bool tw_prior_memory_before(struct tw_prior_machine *m)
 
 void tw_prior_machine_set_system(struct tw_prior_machine *m, const char *vendor)
 {
+	/* Two names of one vendor: of results, and what firmware prints. */
+	static const char *const same[][2] = {
+		{ "super", "supermicro" }, { "hp", "hewlett" },    { "hpe", "hewlett" },
+		{ "new", "h3c" },          { "giga", "gigabyte" },
+	};
 	char word[32];
 	size_t n = 0;
 
 	for (; n + 1 < sizeof(word) && isalnum((unsigned char)vendor[n]); n++)
 		word[n] = (char)tolower((unsigned char)vendor[n]);
 	word[n] = '\0';
-	/* "Super Micro Computer, Inc.", "Supermicro Inc." */
-	if (strcmp(word, "super") == 0)
-		snprintf(word, sizeof(word), "supermicro");
+	for (size_t i = 0; i < TW_COUNT(same); i++)
+		if (strcmp(word, same[i][0]) == 0)
+			snprintf(word, sizeof(word), "%s", same[i][1]);
 	set(m, TW_PRIOR_SYSTEM, word);
 	if (word[0] != '\0' && m->category[TW_PRIOR_GENERATION][0] != '\0')
 		snprintf(m->category[TW_PRIOR_GENERATION_SYSTEM], TW_PRIOR_TEXT,
@@ -133,6 +138,7 @@ void tw_prior_machine_of_spec(const struct tw_machine_spec *s,
 	double counted;
 
 	machine_of_name(s->processor, out, &id);
+	tw_prior_machine_set_system(out, s->system_vendor);
 	out->number[TW_PRIOR_THREADS] = known(s->threads_per_core);
 	out->number[TW_PRIOR_MEMORY] = known(s->memory_gib);
 	if (isnan(out->number[TW_PRIOR_MHZ]))

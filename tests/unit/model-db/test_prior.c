@@ -158,6 +158,51 @@ static void a_view_needs_no_more_than_is_known(void **state)
 	}
 }
 
+static void a_view_of_a_system_is_for_vendors_of_the_table(void **state)
+{
+	static const struct {
+		const char *vendor, *view;
+	} cases[] = { { "ACME Inc.", "system" }, { "", "host" }, { "QEMU", "host" } };
+	struct tw_prior p = { 0 };
+	struct tw_prior_machine m;
+
+	(void)state;
+	measured_prior(&p);
+	p.views = 2;
+	p.view[1] = p.view[0];
+	snprintf(p.view[0].name, sizeof(p.view[0].name), "system");
+	p.view[0].categories |= 1u << TW_PRIOR_SYSTEM;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		measured_other(&m, 10, 100, 2);
+		tw_prior_machine_set_system(&m, cases[i].vendor);
+		assert_string_equal(tw_prior_view_for(&p, &m)->name, cases[i].view);
+	}
+	p.views = 1;
+	tw_prior_release(&p);
+}
+
+static void a_vendor_has_one_name(void **state)
+{
+	static const char *const names[][2] = {
+		{ "Dell Inc.", "dell" },
+		{ "HPE", "hewlett" },
+		{ "Hewlett-Packard Company", "hewlett" },
+		{ "Super Micro Computer, Inc.", "supermicro" },
+		{ "New H3C Technologies Co., Ltd.", "h3c" },
+		{ "GIGA-BYTE TECHNOLOGY CO., LTD.", "gigabyte" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(names); i++) {
+		struct tw_machine_spec s = { .processor = "amd_epyc_7763" };
+		struct tw_prior_machine m;
+
+		snprintf(s.system_vendor, sizeof(s.system_vendor), "%s", names[i][0]);
+		tw_prior_machine_of_spec(&s, &m);
+		assert_string_equal(m.category[TW_PRIOR_SYSTEM], names[i][1]);
+	}
+}
+
 static void a_file_gives_the_same_answers(void **state)
 {
 	const struct tw_prior *p = *state;
@@ -761,6 +806,8 @@ int main(void)
 		cmocka_unit_test(an_interval_is_wider_far_from_the_table),
 		cmocka_unit_test(a_level_that_the_table_lacks_counts_as_its_ancestor),
 		cmocka_unit_test(a_view_needs_no_more_than_is_known),
+		cmocka_unit_test(a_view_of_a_system_is_for_vendors_of_the_table),
+		cmocka_unit_test(a_vendor_has_one_name),
 		cmocka_unit_test(a_file_gives_the_same_answers),
 		cmocka_unit_test(the_file_that_ships_is_written_as_it_is),
 		cmocka_unit_test(broken_files_are_refused),

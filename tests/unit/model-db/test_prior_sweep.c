@@ -211,6 +211,7 @@ static void check_guests(const struct tw_prior *p, const struct tw_cpu_identity 
 
 static void check_hosts(const struct tw_prior *p, const struct tw_cpu_identity *id)
 {
+	static const char *const vendors[] = { "", "HPE" };
 	/* Of products whose counts nobody published. */
 	static const uint32_t guessed[] = { 4, 16, 64, 192 };
 	struct tw_machine_spec s = { 0 };
@@ -229,7 +230,11 @@ static void check_hosts(const struct tw_prior *p, const struct tw_cpu_identity *
 					id->threads > cores ? id->threads / cores : 1;
 				s.cores = s.chips * cores * s.threads_per_core;
 				s.memory_gib = memory * s.cores;
-				check(p, &s);
+				for (size_t v = 0; v < (memory > 0 ? 2 : 1); v++) {
+					snprintf(s.system_vendor, TW_SPEC_TEXT, "%s",
+						 vendors[v]);
+					check(p, &s);
+				}
 			}
 }
 
