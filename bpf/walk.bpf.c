@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One call walks all tasks and writes a record for each process to an array that the
+ * A call walks all tasks and writes a record for each process to an array that the
  * collector has mapped (Linux 6.7).
  */
 #include <linux/bpf.h>

@@ -198,7 +198,9 @@ static int drop_rights(const struct tw_collector *c,
 
 #define MS UINT64_C(1000000)
 
-/* One thread runs ticks by a timer, and serves HTTP and kernel events between them. */
+/*
+ * The main thread runs ticks by a timer, and serves HTTP and kernel events between them.
+ */
 struct loop {
 	struct tw_collector *collector;
 	struct tw_httpd *httpd;

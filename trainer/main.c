@@ -206,7 +206,7 @@ static int check_rights(const struct config *c, struct tw_err *err)
 	return tw_rights_check_rules(&c->may_train, err);
 }
 
-/* What an accepted answer lacks. */
+/* Log what an accepted answer lacks. */
 static void warn_of_answer(const char *text)
 {
 	static struct tw_log_limit limit;

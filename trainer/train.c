@@ -24,7 +24,7 @@
  */
 #define BATCH_CELLS ((size_t)8 << 20)
 
-/* One fit: a step of a unit. */
+/* A fit, which is a step of a unit. */
 struct step {
 	size_t unit, step;
 };

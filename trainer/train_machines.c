@@ -134,7 +134,10 @@ static int add_responses(struct tw_train_machines *m, const struct tw_train_job 
 
 /* ---- specs and node types ---- */
 
-/* What the machine itself exported, in the last of its recordings that has it. */
+/*
+ * The spec that the machine itself exported, in the last of its recordings that has a
+ * spec.
+ */
 static int read_spec(struct tw_train_machine *m, struct tw_err *err)
 {
 	struct tw_machine_spec spec;

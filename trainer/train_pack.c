@@ -105,7 +105,7 @@ static const char *refusal_of(const struct tw_train_unit *u)
 		       : NULL;
 }
 
-/* One line about the models that get no certificate for a reason; u is the first. */
+/* Log a line about the models that get no certificate for a reason; u is the first. */
 static void report_refusal(const struct tw_train_outcome *t, size_t u,
 			   struct tw_train_result *out)
 {

@@ -18,7 +18,7 @@ struct tw_train_result;
 struct tw_train_unit;
 
 /*
- * What the stages before have made; each adds its part. It must stay where it is, because
+ * The results of the stages; each stage adds its part. It must stay where it is, because
  * units borrow the data, and data borrow the machines and the isolation.
  */
 struct tw_train_outcome {

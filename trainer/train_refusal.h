@@ -27,7 +27,7 @@ double tw_train_bias(const struct tw_train_scores *s);
  * watts an hour of each component. NULL without memory. */
 json_t *tw_train_refusal_rows(const struct tw_train_scores *s, const char *why);
 
-/* What to do about a reason: the end of a sentence. */
+/* The advice for a reason, as the end of a sentence. */
 const char *tw_train_refusal_advice(const char *why);
 
 #endif /* TW_TRAINER_TRAIN_REFUSAL_H */

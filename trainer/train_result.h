@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One model, or the reason why it could not be made. */
+/* A model, or the reason why it could not be made. */
 struct tw_train_row {
 	/* Static texts. "-" in all four: the machine has no data. */
 	const char *source, *output, *group, *trainer;

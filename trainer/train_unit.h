@@ -3,8 +3,8 @@
 #define TW_TRAINER_TRAIN_UNIT_H
 
 /*
- * One model in the making: a trainer on one tw_train_data. Each component is fitted on
- * all rows and validated on the splits. A step is one fit; steps are independent of each
+ * A model in the making: a trainer on one tw_train_data. Each component is fitted on all
+ * rows and validated on the splits. A step is one fit; steps are independent of each
  * other, and several threads run them in any order.
  */
 

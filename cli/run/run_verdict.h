@@ -3,7 +3,7 @@
 #define TW_CLI_RUN_VERDICT_H
 
 /*
- * What repeated runs tell: a mean with its interval, and whether two commands use
+ * The result of repeated runs: a mean with its interval, and whether two commands use
  * different energy.
  *
  * The comparison may be looked at after each pair and stopped when it has a verdict.

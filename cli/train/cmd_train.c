@@ -346,7 +346,7 @@ static int print_done(const struct remote *r, const json_t *job, struct tw_err *
 	return 0;
 }
 
-/* One question. *ended: the job is done. */
+/* Ask once. *ended: the job is done. */
 static int poll_job(struct remote *r, bool *ended, struct tw_err *err)
 {
 	const struct tw_http_call c = { 0 };

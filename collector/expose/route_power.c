@@ -243,7 +243,7 @@ static double watts_of(const struct tw_collector *c, uint64_t a_uj, uint64_t b_u
 		       : 0;
 }
 
-/* What `some` lacks of `all`. */
+/* Add the energy of `all` that is not in `some`. */
 static void add_rest(struct tw_buf *b, const struct tw_exposure *x, const char *level,
 		     const struct sums *all, const struct sums *some)
 {

@@ -119,7 +119,7 @@ static int parse_softirqs(struct rest *line, uint64_t vector[TW_SOFTIRQ_COUNT],
 	return 0;
 }
 
-/* What of /proc/stat is read. */
+/* The lines of /proc/stat that are read. */
 struct stat_lines {
 	uint32_t ticks_per_s;
 	struct tw_node_counts counts;

@@ -18,8 +18,8 @@ enum tw_owner_kind {
 };
 
 /*
- * Who named a container or VM: the user who made its cgroup, or who runs it; root; or
- * somebody who is not known. Functions of this header leave it 0.
+ * The user who named a container or VM: the owner of its cgroup or process, root, or an
+ * unknown user. Functions of this header leave it 0.
  */
 #define TW_NAMER_ROOT 0
 #define TW_NAMER_UNKNOWN UINT32_MAX

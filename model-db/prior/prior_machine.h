@@ -3,7 +3,7 @@
 #define TW_MODEL_DB_PRIOR_MACHINE_H
 
 /*
- * What is known about a machine whose power nobody has measured. Training and serving
+ * The known facts about a machine whose power nobody has measured. Training and serving
  * make it by the same function, so that a feature means the same in both.
  */
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One dark and one light colour, for readers who are colour-blind. */
+/* A dark and a light colour, for readers who are colour-blind. */
 #define MEASURED "#223a5e"
 #define PREDICTED "#e8743b"
 

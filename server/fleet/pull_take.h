@@ -3,7 +3,7 @@
 #define TW_SERVER_PULL_TAKE_H
 
 /*
- * One attempt to pull a pipeline: ask the source whether it has another version, download
+ * An attempt to pull a pipeline: ask the source whether it has another version, download
  * it, check it as an upload (server/uploads.h), and publish it in one step. After a
  * failure the database has the version from before.
  */

@@ -144,7 +144,7 @@ static double value_at(struct line *l, double ms)
 	return l->from + (l->to - l->from) * (ms - l->from_ms) / (l->to_ms - l->from_ms);
 }
 
-/* What two series have in common in the time that they share. */
+/* Two series compared over the time that they share. */
 struct overlap {
 	double from_ms, to_ms;
 	size_t samples;    /* of the earlier one */

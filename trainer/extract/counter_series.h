@@ -18,7 +18,7 @@
 
 struct tw_err;
 
-/* One series and the counter that it belongs to. */
+/* A series and the counter that it belongs to. */
 struct tw_counter_series {
 	const char *key; /* label texts joined by '/'; equal keys have equal addresses */
 	size_t column;

@@ -63,8 +63,10 @@ static void keep_ended(struct ended *ended, size_t *count, struct ended last)
 	ended[(*count)++] = last;
 }
 
-/* What the counter grew by in a step without a reset: nothing in a dip, and what lies
- * above the value before the dip after it. */
+/*
+ * The growth of the counter in a step without a reset: 0 in a dip, and after it the part
+ * above the value before the dip.
+ */
 static double growth(const struct step *s)
 {
 	const double before = s->value >= s->peak ? fmax(s->peak, s->before) : s->before;
@@ -257,7 +259,7 @@ static int find_falls(const struct tw_counter_set *c, const struct tw_ticks *tic
 	return 0;
 }
 
-/* One entry a column and time, with the number of counters that fell. */
+/* Keep an entry for each column and time, with the number of counters that fell. */
 static void join_falls(struct falls *f)
 {
 	size_t n = 0;

@@ -98,8 +98,10 @@ struct tw_metric_series tw_energy_series(const struct tw_prom *p,
 /* Limit of features of a group. */
 #define TW_EXTRACT_FEATURES_MAX 64
 
-/* What an extraction reads: the series of the wanted features and of the source's
- * components that the response has, in the order of group and source. Borrowed. */
+/*
+ * The input of an extraction: the series of the wanted features and of the source's
+ * components that the response has, in the order of group and source. Borrowed.
+ */
 struct tw_extract_input {
 	const struct tw_prom *prom; /* of one machine */
 	const struct tw_extract_args *args;

@@ -94,7 +94,7 @@ void tw_node_rows_release(struct tw_node_rows *n)
 
 /* ---- births ---- */
 
-/* What a CPU can do within a second. */
+/* The most of a feature that a CPU can do within a second. */
 static const struct {
 	const char *feature;
 	double most;

@@ -416,7 +416,7 @@ static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *cl
 	return 0;
 }
 
-/* What the component's counters grew by. A counter that was reset counts from 0. */
+/* The growth of the component's counters. A counter that was reset counts from 0. */
 static double sum_growth(const struct curve *c)
 {
 	double sum = 0;

@@ -8,7 +8,7 @@
 
 struct tw_buf;
 
-/* What AutoTrainer chose. All zero bytes is nothing yet. */
+/* The choice of AutoTrainer. All zero bytes: no choice yet. */
 struct tw_auto_fit {
 	struct tw_rest rest;
 	struct tw_auto_trials alone, series;

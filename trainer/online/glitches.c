@@ -21,7 +21,10 @@
 #define SHARE 0.02
 /* A glitch has at most this many segments; the last ones are none. */
 #define GLITCH_SEGMENTS 2
-/* One beside it, in which it may begin or end, is off by this share of that distance. */
+/*
+ * A segment beside it, in which it may begin or end, is off by this share of that
+ * distance.
+ */
 #define BESIDE 0.5
 /* If a larger share is off, the line is wrong. */
 #define GLITCHES_MAX 0.2

@@ -51,7 +51,7 @@ int tw_online_node_decide(struct tw_online_node *n, bool may_train, struct tw_er
 /* Whether a training is in progress; *done: it has ended, and waits for a decision. */
 bool tw_online_node_trains(const struct tw_online_node *n, bool *done);
 
-/* What /metrics shows. NaN: unknown. */
+/* The figures that /metrics shows. NaN: unknown. */
 struct tw_online_figures {
 	char machine[TW_WINDOW_NAME];
 	size_t segments, rows, held_rows, bytes;

@@ -70,7 +70,9 @@ int tw_store_release_held(struct tw_store *s, const char *window, int64_t to_ms,
 
 /* ---- decisions ---- */
 
-/* What must outlive the process, of one window. All zero bytes: nothing was decided. */
+/*
+ * The state of a window that must outlive the process. All zero bytes: no decision yet.
+ */
 struct tw_standing {
 	int64_t trained_to_ms;  /* the serving models have seen samples up to then */
 	int64_t tried_to_ms;    /* the last training used samples up to then */

@@ -105,7 +105,7 @@ struct run {
 	int64_t began_real_ms;
 };
 
-/* One target's thread. */
+/* The thread of a target. */
 struct worker {
 	struct run *run;
 	const struct tw_target *target;

@@ -35,7 +35,7 @@ struct tw_machine_aliases {
 	size_t count, size;
 };
 
-/* What to make of the series of each machine. */
+/* Which machines' series become a part of their own. */
 enum tw_machine_parts {
 	TW_PARTS_NONE,
 	TW_PARTS_OF_SEVERAL, /* a part for each machine, unless there is one only */

@@ -24,7 +24,9 @@
 struct tw_err;
 struct tw_strs;
 
-/* What to do with answers that lack series: refuse, accept; ended by NULL. */
+/*
+ * Names of the ways to handle answers that lack series: refuse, accept. Ends with NULL.
+ */
 extern const char *const tw_prom_partial_names[];
 
 /* TW_INVALID if the server said that the response lacks series; `where` names it, and

@@ -83,8 +83,8 @@ struct tw_label {
 };
 
 /*
- * One series with at least one sample. Lives as long as its response. Equal label texts
- * are stored once: comparing addresses compares texts.
+ * A series with at least one sample. Lives as long as its response. Equal label texts are
+ * stored once: comparing addresses compares texts.
  */
 struct tw_series {
 	const struct tw_label *label;

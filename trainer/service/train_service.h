@@ -30,7 +30,8 @@ struct tw_trainings *tw_train_service_trainings(struct tw_train_service *s);
 
 extern const struct tw_expo_table tw_train_service_families[];
 
-/* What another part of the program shows. Functions are called from any thread, or NULL.
+/*
+ * Output of another part of the program. Functions are called from any thread, or NULL.
  */
 struct tw_train_part {
 	void *arg;

@@ -19,7 +19,7 @@ struct tw_prom_query;
 
 #define TW_UNIT_NODE_ENERGY "tallywatt_node_energy_joules_total"
 
-/* What a person asks for. All zero bytes is empty. */
+/* The request of a user. All zero bytes is empty. */
 struct tw_unit_ask {
 	struct tw_strs energy; /* selectors; none: TW_UNIT_NODE_ENERGY */
 	struct tw_strs work;   /* NAME=SELECTOR, or SELECTOR */

@@ -44,7 +44,7 @@ static void tell_drift(const char *unit, const struct tw_unit_input *in,
 			    f->before);
 }
 
-/* What an evaluation finds. */
+/* The findings of an evaluation. */
 struct found {
 	struct tw_unit_evaluation e;
 	struct tw_unit_drift drift;

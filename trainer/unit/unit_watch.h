@@ -31,7 +31,10 @@ int tw_unit_watch_open(const struct tw_unit_watch_config *c, struct tw_unit_watc
 /* Ask the thread to end, and wait for it. NULL is fine. */
 void tw_unit_watch_close(struct tw_unit_watch *w);
 
-/* What the threads of the HTTP server show. watch is a struct tw_unit_watch. */
+/*
+ * Write metrics, health and results, on threads of the HTTP server. watch is a struct
+ * tw_unit_watch.
+ */
 void tw_unit_watch_metrics(void *watch, struct tw_expo *e);
 void tw_unit_watch_health(void *watch, struct tw_buf *out);
 void tw_unit_watch_list(void *watch, struct tw_buf *out);
