@@ -367,6 +367,13 @@ static enum cover cover_of(const json_t *entry)
 	return has_word(name, whole_words) ? COVER_WHOLE : COVER_UNKNOWN;
 }
 
+/* The only entry at the supplies is what all of them take: Cisco. */
+static bool is_of_supplies(const json_t *entry)
+{
+	return strcmp(text_of(entry, "PhysicalContext"), "PowerSupply") == 0 &&
+	       !is_absent(entry);
+}
+
 static void read_control(const json_t *entry, struct tw_redfish_power *out)
 {
 	const json_t *metrics = member_of(entry, "PowerMetrics");
@@ -474,9 +481,11 @@ static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err
 	/* Behind the last entry comes the document: HPE's older ones are an entry. */
 	for (size_t i = 0; i <= count; i++) {
 		const json_t *entry = i < count ? entry_of(controls, i) : doc;
-		const enum cover cover = cover_of(entry);
+		enum cover cover = cover_of(entry);
 		struct tw_redfish_power power;
 
+		if (count == 1 && i == 0 && is_of_supplies(entry))
+			cover = COVER_UNKNOWN;
 		read_control(entry, &power);
 		power.disabled = is_absent(entry);
 		if (cover == COVER_PART || isnan(power.power_w) ||
