@@ -224,17 +224,6 @@ static void add_workloads(struct tw_text_out *o, const struct tw_exposure *x,
 
 /* ---- what is in no row ---- */
 
-/* The energy that workloads have in all: each energy is one process's. */
-static struct sums of_all(const struct tw_collector *c)
-{
-	struct sums s = { .total = tw_attribution_stats(c->attribution)->given };
-	const struct tw_workload *w = NULL;
-
-	while ((w = tw_workloads_next(c->workloads, TW_LEVEL_PROCESS, w)) != NULL)
-		tw_charge_add(&s.ticked, tw_workloads_ticked(c->workloads, w));
-	return s;
-}
-
 /* In W: a less b, which may be less than 0. */
 static double watts_of(const struct tw_collector *c, uint64_t a_uj, uint64_t b_uj)
 {
@@ -282,11 +271,11 @@ static void add_rest(struct tw_buf *b, const struct tw_exposure *x, const char *
 static void add_rests(struct tw_buf *b, const struct tw_exposure *x,
 		      const struct levels *l, const struct sums shown[TW_LEVEL_COUNT])
 {
-	const struct sums all = of_all(x->c);
-	struct sums node = { .total = all.total,
-			     .ticked = *tw_power_ticked(x->c->power) };
+	const struct tw_attribution_stats *s = tw_attribution_stats(x->c->attribution);
+	const struct sums all = { s->given, s->ticked };
+	struct sums node = { s->given, *tw_power_ticked(x->c->power) };
 
-	tw_charge_add(&node.total, &tw_attribution_stats(x->c->attribution)->waiting);
+	tw_charge_add(&node.total, &s->waiting);
 	tw_json_add_array(b, "rest");
 	add_rest(b, x, "node", &node, &all);
 	for (int level = 0; level < TW_LEVEL_COUNT; level++)

@@ -212,6 +212,7 @@ static void give_part(struct tw_attribution *a, size_t count, int kind, bool idl
 		sum += a->out_uj[i];
 	}
 	*energy_of(&a->stats.given, kind, idle) += sum;
+	*energy_of(&a->stats.ticked, kind, idle) += sum;
 	a->stats.errors += sum != energy_uj;
 	*energy_of(&a->stats.waiting, kind, idle) -= energy_uj;
 }
@@ -239,6 +240,7 @@ static void give_gpu(struct tw_attribution *a, const struct tw_slice *s, size_t 
 		*energy_of(&a->charge[i], TW_ZONE_GPU, idle) =
 			idle ? s[i].gpu_idle_uj : s[i].gpu_dynamic_uj;
 	*energy_of(&a->stats.given, TW_ZONE_GPU, idle) += sum;
+	*energy_of(&a->stats.ticked, TW_ZONE_GPU, idle) += sum;
 	*waiting -= sum;
 }
 
@@ -392,6 +394,7 @@ int tw_attribution_divide(struct tw_attribution *a, const struct tw_dividend *d,
 			  const struct tw_charge **out, struct tw_err *err)
 {
 	*out = NULL;
+	memset(&a->stats.ticked, 0, sizeof(a->stats.ticked));
 	tw_charge_add(&a->stats.waiting, d->energy);
 	if (d->count == 0)
 		return 0;

@@ -35,6 +35,7 @@ extern const char *const tw_idle_by_names[];
 /* Since the start. given + waiting is all energy so far. */
 struct tw_attribution_stats {
 	struct tw_charge given;
+	struct tw_charge ticked; /* given in the last tick */
 	/*
 	 * Kept for the next tick in which something runs; GPU energy stays here for good.
 	 */
