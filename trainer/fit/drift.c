@@ -18,7 +18,6 @@
  */
 #define CELLS 48
 #define BLOCKS 6
-#define ROWS_MIN (2 * CELLS)
 /* Without a drift, Student's t is as large with this probability. */
 #define CHANCE 0.002
 /* Least share of the variance of time that is within the bins: a load that only rises
@@ -171,32 +170,27 @@ static double find_certain_slope(const struct bin *bin)
 	for (size_t k = 0; k < BLOCKS; k++)
 		variance +=
 			(without[k] - mean) * (without[k] - mean) * (BLOCKS - 1) / BLOCKS;
-	/* NaN is not certain. */
 	return is_certain(all.watts_per_hour, all.variance, CELLS - 2) &&
 			       is_certain(all.watts_per_hour, variance, BLOCKS - 2)
 		       ? all.watts_per_hour
 		       : 0;
 }
 
-/* The slope of held-out errors by that of the power: the models of a fold t hours from
- * the middle are of rows that are t / (folds - 1) on the other side. */
-static double excess_of(double folds)
-{
-	return 1 + (folds + 1) / (folds * folds);
-}
-
 int tw_drift_find(const struct tw_drift_rows *r, struct tw_drift *out, struct tw_err *err)
 {
+	/* A fold t hours from the middle has a model of rows t / (folds - 1) beyond it.
+	 */
+	const double f = (double)r->folds, excess = 1 + (f + 1) / (f * f);
 	struct bin bin[BINS] = { 0 };
 	double *sorted = calloc(r->rows + 1, sizeof(*sorted)), slope = 0, watts;
 
 	if (sorted == NULL)
 		return tw_fail(err, TW_NOMEM, "drift of %zu rows", r->rows);
 	*out = (struct tw_drift){ 0 };
-	if (r->rows >= ROWS_MIN && !has_pause(r)) {
+	if (r->rows >= (size_t)2 * CELLS && !has_pause(r)) {
 		fill(bin, r, sorted);
 		if (weigh(bin))
-			slope = find_certain_slope(bin) / excess_of((double)r->folds);
+			slope = find_certain_slope(bin) / excess;
 		watts = slope * hours_at(r, r->rows - 1);
 		if (fabs(watts) > WATTS_MIN)
 			*out = (struct tw_drift){ slope, watts };
