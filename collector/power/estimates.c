@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Messages of the finder in one go: a tick waits for them. */
+#define HEAR_MAX TW_FINDER_SOURCES_MAX
+
 /* The model and component of a zone. */
 struct estimated_zone {
 	size_t model;
@@ -342,7 +345,7 @@ bool tw_estimates_hear(struct tw_estimates *e)
 	struct tw_model_news news;
 	struct tw_power_model *model;
 
-	for (;;) {
+	for (int i = 0; i < HEAR_MAX; i++) {
 		switch (tw_model_finder_next(e->finder_fd, &news, &model)) {
 		case TW_FINDER_NEWS:
 			take_news(e, &news, model);
@@ -358,6 +361,7 @@ bool tw_estimates_hear(struct tw_estimates *e)
 			return false;
 		}
 	}
+	return true;
 }
 
 void tw_estimates_reload(struct tw_estimates *e)

@@ -66,8 +66,8 @@ void tw_estimates_close(struct tw_estimates *e); /* NULL is fine */
 int tw_estimates_fd(const struct tw_estimates *e);
 
 /*
- * Process the finder's messages. False: the finder has exited and its descriptor is
- * closed.
+ * Process some of the finder's messages. False: the finder has exited and its descriptor
+ * is closed.
  */
 bool tw_estimates_hear(struct tw_estimates *e);
 

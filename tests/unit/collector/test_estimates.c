@@ -3,6 +3,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "collector/power/estimates.h"
+#include "collector/power/model_finder.h"
 #include "collector/power/source_model.h"
 #include "collector/power/node.h"
 #include "collector/power/power.h"
@@ -24,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -511,10 +513,41 @@ static void a_last_resort_ends_when_a_meter_appears(void **state)
 	tw_power_close(p);
 }
 
+/* A finder that sends without end, as one that a server took over, holds no tick. */
+static void a_finder_that_floods_is_heard_in_parts(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_strs sources = { 0 };
+	struct tw_estimates_config c = { .sources = &sources,
+					 .proc = f->top,
+					 .sys = f->sys };
+	struct tw_model_news news = { .confirmed_s = 1, .why = "none", .failing = 7 };
+	struct tw_err err = { 0 };
+	char features[4096];
+	int end[2], heard = 0;
+
+	assert_int_equal(tw_strs_adds(&sources, "rapl-sysfs", &err), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, end), 0);
+	c.finder_fd = end[0];
+	assert_int_equal(tw_estimates_open(&c, &f->node, NULL, &f->estimates, &err), 0);
+	assert_true(recv(end[1], features, sizeof(features), 0) > 0);
+	for (size_t i = 0; i < 3 * TW_FINDER_SOURCES_MAX; i++)
+		assert_int_equal(send(end[1], &news, sizeof(news), 0), sizeof(news));
+	close(end[1]);
+	while (tw_estimates_hear(f->estimates))
+		heard++;
+	assert_int_equal(heard, 3);
+	assert_int_equal(tw_estimates_fd(f->estimates), -1);
+	assert_int_equal(tw_estimates_at(f->estimates, 0)->failing, 7);
+	tw_strs_clear(&sources);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(idle_power_is_scaled_by_cores_or_left_out,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_finder_that_floods_is_heard_in_parts,
 						setup, teardown),
 		cmocka_unit_test(a_guest_is_known_by_the_texts_of_its_firmware),
 		cmocka_unit_test_setup_teardown(
