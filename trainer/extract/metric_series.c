@@ -571,10 +571,12 @@ bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args
 static void count_falls(const struct tw_series *s, size_t *steps, size_t *falls)
 {
 	struct tw_unpack values = tw_unpack_begin(&s->value);
-	double before = 0, value = 0;
+	double value = 0;
 	bool moves = false;
 
-	for (size_t i = 0; i < s->value.count; i++, before = value) {
+	for (size_t i = 0; i < s->value.count; i++) {
+		const double before = value;
+
 		value = tw_unpack_next(&values);
 		*falls += i > 0 && value < before && !tw_counter_dips(before, value);
 		moves |= i > 0 && value != before;

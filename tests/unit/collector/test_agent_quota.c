@@ -120,5 +120,5 @@ int main(void)
 		cmocka_unit_test(what_a_user_leaves_behind_is_its_own),
 	};
 
-	return cmocka_run_group_tests_name("quota", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("agent_quota", tests, NULL, NULL);
 }

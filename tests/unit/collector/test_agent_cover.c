@@ -209,5 +209,5 @@ int main(void)
 		cmocka_unit_test(what_is_not_covered_waits_and_is_counted),
 	};
 
-	return cmocka_run_group_tests_name("cover", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("agent_cover", tests, NULL, NULL);
 }
