@@ -228,6 +228,38 @@ void tw_prior_part(const struct tw_prior_view *v, struct tw_prior_row *r)
 		r->number[TW_PRIOR_CORES] = 1;
 }
 
+/* Whether the view learned from the machine's generation or from a later one. */
+static bool has_platform(const struct tw_prior *p, const struct tw_prior_view *v,
+			 const struct tw_prior_machine *m)
+{
+	const struct tw_strs *names = &p->names[TW_PRIOR_GENERATION];
+	const char *name = m->category[TW_PRIOR_GENERATION];
+	bool found = has_generation(p, v, m);
+
+	for (size_t i = 0; *name != '\0' && i < names->count && !found; i++) {
+		struct tw_prior_machine later = { 0 };
+
+		snprintf(later.category[TW_PRIOR_GENERATION], TW_PRIOR_TEXT, "%s",
+			 names->at[i]);
+		if (!has_generation(p, v, &later))
+			continue;
+		while (!found && tw_prior_generation_before(&later))
+			found = strcmp(later.category[TW_PRIOR_GENERATION], name) == 0;
+	}
+	return found;
+}
+
+/*
+ * How a vendor's machines differ holds between the generations of the table, and not
+ * beyond them.
+ */
+static bool knows_system(const struct tw_prior *p, const struct tw_prior_view *v,
+			 const struct tw_prior_machine *m)
+{
+	return has_level(p, v, TW_PRIOR_SYSTEM, m->category[TW_PRIOR_SYSTEM]) &&
+	       has_platform(p, v, m);
+}
+
 const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
 					      const struct tw_prior_machine *m)
 {
@@ -240,7 +272,7 @@ const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
 			n++;
 		if (n == TW_PRIOR_NUMBERS &&
 		    ((v->categories >> TW_PRIOR_SYSTEM & 1) == 0 ||
-		     has_level(p, v, TW_PRIOR_SYSTEM, m->category[TW_PRIOR_SYSTEM])))
+		     knows_system(p, v, m)))
 			return v;
 	}
 	return NULL;

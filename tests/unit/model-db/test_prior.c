@@ -161,8 +161,15 @@ static void a_view_needs_no_more_than_is_known(void **state)
 static void a_view_of_a_system_is_for_vendors_of_the_table(void **state)
 {
 	static const struct {
-		const char *vendor, *view;
-	} cases[] = { { "ACME Inc.", "system" }, { "", "host" }, { "QEMU", "host" } };
+		const char *vendor, *generation, *view;
+	} cases[] = {
+		{ "ACME Inc.", "haswell_ep", "system" },
+		{ "ACME Inc.", "ivy_bridge_ep", "system" }, /* before those it has */
+		{ "ACME Inc.", "broadwell_ep", "host" },    /* after all */
+		{ "ACME Inc.", "of the future", "host" },
+		{ "", "haswell_ep", "host" },
+		{ "QEMU", "haswell_ep", "host" },
+	};
 	struct tw_prior p = { 0 };
 	struct tw_prior_machine m;
 
@@ -174,6 +181,8 @@ static void a_view_of_a_system_is_for_vendors_of_the_table(void **state)
 	p.view[0].categories |= 1u << TW_PRIOR_SYSTEM;
 	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		measured_other(&m, 10, 100, 2);
+		snprintf(m.category[TW_PRIOR_GENERATION], TW_PRIOR_TEXT, "%s",
+			 cases[i].generation);
 		tw_prior_machine_set_system(&m, cases[i].vendor);
 		assert_string_equal(tw_prior_view_for(&p, &m)->name, cases[i].view);
 	}
