@@ -535,10 +535,14 @@ void tw_httpd_close(struct tw_httpd *s)
 		return;
 	if (s->daemon != NULL) {
 		fd = MHD_quiesce_daemon(s->daemon);
-		if (fd >= 0)
-			close(fd);
+		/* Refuse new clients, but not those of a socket that systemd keeps. */
+		if (fd >= 0 && s->config.socket == 0)
+			shutdown(fd, SHUT_RDWR);
 		wait_idle(s);
 		MHD_stop_daemon(s->daemon);
+		/* Until now the library's threads may have used the descriptor. */
+		if (fd >= 0)
+			close(fd);
 	}
 	tw_httpd_work_close(s->work);
 	tw_httpd_work_close(s->hash);
