@@ -308,7 +308,7 @@ static void add_reason(struct tw_buf *b, const struct tw_wanted *w,
 		tw_buf_addf(b, "no model in pipeline '%.40s'", w->pipeline);
 		break;
 	case TW_MISMATCH_TRAINER:
-		tw_buf_addf(b, "no model of trainer '%.40s'", w->trainer);
+		tw_buf_addf(b, "no '%.40s' model", w->trainer);
 		break;
 	case TW_MISMATCH_MACHINE:
 		if (w->node_type >= 0)
@@ -339,7 +339,7 @@ static bool is_worth_naming(const struct tw_feature_group *g, const struct tw_wa
 	       ((!g->of_node && !g->by_name) || tw_feature_group_valid(g, &w->metrics));
 }
 
-/* "BPFOnly: needs metric 'a'; Basic: no model of trainer 'b'; no models in Full". */
+/* "BPFOnly: needs metric 'a'; Basic: no 'b' model; no models in Full". */
 static void add_reasons(struct tw_buf *b, const struct tw_wanted *w,
 			const struct reason *reasons)
 {

@@ -102,7 +102,7 @@ static void a_request_that_cannot_be_served_has_a_reason(void **state)
 	running_refuses("/model", "{" ABS ",\"filter\":\"mae:0.5\"}", 404,
 			"CounterOnly: filter 'mae'");
 	running_refuses("/model", "{" ABS ",\"trainer_name\":\"Xgboost\"}", 404,
-			"CounterOnly: no model of trainer 'Xgboost'");
+			"CounterOnly: no 'Xgboost' model");
 	running_refuses("/model", "{" ABS ",\"pipeline_name\":\"nope\"}", 404,
 			"no model in pipeline 'nope'");
 	running_refuses("/model",
@@ -132,8 +132,7 @@ static void a_model_that_cannot_be_read_makes_room_for_the_next(void **state)
 	assert_int_equal(tw_file_replace(path, "", 0, &err), 0);
 	running_load();
 	/* An empty file is refused at once; one that goes later, when it is asked for. */
-	running_refuses("/model", only, 404,
-			"CounterOnly: no model of trainer 'XgboostFitTrainer'");
+	running_refuses("/model", only, 404, "CounterOnly: no 'XgboostFitTrainer' model");
 	running_publish();
 	running_load();
 	assert_int_equal(remove(path), 0);

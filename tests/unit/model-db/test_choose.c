@@ -317,7 +317,7 @@ static void linear_weights_of_a_trainer_that_kepler_does_not_name_serve_it(void 
 	/* The reason of a refusal is that of the trainer that was named. */
 	q.filter = "mae:1";
 	assert_int_equal(choosing_ask(x, &q, &e, &err), -1);
-	assert_non_null(strstr(err.text, "no model of trainer 'SGDRegressorTrainer'"));
+	assert_non_null(strstr(err.text, "no 'SGDRegressorTrainer' model"));
 	tw_index_unref(x);
 	scratch_free(db);
 }

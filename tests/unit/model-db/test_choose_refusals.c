@@ -31,8 +31,7 @@ static const struct {
 	{ { .metrics = COUNTERS, .trainer = "Regress" },
 	  TW_NOTFOUND,
 	  "no model of AbsPower for rapl-sysfs: BPFOnly: needs metric 'bpf_cpu_time_ms'; "
-	  "Basic: needs metric 'bpf_cpu_time_ms'; CounterOnly: no model of trainer "
-	  "'Regress'; "
+	  "Basic: needs metric 'bpf_cpu_time_ms'; CounterOnly: no 'Regress' model; "
 	  "no models in AcceleratorOnly, BPFIRQ, CounterIRQCombined, Full, "
 	  "WorkloadOnly" },
 	{ { .output = TW_DYN_POWER, .pipeline = "nope" },
@@ -83,12 +82,12 @@ static const struct {
 	    .metrics = BPF "," COUNTERS,
 	    .trainer = "ExponentialRegressionTrainer" },
 	  TW_NOTFOUND,
-	  "no model of AbsPower for hmc: BPFOnly: no model of trainer "
-	  "'ExponentialRegressionTrainer'; Basic: no weights for this client; " },
+	  "no model of AbsPower for hmc: BPFOnly: no "
+	  "'ExponentialRegressionTrainer' model; Basic: no weights for this client; " },
 	{ { .weight = true, .trainer = "XgboostFitTrainer" },
 	  TW_NOTFOUND,
-	  "no model of AbsPower for rapl-sysfs: BPFOnly: no model of trainer "
-	  "'XgboostFitTrainer'; Basic: no model of trainer 'XgboostFitTrainer'; "
+	  "no model of AbsPower for rapl-sysfs: BPFOnly: no "
+	  "'XgboostFitTrainer' model; Basic: no 'XgboostFitTrainer' model; "
 	  "CounterOnly: "
 	  "no weights for this client; " },
 	{ { .source = "fake", .output = TW_DYN_POWER },
@@ -178,8 +177,8 @@ static void each_group_with_models_has_a_reason(void **state)
 	sample_publish(db, "p", groups, TW_COUNT(groups));
 	x = load_index(db, &r);
 	assert_int_equal(choosing_ask(x, &q, &e, &err), -1);
-	assert_non_null(strstr(
-		err.text, "AcceleratorOnly: no model of trainer 'T'; WorkloadOnly: "));
+	assert_non_null(
+		strstr(err.text, "AcceleratorOnly: no 'T' model; WorkloadOnly: "));
 	tw_index_unref(x);
 	scratch_free(db);
 }
