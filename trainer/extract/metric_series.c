@@ -8,10 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* So many steps or more, of which this share falls, are no counter's: the restarts of an
- * exporter are fewer. */
+/* Steps of a metric of which fewer, or a smaller share, fall are a counter's. */
 #define RATE_STEPS 20
 #define RATE_FALLS 0.2
+/*
+ * A counter whose exporter restarts again and again falls as often, but it rises in
+ * between: of its moves a smaller share falls, and of its falls fewer follow a fall.
+ */
+#define RATE_MOVES 0.375
+#define RATE_AGAIN 0.25
 
 /* ---- series of a metric ---- */
 
@@ -567,28 +572,51 @@ bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args
 	return s->guest == a->vm_metrics;
 }
 
-/* Add the steps of a series that moves, and those that fall. */
-static void count_falls(const struct tw_series *s, size_t *steps, size_t *falls)
+struct falls {
+	size_t steps, falls;        /* of series that move; no dips */
+	size_t moves, downs, again; /* of series that fall or dip */
+};
+
+static void add_falls(struct falls *f, const struct tw_series *s)
 {
 	struct tw_unpack values = tw_unpack_begin(&s->value);
-	double value = 0;
-	bool moves = false;
+	double value = tw_unpack_next(&values);
+	bool fell = false;
 
-	for (size_t i = 0; i < s->value.count; i++) {
+	if (tw_packed_rises(&s->value)) {
+		f->steps += tw_packed_last(&s->value) > value ? s->value.count - 1 : 0;
+		return;
+	}
+	for (size_t i = 1; i < s->value.count; i++) {
 		const double before = value;
+		const bool fell_before = fell;
 
 		value = tw_unpack_next(&values);
-		*falls += i > 0 && value < before && !tw_counter_dips(before, value);
-		moves |= i > 0 && value != before;
+		if (value == before)
+			continue;
+		fell = value < before;
+		f->falls += fell && !tw_counter_dips(before, value);
+		f->moves++;
+		f->downs += fell;
+		f->again += fell && fell_before;
 	}
-	*steps += moves ? s->value.count - 1 : 0;
+	f->steps += s->value.count - 1;
+}
+
+static bool is_rate(const struct falls *f)
+{
+	return f->steps >= RATE_STEPS &&
+	       (double)f->falls >= RATE_FALLS * (double)f->steps &&
+	       ((double)f->downs >= RATE_MOVES * (double)f->moves ||
+		(double)f->again >= RATE_AGAIN * (double)f->downs);
 }
 
 int tw_metric_check_rates(const struct tw_metric_series *m,
 			  const struct tw_extract_args *a, struct tw_err *err)
 {
-	size_t steps = 0, falls = 0, i = 0;
+	struct falls f = { 0 };
 	const struct tw_series *s;
+	size_t i = 0;
 
 	if ((m->metric->kind != TW_METRIC_FEATURE &&
 	     m->metric->kind != TW_METRIC_ENERGY) ||
@@ -596,13 +624,13 @@ int tw_metric_check_rates(const struct tw_metric_series *m,
 		return 0;
 	while ((s = tw_metric_series_next(m, &i)) != NULL)
 		if (tw_series_is_wanted(s, a))
-			count_falls(s, &steps, &falls);
-	if (steps < RATE_STEPS || (double)falls < RATE_FALLS * (double)steps)
+			add_falls(&f, s);
+	if (!is_rate(&f))
 		return 0;
 	return tw_fail(err, TW_INVALID,
 		       "%s: %zu of %zu steps fall, so it is a rate or a gauge, not a "
 		       "counter: %s",
-		       m->metric->name, falls, steps,
+		       m->metric->name, f.falls, f.steps,
 		       m->thirdparty ? "pass --gauges with its name"
 				     : "export the counter");
 }

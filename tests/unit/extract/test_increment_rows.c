@@ -606,6 +606,12 @@ static double restarted_five_times(size_t i)
 	return 2.0 * (double)(i % 6);
 }
 
+/* As an exporter that is out of memory again and again. */
+static double restarted_at_each_third_step(size_t i)
+{
+	return 2.0 * (double)(i % 3);
+}
+
 static double restarted_at_each_second_step(size_t i)
 {
 	return 0.1 + (double)(i % 2);
@@ -614,6 +620,12 @@ static double restarted_at_each_second_step(size_t i)
 static double rate(size_t i)
 {
 	return 50 + (double)(i * 17 % 40);
+}
+
+/* The mean of some minutes: it rises for 20 steps and falls for 10. */
+static double smooth_rate(size_t i)
+{
+	return i <= 20 ? 50 + 5.0 * (double)i : 150 - 10.0 * (double)(i - 20);
 }
 
 /* want: NULL, or the end of the error. */
@@ -655,6 +667,8 @@ static void rates_are_no_counters(void **state)
 	      CPU ": 24 of 90 steps fall, so it is a rate or a gauge, not a counter");
 	carry(rising, rising, rate,
 	      "kepler_node_cpu_joules_total: 12 of 30 steps fall, so it is a rate");
+	carry(rising, rising, smooth_rate,
+	      "kepler_node_cpu_joules_total: 10 of 30 steps fall, so it is a rate");
 }
 
 static void counters_that_restart_often_are_counters(void **state)
@@ -662,6 +676,8 @@ static void counters_that_restart_often_are_counters(void **state)
 	(void)state;
 	carry(restarted_five_times, restarted_five_times, rising, NULL);
 	carry(rising, rising, restarted_five_times, NULL);
+	carry(restarted_at_each_third_step, restarted_at_each_third_step,
+	      restarted_at_each_third_step, NULL);
 	/* A process that is started again and again. */
 	carry(rising, restarted_at_each_second_step, rising, NULL);
 }
