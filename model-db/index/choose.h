@@ -17,8 +17,8 @@
  * The order is total: the same database and request always give the same model. There
  * are two exceptions to it. A client that names no trainer and sends no model_classes
  * gets trees where there are any, because kepler-model-server's estimator reads only
- *trees and linear models. A machine with at most half the cores of the model's machine
- *gets, if there is one, a model of the same machine that serves shares.
+ * trees and linear models. A machine with at most half the cores of the model's machine
+ * gets, if there is one, a model of the same machine that serves shares.
  *
  * A choice scans the families of the index (struct tw_index_family) in order of rank and
  * reads the models only of families that can still win. tests/bench/choose.c measured the
