@@ -354,6 +354,12 @@ static int add_sensor(struct tw_zone_list *l, const struct sensor *s, const char
 	return tw_zone_list_add(l, &z, err);
 }
 
+/* A supply or a board beside the processors is not a package. */
+static bool is_of_package(enum tw_zone_kind kind)
+{
+	return kind != TW_ZONE_PLATFORM && kind != TW_ZONE_SENSOR;
+}
+
 /*
  * Add the sensors of hwmonN, or of its device, where older drivers have their files. The
  * nth directory with a processor is package n, the nth one with a GPU is GPU n: next[0]
@@ -389,7 +395,7 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 		if (chip != NULL &&
 		    add_sensor(l, &sensor[i], name, dir, next[gpu], best, err) < 0)
 			return -1;
-		added[gpu] = added[gpu] || l->count > had;
+		added[gpu] = added[gpu] || (l->count > had && is_of_package(chip->kind));
 	}
 	next[0] += added[0];
 	next[1] += added[1];

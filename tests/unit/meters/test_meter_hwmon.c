@@ -242,6 +242,25 @@ static void amd_energy_is_counters_of_cores_and_sockets(void **state)
 	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), 300);
 }
 
+/* Work is divided by package: the numbers are those of the kernel. */
+static void supplies_and_cards_do_not_shift_packages(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	write_sensor(f, 0, "corsairpsu", "power1_label", "power total");
+	write_sensor(f, 0, "corsairpsu", "power1_input", "400000000");
+	write_sensor(f, 1, "amdgpu", "power1_average", "55000000");
+	write_sensor(f, 2, "amd_hsmp_hwmon", "power1_input", "150000000");
+	write_sensor(f, 3, "amd_hsmp_hwmon", "power1_input", "151000000");
+	meters_open(f);
+	for (int i = 0; i < 2; i++) {
+		char device[16];
+
+		snprintf(device, sizeof(device), "/hwmon%d/", 2 + i);
+		assert_non_null(strstr(meters_zone(f, "power1", i)->zone->path, device));
+	}
+}
+
 /* As a board with three rails has them, one with a counter. */
 static void unknown_chips_are_listed_and_never_summed(void **state)
 {
@@ -471,6 +490,7 @@ int main(void)
 		METER_TEST(older_drivers_have_their_files_in_the_device),
 		METER_TEST(ampere_reports_cpus_and_io_by_socket),
 		METER_TEST(amd_energy_is_counters_of_cores_and_sockets),
+		METER_TEST(supplies_and_cards_do_not_shift_packages),
 		METER_TEST(unknown_chips_are_listed_and_never_summed),
 		METER_TEST(known_chips_and_stores_of_energy_are_no_sensors),
 		METER_TEST(a_gpu_in_the_processor_is_no_gpu_beside_it),
