@@ -73,6 +73,16 @@ static double sum_of(const struct tw_power_guard *g, const struct tw_power_zone 
 	return sum;
 }
 
+/* True if a part is an estimate: it is no evidence against a meter. */
+static bool has_estimate(const struct tw_power_zone *z, size_t count, unsigned kinds)
+{
+	for (size_t i = 0; i < count; i++)
+		if (z[i].counts && z[i].zone->estimated &&
+		    (kinds >> z[i].zone->kind & 1U) != 0)
+			return true;
+	return false;
+}
+
 static void doubt(struct tw_power_zone *z, const char *rule, double seen, double limit,
 		  const char *text)
 {
@@ -102,8 +112,9 @@ static bool compare_parts(const struct tw_power_guard *g, struct tw_power_zone *
 			    parts <= whole + fmax(whole * PART_ERROR, PART_ERROR_W))
 				continue;
 			doubt(&z[i], "parts", parts, whole, of->text);
-			z[i].watch.false_power =
-				of->kind == TW_ZONE_PLATFORM && whole < WHOLE_MIN * parts;
+			z[i].watch.false_power = of->kind == TW_ZONE_PLATFORM &&
+						 whole < WHOLE_MIN * parts &&
+						 !has_estimate(z, count, of->parts);
 			doubted = doubted || of->kind == TW_ZONE_PLATFORM;
 		}
 	return doubted;

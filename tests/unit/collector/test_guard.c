@@ -228,6 +228,33 @@ static void packages_of_equal_power_are_two(void **state)
 	assert_true(meters_zone(f, "package-1", -2)->counts);
 }
 
+/* An estimate of a far too large package is no evidence against a small board's meter. */
+static void estimated_parts_do_not_reject_a_platform(void **state)
+{
+	(void)state;
+	for (int estimated = 0; estimated < 2; estimated++) {
+		const struct tw_zone zone[] = {
+			{ .kind = TW_ZONE_PLATFORM, .package = -1 },
+			{ .kind = TW_ZONE_PACKAGE, .package = 0, .estimated = estimated },
+		};
+		struct tw_power_guard g = { .ticks = 0 };
+		struct tw_power_zone z[] = {
+			{ .zone = &zone[0], .meter = &tw_meter_redfish, .counts = true },
+			{ .zone = &zone[1], .meter = &tw_meter_redfish, .counts = true },
+		};
+
+		for (int i = 0; i < TICKS; i++) {
+			z[0].dynamic_uj += WATTS(3);
+			z[1].dynamic_uj += WATTS(80);
+			z[0].fresh = z[1].fresh = true;
+			tw_guard_tick(&g, z, 2, S, 0);
+		}
+		tw_guard_judge(&g, z, 2, 0);
+		assert_true(g.doubted);
+		assert_int_equal(z[0].rejected[0] == '\0', estimated);
+	}
+}
+
 /* ---- copies, by the energy of each tick ---- */
 
 struct pair {
@@ -388,6 +415,7 @@ int main(void)
 		METER_TEST(cores_may_not_have_more_than_their_package),
 		METER_TEST(parts_may_not_have_more_than_the_platform),
 		METER_TEST(a_platform_in_a_wrong_unit_does_not_count),
+		cmocka_unit_test(estimated_parts_do_not_reject_a_platform),
 		METER_TEST(a_package_is_not_above_three_times_its_design_power),
 		METER_TEST(a_package_at_rest_uses_some_power),
 		METER_TEST(two_counters_in_step_are_one),
