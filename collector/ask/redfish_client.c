@@ -605,6 +605,8 @@ static int find_sources(struct tw_redfish *r, const struct tw_redfish_root *root
 			goto out;
 	if (keep_sources(r, f, why.code != TW_OK ? &why : &unread, err) < 0)
 		goto out;
+	/* The chassis may report later, as after a restart of the controller. */
+	r->skipped += boards;
 
 	rc = 0;
 out:

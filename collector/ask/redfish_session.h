@@ -50,8 +50,8 @@ struct tw_redfish {
 	char good[TW_REDFISH_PATH]; /* a resource that this login has read; "": none */
 	struct tw_redfish_source source[TW_REDFISH_CHASSIS_MAX];
 	size_t sources;
-	size_t skipped; /* chassis that could not be read, or reported 0 W: they may be
-			   sources later */
+	size_t skipped; /* chassis that could not be read, or reported 0 W, or all if a
+			   board stands for them: they may be sources later */
 };
 
 /* Read the root and log in, in the order that the controller wants. */

@@ -409,6 +409,34 @@ static void a_chassis_of_0_w_around_another_one_hides_it_not(void **state)
 	assert_int_equal(r.skipped, 0);
 }
 
+/* A controller that starts has no power yet, but its boards may. */
+static void a_board_is_read_until_its_chassis_reports(void **state)
+{
+	static const char board[] =
+		"{\"Id\":\"in\",\"ChassisType\":\"Card\","
+		"\"Power\":\"" CHASSIS "/in/P\","
+		"\"Links\":{\"ComputerSystems\":[\"/redfish/v1/Systems/1\"]}}";
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/out") "," LINK(CHASSIS "/in") "]}");
+	bmc_add(&b, CHASSIS "/out", 200,
+		OF("out",
+		   "RackMount") ",\"EnvironmentMetrics\":" LINK(CHASSIS "/out/E") "}");
+	bmc_add(&b, CHASSIS "/in", 200, board);
+	bmc_add(&b, CHASSIS "/in/P", 200,
+		"{\"PowerControl\":[{\"PowerConsumedWatts\":124}]}");
+	bmc_add(&b, CHASSIS "/out/E", 503, "{}");
+	assert_one(&r, "in", 124);
+	assert_int_equal(r.skipped, 1);
+	bmc_add(&b, CHASSIS "/out/E", 200, READS("300"));
+	assert_one(&r, "out", 300);
+	assert_int_equal(r.skipped, 0);
+}
+
 /* The host's chassis, and the tray of its GPUs, as on a DGX H100. */
 static void add_dgx(struct bmc *b)
 {
@@ -621,6 +649,7 @@ int main(void)
 		cmocka_unit_test(an_id_that_is_no_text_is_that_of_the_path),
 		cmocka_unit_test(a_placeholder_of_0_w_hides_no_other_source),
 		cmocka_unit_test(a_chassis_of_0_w_around_another_one_hides_it_not),
+		cmocka_unit_test(a_board_is_read_until_its_chassis_reports),
 		cmocka_unit_test(a_tray_of_gpus_is_not_the_machine),
 		cmocka_unit_test(modules_with_sensors_are_read_where_they_are_named),
 		cmocka_unit_test(chassis_that_may_contain_each_other_are_not_summed),
