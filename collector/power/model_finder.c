@@ -277,8 +277,12 @@ static void block_signals(void)
 static int find_models(struct finder *f)
 {
 	struct tw_err err = { 0 };
-	const bool opened = open_models(f, &err) == 0;
+	bool opened;
 
+	/* A finder that could not open the models has stopped the calls of all. */
+	if (f->fetch != NULL)
+		tw_fetch_resume(f->fetch);
+	opened = open_models(f, &err) == 0;
 	if (opened)
 		serve(f);
 	else

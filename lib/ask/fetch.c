@@ -81,6 +81,14 @@ void tw_fetch_stop(void *fetch)
 	(void)!write(f->stop_fd, &one, sizeof(one));
 }
 
+void tw_fetch_resume(struct tw_fetch *f)
+{
+	uint64_t stops;
+
+	/* A read fails only if there was no stop. */
+	(void)!read(f->stop_fd, &stops, sizeof(stops));
+}
+
 void tw_fetch_close(struct tw_fetch *f)
 {
 	if (f == NULL)

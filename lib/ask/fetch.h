@@ -38,8 +38,11 @@ int tw_fetch_call(void *f, const struct tw_http_call *c, struct tw_http_answer *
 int tw_fetch_save(void *f, const struct tw_http_call *c, int fd,
 		  struct tw_http_answer *out, struct tw_err *err);
 
-/* Calls in progress and all later calls fail. From any thread. */
+/* Calls in progress and all later calls fail, also in forks. From any thread. */
 void tw_fetch_stop(void *f);
+
+/* Calls work again, as for the next of several forks. */
+void tw_fetch_resume(struct tw_fetch *f);
 
 void tw_fetch_close(struct tw_fetch *f); /* NULL is fine */
 

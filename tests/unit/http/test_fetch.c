@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ANSWER_MAX 1000
@@ -249,6 +250,30 @@ static void a_hanging_helper_is_killed_on_stop(void **state)
 	tw_fetch_close(fetch);
 }
 
+/* As of model finders, one of which could not begin. */
+static void a_stop_in_a_fork_lasts_until_calls_resume(void **state)
+{
+	const struct tw_http_call call = post("http://h/echo");
+	struct tw_fetch *fetch = open_fetch();
+	struct tw_http_answer answer = { 0 };
+	struct tw_err err = { 0 };
+	const pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		tw_fetch_stop(fetch);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), -1);
+	assert_string_equal(err.text, "stopping");
+	tw_fetch_resume(fetch);
+	tw_fetch_resume(fetch);
+	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), 0);
+	tw_http_answer_release(&answer);
+	tw_fetch_close(fetch);
+}
+
 static void a_missing_program_is_named(void **state)
 {
 	const struct tw_http_call call = post("http://h/bytes");
@@ -296,6 +321,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_helper_that_fails_dies_or_sends_rubbish_is_a_failure),
 		cmocka_unit_test(a_failure_without_an_end_or_a_known_code_is_cut),
 		cmocka_unit_test(a_hanging_helper_is_killed_on_stop),
+		cmocka_unit_test(a_stop_in_a_fork_lasts_until_calls_resume),
 		cmocka_unit_test(a_missing_program_is_named),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
