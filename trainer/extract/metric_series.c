@@ -622,8 +622,9 @@ int tw_metric_check_rates(const struct tw_metric_series *m,
 	     m->metric->kind != TW_METRIC_ENERGY) ||
 	    m->metric->falls || a->compat != TW_COMPAT_NONE)
 		return 0;
+	/* Power is the host's, though rows be a VM's. */
 	while ((s = tw_metric_series_next(m, &i)) != NULL)
-		if (tw_series_is_wanted(s, a))
+		if (m->source != NULL || tw_series_is_wanted(s, a))
 			add_falls(&f, s);
 	if (!is_rate(&f))
 		return 0;

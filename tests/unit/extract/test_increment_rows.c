@@ -671,6 +671,32 @@ static void rates_are_no_counters(void **state)
 	      "kepler_node_cpu_joules_total: 10 of 30 steps fall, so it is a rate");
 }
 
+static void rates_of_the_host_are_no_counters_of_a_vm(void **state)
+{
+	struct tw_extract_args args = make_args("BPFOnly");
+	struct tw_buf cpu = { 0 }, joules = { 0 };
+	struct tw_dataset d = { 0 };
+	struct tw_err err = { 0 };
+	int rc;
+
+	(void)state;
+	args.resets = TW_RESETS_CARRY;
+	args.vm_metrics = true;
+	add_samples(&cpu, rising);
+	add_samples(&joules, rate);
+	rc = extract(
+		(const struct sampled[]){
+			{ CPU, "'pid':'1','job':'vm','instance':'a'", cpu.data },
+			{ "kepler_node_cpu_joules_total", "'zone':'package'",
+			  joules.data },
+		},
+		2, &args, &d, &err);
+	assert_int_equal(rc, -1);
+	assert_non_null(strstr(err.text, "12 of 30 steps fall"));
+	tw_buf_clear(&cpu);
+	tw_buf_clear(&joules);
+}
+
 static void counters_that_restart_often_are_counters(void **state)
 {
 	(void)state;
@@ -738,6 +764,7 @@ int main(void)
 		cmocka_unit_test(rates_are_divided_by_the_published_time_of_the_ticks),
 		cmocka_unit_test(a_counter_that_the_exporter_omits_is_zero),
 		cmocka_unit_test(rates_are_no_counters),
+		cmocka_unit_test(rates_of_the_host_are_no_counters_of_a_vm),
 		cmocka_unit_test(counters_that_restart_often_are_counters),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
