@@ -17,7 +17,7 @@
 
 /* Fewer rows have no usual power. */
 #define ROWS_MIN 20
-/* Scrapes explain outliers if there are so many, and this share of them. */
+/* Scrapes explain outliers if there are this many, and this share of them. */
 #define EXPLAINED_MIN 8
 #define EXPLAINED_SHARE 0.9
 /* A larger share of outliers is refused. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ended series of a counter that a later one may continue: the last so many. */
+/* Ended series of a counter that a later one may continue: the last this many. */
 #define ENDED_MAX 8
 
 /* ---- the samples of a counter, each with the one before it ---- */

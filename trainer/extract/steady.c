@@ -22,7 +22,7 @@
 /* More rows before are worth it if the error falls to this share: by chance the fewer
  * rows that are left then may be nearer to their line. */
 #define WORTH 0.75
-/* Steady rows have a line if there are so many, and with this share of the range. */
+/* Steady rows have a line if there are this many, and with this share of the range. */
 #define ROWS_MIN 20
 #define RANGE_MIN 0.5
 

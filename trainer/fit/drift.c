@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Rows of equal load are compared over time, in so many bins of load. */
+/* Rows of equal load are compared over time, in this many bins of load. */
 #define BINS 8
 /* The variance of a bin is that of the means of short cells of time, and that of the
  * slope also that of a jackknife of long blocks: errors that are alike for a time are no

@@ -7,7 +7,7 @@
  * of a range of time of each metric that a schema or the caller names.
  *
  * Without a step the samples are those that were scraped. A long range is split into
- * parts, each one request, of so many points as the server's limit allows. A part that is
+ * parts, each one request, of as many points as the server's limit allows. A part that is
  * too large, for the server or the client, is halved. Parts do not overlap; a series
  * continues from part to part.
  */
