@@ -201,11 +201,6 @@ bool tw_exposure_believes(const struct tw_power_zone *z)
 	return z->fresh && z->counts;
 }
 
-bool tw_exposure_knows_idle(const struct tw_power_zone *z)
-{
-	return z->idle_w > 0 || z->zone->estimated;
-}
-
 /* Kinds of zones that are measured, or estimated as such. */
 static bool is_estimated(const struct tw_exposure *x, enum tw_zone_kind kind)
 {

@@ -100,12 +100,6 @@ const char *tw_exposure_source(const struct tw_exposure *x, enum tw_zone_kind ki
 /* True if a zone was read, and counts. */
 bool tw_exposure_believes(const struct tw_power_zone *z);
 
-/*
- * False: the zone's dynamic energy has idle energy that is not known yet. Idle power of
- * estimates is the model's, or left out.
- */
-bool tw_exposure_knows_idle(const struct tw_power_zone *z);
-
 /* True if the meter that counts for the kind has estimates, here or on the host. */
 bool tw_exposure_estimates(const struct tw_exposure *x, enum tw_zone_kind kind);
 

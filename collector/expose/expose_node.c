@@ -109,7 +109,7 @@ static void expose_idle_known(const struct tw_exposure *x, const struct tw_power
 	if (!tw_exposure_believes(z))
 		return;
 	label_zone(&l, z);
-	tw_expo_count(x->e, l.at, l.count, tw_exposure_knows_idle(z));
+	tw_expo_count(x->e, l.at, l.count, tw_power_knows_idle(x->c->power, z));
 }
 
 static void expose_up(const struct tw_exposure *x, const struct tw_power_zone *z)

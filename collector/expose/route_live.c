@@ -93,7 +93,10 @@ static void add_zone(struct live *l, const struct tw_power_zone *zones, size_t i
 	if (z->fresh) {
 		tw_json_add_watts(b, "dynamic_watts", z->power_w - idle_w);
 		tw_json_add_watts(b, "idle_watts", idle_w);
-		tw_json_add_bool(b, "idle_known", z->idle_w > 0);
+		tw_json_add_bool(b, "idle_known",
+				 z->zone->kind == TW_ZONE_OTHER
+					 ? tw_power_knows_idle(l->c->power, z)
+					 : z->idle_w > 0);
 	} else {
 		tw_json_add_text(b, silent ? "silent" : "missing", tw_text(z->why));
 	}

@@ -104,7 +104,7 @@ static void add_node_zone(struct tw_buf *b, const struct tw_exposure *x,
 	if (z->fresh && z->idle_w > 0)
 		tw_json_add_number(b, "idle_power_watts", z->idle_w);
 	if (z->fresh)
-		tw_json_add_bool(b, "idle_known", tw_exposure_knows_idle(z));
+		tw_json_add_bool(b, "idle_known", tw_power_knows_idle(x->c->power, z));
 	tw_json_end_object(b);
 }
 
@@ -293,7 +293,8 @@ static unsigned idle_unknown(const struct tw_exposure *x)
 	unsigned kinds = 0;
 
 	for (size_t i = 0; i < count; i++)
-		if (tw_exposure_believes(&z[i]) && !tw_exposure_knows_idle(&z[i]) &&
+		if (tw_exposure_believes(&z[i]) &&
+		    !tw_power_knows_idle(x->c->power, &z[i]) &&
 		    tw_exposure_source(x, z[i].zone->kind) != NULL)
 			kinds |= 1u << z[i].zone->kind;
 	return kinds;

@@ -88,6 +88,13 @@ const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count);
 const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count);
 
 /*
+ * False: the zone's dynamic energy has idle energy that is not known yet. Idle power of
+ * estimates is the model's, or left out; that of "other" is known with the platform's,
+ * even if all of it is its parts'.
+ */
+bool tw_power_knows_idle(const struct tw_power *p, const struct tw_power_zone *z);
+
+/*
  * Zones that the nth open meter has found and does not read: struct tw_meter, `left_out`.
  * NULL: there is no such meter.
  */

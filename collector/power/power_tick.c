@@ -278,6 +278,17 @@ const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *cou
 	return p->zone;
 }
 
+bool tw_power_knows_idle(const struct tw_power *p, const struct tw_power_zone *z)
+{
+	if (z->zone->kind != TW_ZONE_OTHER)
+		return z->idle_w > 0 || z->zone->estimated;
+	for (size_t i = 0; i < p->zones; i++)
+		if (p->zone[i].zone->kind == TW_ZONE_PLATFORM && p->zone[i].counts &&
+		    !p->zone[i].silent && !tw_power_knows_idle(p, &p->zone[i]))
+			return false;
+	return true;
+}
+
 const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count)
 {
 	*count = p->uses.count;

@@ -297,9 +297,37 @@ static void opening_without_memory_fails(void **state)
 	}
 }
 
+/* A platform that lags leaves nothing for "other" in a tick: its idle power stays known.
+ */
+static void idle_power_of_other_is_known_with_the_platform_s(void **state)
+{
+	struct meter_fixture *f = *state;
+	const struct tw_power_zone *other;
+	unsigned long long joules = 0;
+
+	tree_write(f->dir, "class/hwmon/hwmon0/name", "power_meter\n");
+	tree_write(f->dir, "class/hwmon/hwmon0/power1_average", "100000000\n");
+	for (int tick = 0; tick < 10; tick++) {
+		joules += tick < 9 ? 60 : 140;
+		tree_rapl(f->dir, CAP "intel-rapl:0", "package-0", WATTS(joules), RANGE);
+		if (tick == 0)
+			meters_open(f);
+		f->now_ns += S;
+		tw_power_tick(f->power, f->now_ns, tick == 0 ? 0 : S, 0.01, NULL);
+		other = meters_zone(f, "other", -2);
+		if (tick == 2)
+			assert_false(tw_power_knows_idle(f->power, other));
+		if (tick >= 8)
+			assert_true(tw_power_knows_idle(f->power, other));
+	}
+	assert_float_equal(other->idle_w, 0, 0);
+	assert_float_equal(other->power_w, 0, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		METER_TEST(idle_power_of_other_is_known_with_the_platform_s),
 		METER_TEST(of_two_meters_of_a_kind_one_is_believed),
 		METER_TEST(platform_power_beyond_the_other_zones_is_other),
 		METER_TEST(energy_lost_of_a_part_is_not_other),
