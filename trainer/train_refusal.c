@@ -316,7 +316,9 @@ static const char *first_reason(const struct tw_train_scores *u, const char *fau
 		const char *why;
 	} reasons[] = {
 		{ fault != NULL && !no_load, fault },
-		{ error_percent(u, find_worst(u)) > TW_CERTIFICATE_ERROR_MAX,
+		/* An error by a drift is that of another time: no row shows it. */
+		{ error_percent(u, find_worst(u)) > TW_CERTIFICATE_ERROR_MAX &&
+			  !drifts(u),
 		  TW_REFUSED_ERROR },
 		{ d->cpu_time_incomplete, TW_REFUSED_CPU_TIME },
 		{ no_load, fault },

@@ -266,6 +266,20 @@ static void a_large_drift_costs_the_certificate(void **state)
 	json_decref(m);
 }
 
+/* The next recording has less than nothing at rest. */
+static void errors_by_a_drift_are_no_wrong_step(void **state)
+{
+	static const struct load falling[] = { { 6, 0, 80, 0.02, 1 },
+					       { 6, 3, 250, 0.02, 1 } };
+	json_t *m = train(falling, 2, 20, -100, NULL);
+
+	(void)state;
+	assert_true(number(m, "platform_mape") > 50);
+	assert_string_equal(json_string_value(json_object_get(m, TW_CERTIFICATE_REFUSED)),
+			    TW_REFUSED_DRIFT);
+	json_decref(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +291,7 @@ int main(void)
 		cmocka_unit_test(a_load_that_never_changes_is_no_wrong_unit),
 		cmocka_unit_test(a_drift_is_part_of_the_claims),
 		cmocka_unit_test(a_large_drift_costs_the_certificate),
+		cmocka_unit_test(errors_by_a_drift_are_no_wrong_step),
 	};
 
 	gsl_set_error_handler_off();
