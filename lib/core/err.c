@@ -67,7 +67,9 @@ static size_t control_length(const char *text)
 		return 1;
 	if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
 		return 2;
-	/* U+200E, U+200F, U+202A to U+202E; U+2066 to U+2069. */
+	/* U+061C; U+200E, U+200F, U+202A to U+202E; U+2066 to U+2069. */
+	if (c[0] == 0xd8 && c[1] == 0x9c)
+		return 2;
 	if (c[0] == 0xe2 && c[1] == 0x80 &&
 	    (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xaa && c[2] <= 0xae)))
 		return 3;
