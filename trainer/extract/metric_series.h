@@ -165,13 +165,4 @@ const char *tw_extract_virtual_path(const struct tw_prom *p,
 /* Whether to use the series: with a->vm_metrics a VM's, else a host's. */
 bool tw_series_is_wanted(const struct tw_series *s, const struct tw_extract_args *a);
 
-/* TW_INVALID if the metric's counters fall so often that they are rates or a gauge, of
- * which no increase is right. */
-int tw_metric_check_rates(const struct tw_metric_series *m,
-			  const struct tw_extract_args *a, struct tw_err *err);
-
-/* TW_INVALID if the counter falls within the series. */
-int tw_series_check_resets(const struct tw_series *s, const char *metric,
-			   struct tw_err *err);
-
 #endif /* TW_TRAINER_METRIC_SERIES_H */

@@ -5,6 +5,7 @@
 #include "trainer/extract/clean.h"
 #include "trainer/extract/clock.h"
 #include "trainer/extract/counter_series.h"
+#include "trainer/extract/falls.h"
 #include "trainer/extract/metric_series.h"
 #include "trainer/extract/package_shares.h"
 

@@ -6,6 +6,7 @@
 #include "lib/field/dataset.h"
 #include "trainer/extract/clean.h"
 #include "trainer/extract/clock.h"
+#include "trainer/extract/falls.h"
 #include "trainer/extract/power_series.h"
 #include "trainer/response/machines.h"
 
