@@ -450,10 +450,10 @@ class OldKeys(PullCase):
         self.served(server, "p")
 
     def test_an_invalid_source_is_rejected_at_the_start(self):
-        for args, why in ((["--pull", "x"], "no --pull-from"),
+        for args, why in ((["--pull", "x"], "--pull-from is not set"),
                           (["--pull", "http://h/.."], "pipeline name"),
                           (["--pull", "http://h/a.zip,http://g/a.zip"], "NAME=URL"),
-                          (["--pull-from", "ftp://h/"], "no URL")):
+                          (["--pull-from", "ftp://h/"], "neither a URL")):
             with self.subTest(why):
                 done = subprocess.run(
                     [os.path.join(BIN, "tw-server"), "--listen", "127.0.0.1:0", "--model-db",
