@@ -253,12 +253,8 @@ static void supplies_and_cards_do_not_shift_packages(void **state)
 	write_sensor(f, 2, "amd_hsmp_hwmon", "power1_input", "150000000");
 	write_sensor(f, 3, "amd_hsmp_hwmon", "power1_input", "151000000");
 	meters_open(f);
-	for (int i = 0; i < 2; i++) {
-		char device[16];
-
-		snprintf(device, sizeof(device), "/hwmon%d/", 2 + i);
-		assert_non_null(strstr(meters_zone(f, "power1", i)->zone->path, device));
-	}
+	assert_non_null(strstr(meters_zone(f, "power1", 0)->zone->path, "/hwmon2/"));
+	assert_non_null(strstr(meters_zone(f, "power1", 1)->zone->path, "/hwmon3/"));
 }
 
 /* As a board with three rails has them, one with a counter. */
