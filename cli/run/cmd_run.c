@@ -260,9 +260,12 @@ static int run_pair(struct work *w, bool swap, struct tw_err *err)
 		return 0;
 	a = &w->run[w->count - 2];
 	b = &w->run[w->count - 1];
-	if (!(a->figures.joules > 0) || !(b->figures.joules > 0))
+	if (!(a->figures.joules > 0) || !(b->figures.joules > 0)) {
+		const char *why = a->figures.joules > 0 ? b->figures.why : a->figures.why;
+
 		return tw_fail(err, TW_NOTFOUND, "--vs: a run without joules: %s",
-			       a->figures.joules > 0 ? b->figures.why : a->figures.why);
+			       why[0] != '\0' ? why : "its energy did not move");
+	}
 	tw_run_pair_add(&w->pairs, swap ? b->figures.joules : a->figures.joules,
 			swap ? a->figures.joules : b->figures.joules);
 	return 0;
