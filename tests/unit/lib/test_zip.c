@@ -2,9 +2,11 @@
 #include "lib/core/array.h"
 #include "tests/unit/tw_test.h"
 
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
+#include "lib/zip/zip_store.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/zip_bytes.h"
 
@@ -268,6 +270,27 @@ static void every_failed_allocation_is_reported(void **state)
 	tw_fileset_clear(&out);
 }
 
+static void a_stored_zip_is_a_zip(void **state)
+{
+	struct tw_fileset in = { 0 }, out = { 0 };
+	struct tw_buf b = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		tw_fileset_take(&in, "metadata.json", strdup("{\"a\":1}"), 7, &err), 0);
+	assert_int_equal(tw_fileset_take(&in, "empty", strdup(""), 0, &err), 0);
+	assert_int_equal(tw_zip_store(&in, &b, &err), 0);
+	assert_int_equal(tw_zip_read(b.data, b.len, &tw_zip_model_limits, &out, &err), 0);
+	assert_int_equal(out.count, 2);
+	for (size_t i = 0; i < 2; i++)
+		if (strcmp(out.at[i].name, "metadata.json") == 0)
+			assert_memory_equal(out.at[i].data, "{\"a\":1}", 7);
+	tw_fileset_clear(&in);
+	tw_fileset_clear(&out);
+	tw_buf_clear(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +305,7 @@ int main(void)
 		cmocka_unit_test(an_archive_in_an_archive_is_read),
 		cmocka_unit_test(an_archive_that_was_written_to_a_pipe_is_read),
 		cmocka_unit_test(every_failed_allocation_is_reported),
+		cmocka_unit_test(a_stored_zip_is_a_zip),
 	};
 
 	return cmocka_run_group_tests_name("zip", tests, NULL, NULL);
