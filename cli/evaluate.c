@@ -309,8 +309,8 @@ static void add_warnings(const struct tw_model_score *s, struct tw_buf *b)
 {
 	if (s->outside > 0)
 		tw_buf_addf(b,
-			    "  %zu of %zu rows are beyond what it was trained on: there "
-			    "it extrapolates\n",
+			    "  %zu of %zu rows are outside its training data: there it "
+			    "extrapolates\n",
 			    s->outside, s->rows);
 	if (s->seen > 0)
 		tw_buf_addf(b,

@@ -4,7 +4,7 @@
 
 /*
  * Linear models as files of XGBoost, whose booster gblinear is a bias and a weight for
- * each feature. kepler-model-server's estimator reads no other JSON than that of XGBoost.
+ * each feature. kepler-model-server's estimator reads JSON of XGBoost only.
  */
 
 struct tw_err;

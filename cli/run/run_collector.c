@@ -198,7 +198,7 @@ static void read_node(const json_t *answer, double seconds, struct tw_run_figure
 			json_array_foreach(json_object_get(row, "zones"), k, z)
 				add_zone(answer, z, out, &idle_w);
 	out->simulated = strstr(out->source, "fake") != NULL;
-	/* That of the machine is not known without that of any of its zones. */
+	/* The machine's idle power is known if that of each of its zones is. */
 	out->idle_joules = out->with_idle ? NAN : idle_w * seconds;
 	out->with_idle |= isnan(idle_w) && !out->estimated;
 	out->error_joules = out->estimated ? tw_top_error_w(answer) * seconds : NAN;
@@ -328,7 +328,8 @@ int tw_run_collector_begin(struct tw_run_collector *c, struct tw_err *err)
 }
 
 /*
- * Energy of processes that no tick saw is estimated in proportion to that of the others.
+ * Estimate the energy of processes that no tick saw: the others' joules for each second
+ * of CPU time.
  */
 static void add_unseen(const struct tw_run_child *child, const struct sum *s,
 		       struct tw_run_figures *out)

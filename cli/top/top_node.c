@@ -91,7 +91,7 @@ static bool add_models(struct tw_buf *b, const json_t *models)
 				    zone, mae)
 			tw_buf_addf(b, ", %s +-%.1f W", zone, json_number_value(mae));
 		if (json_is_true(json_object_get(m, "extrapolating")))
-			tw_buf_adds(b, ", beyond what it was trained on");
+			tw_buf_adds(b, ", outside its training data");
 	}
 	return join[0] != '\0';
 }
@@ -115,7 +115,10 @@ static double total_of(const json_t *answer, const json_t *zones, const char *ke
 	return sum;
 }
 
-/* NaN where that of any zone is not known: it is in the power of workloads. */
+/*
+ * The machine's idle power. NaN: that of a zone is not known, and is in the power of
+ * workloads.
+ */
 static double idle_of(const json_t *answer, const json_t *zones)
 {
 	const json_t *z;

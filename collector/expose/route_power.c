@@ -222,9 +222,9 @@ static void add_workloads(struct tw_text_out *o, const struct tw_exposure *x,
 	tw_json_end_array(&o->buf);
 }
 
-/* ---- what is in no row ---- */
+/* ---- energy without a row ---- */
 
-/* In W: a less b, which may be less than 0. */
+/* The power of a less b, in W; it may be below 0. */
 static double watts_of(const struct tw_collector *c, uint64_t a_uj, uint64_t b_uj)
 {
 	return c->elapsed_ns > 0
@@ -265,8 +265,8 @@ static void add_rest(struct tw_buf *b, const struct tw_exposure *x, const char *
 }
 
 /*
- * Of the node: energy that no workload has. Of another level: energy of workloads without
- * a row. So both and the rows of a level add up to the node's.
+ * The entry of the node has energy that no workload has; the entry of a level has energy
+ * of workloads without a row. Both and the rows of the level add up to the node's energy.
  */
 static void add_rests(struct tw_buf *b, const struct tw_exposure *x,
 		      const struct levels *l, const struct sums shown[TW_LEVEL_COUNT])

@@ -88,9 +88,9 @@ const struct tw_use *tw_power_uses(const struct tw_power *p, size_t *count);
 const struct tw_power_zone *tw_power_zones(const struct tw_power *p, size_t *count);
 
 /*
- * False: the zone's dynamic energy has idle energy that is not known yet. Idle power of
- * estimates is the model's, or left out; that of "other" is known with the platform's,
- * even if all of it is its parts'.
+ * False: the zone's dynamic energy contains idle energy that is not known yet. A model
+ * tells the idle power of an estimate, or its watts are above idle. The idle power of the
+ * zone "other" is known as soon as the platform's is, even if it is 0.
  */
 bool tw_power_knows_idle(const struct tw_power *p, const struct tw_power_zone *z);
 

@@ -488,7 +488,7 @@ def find_nearest_error(table, use):
 # by what its ancestors tell. A processor has the same weight in each era. The variances are
 # those of all machines. Misses are no smaller than those of known generations; without such eras
 # they equal them. Eras without ancestors in the table are not judged. Intervals hold
-# for a new memory type, too. The expected error is that of a new generation.
+# for a new memory type, too. A new memory type has the expected error of a new generation.
 
 def find_eras(prior, use):
     """The machines of each era, and the category that it is of."""

@@ -198,9 +198,9 @@ void tw_prior_machine_of_row(const struct tw_prior *p, size_t row,
 void tw_prior_part(const struct tw_prior_view *v, struct tw_prior_row *r);
 
 /*
- * The best view for what is known. NULL if no view fits. A view that uses the vendor of
- * the system fits machines of vendors that it learned from, unless their generation is
- * later than all that it learned from.
+ * The best view for the attributes that are known; NULL if no view fits. A view that uses
+ * the vendor of the system has learned from machines of that vendor, and from the
+ * machine's generation or a later one.
  */
 const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
 					      const struct tw_prior_machine *m);

@@ -97,7 +97,10 @@ static double variance_of(const struct bin *b)
 	return sum / (double)cells;
 }
 
-/* A bin of little noise, often that of rest, shows a drift best. False: no noise. */
+/*
+ * Weigh the bins: a bin with little noise, often the rows of rest, shows a drift best.
+ * False: no bin has noise.
+ */
 static bool weigh(struct bin *bin)
 {
 	double variance[BINS], mean = 0;

@@ -219,9 +219,9 @@ static void an_estimate_is_labelled(void **state)
 	assert_int_equal(tw_top_node_read(text, strlen(text), &n, &err), 0);
 	assert_string_equal(n.name, "vm");
 	assert_string_equal(n.power, "package 5.0 W (model)");
-	assert_string_equal(
-		n.facts, "estimated above idle by M_0, package +-1.2 W, beyond what it "
-			 "was trained on");
+	assert_string_equal(n.facts,
+			    "estimated above idle by M_0, package +-1.2 W, outside its "
+			    "training data");
 	assert_true(fabs(n.watts - 5) <= 0);
 	assert_int_equal(n.known, TW_TOP_ABOVE_IDLE);
 	assert_true(fabs(n.error_w - 1.25) <= 0 && isnan(n.idle_w));
