@@ -44,7 +44,7 @@ struct tw_sum_part {
 	enum tw_zone_kind kind;
 	const char *source; /* lives as long as the table */
 	uint64_t dynamic_uj, idle_uj;
-	double watts;             /* valid after tw_sums_power() */
+	double watts;             /* sum of tw_sum_power() */
 	bool powered;             /* an agent that is up has watts of it */
 	struct tw_quota_user *by; /* the agent that it was first of */
 };

@@ -383,6 +383,16 @@ static void a_placeholder_of_0_w_hides_no_other_source(void **state)
 	}
 }
 
+#define OUTER(type) OF("out", type) ",\"EnvironmentMetrics\":" LINK(CHASSIS "/out/E") "}"
+
+/* The outer one of two chassis. */
+static void add_outer(struct bmc *b, const char *outer)
+{
+	bmc_add(b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/out") "," LINK(CHASSIS "/in") "]}");
+	bmc_add(b, CHASSIS "/out", 200, outer);
+}
+
 static void a_chassis_of_0_w_around_another_one_hides_it_not(void **state)
 {
 	struct tw_redfish r;
@@ -390,11 +400,7 @@ static void a_chassis_of_0_w_around_another_one_hides_it_not(void **state)
 
 	(void)state;
 	bmc_set_up(&b, &r);
-	bmc_add(&b, CHASSIS, 200,
-		"{\"Members\":[" LINK(CHASSIS "/out") "," LINK(CHASSIS "/in") "]}");
-	bmc_add(&b, CHASSIS "/out", 200,
-		OF("out",
-		   "Enclosure") ",\"EnvironmentMetrics\":" LINK(CHASSIS "/out/E") "}");
+	add_outer(&b, OUTER("Enclosure"));
 	bmc_add(&b, CHASSIS "/in", 200,
 		OF("in", "Blade") ",\"EnvironmentMetrics\":" LINK(
 			CHASSIS
@@ -421,11 +427,7 @@ static void a_board_is_read_until_its_chassis_reports(void **state)
 
 	(void)state;
 	bmc_set_up(&b, &r);
-	bmc_add(&b, CHASSIS, 200,
-		"{\"Members\":[" LINK(CHASSIS "/out") "," LINK(CHASSIS "/in") "]}");
-	bmc_add(&b, CHASSIS "/out", 200,
-		OF("out",
-		   "RackMount") ",\"EnvironmentMetrics\":" LINK(CHASSIS "/out/E") "}");
+	add_outer(&b, OUTER("RackMount"));
 	bmc_add(&b, CHASSIS "/in", 200, board);
 	bmc_add(&b, CHASSIS "/in/P", 200,
 		"{\"PowerControl\":[{\"PowerConsumedWatts\":124}]}");
