@@ -12,6 +12,7 @@
 #include "trainer/train_job.h"
 #include "trainer/train_refusal.h"
 #include "trainer/train_result.h"
+#include "trainer/train_scores.h"
 #include "trainer/train_unit.h"
 
 #include <stdio.h>
@@ -105,13 +106,32 @@ static const char *refusal_of(const struct tw_train_unit *u)
 		       : NULL;
 }
 
+/* Add "; drift of package: 1.2 W an hour", by the metadata, which parts have, too. */
+static void add_drifts(const json_t *metadata, struct tw_buf *out)
+{
+	bool first = true;
+
+	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
+		const char *name = tw_component_name((enum tw_component)c);
+		char key[64];
+		const json_t *v;
+
+		snprintf(key, sizeof(key), TW_DRIFT_KEY, name);
+		v = json_object_get(metadata, key);
+		if (!json_is_number(v))
+			continue;
+		tw_buf_addf(out, "; %s%s: %.3g W an hour", first ? "drift of " : "", name,
+			    json_number_value(v));
+		first = false;
+	}
+}
+
 /* Log a line about the models that get no certificate for a reason; u is the first. */
 static void report_refusal(const struct tw_train_outcome *t, size_t u,
 			   struct tw_train_result *out)
 {
 	const struct tw_train_unit *first = &t->unit[u];
 	const char *why = refusal_of(first);
-	const bool drift = strcmp(why, TW_REFUSED_DRIFT) == 0;
 	const json_t *rows = first->refusal_rows;
 	size_t count = 0;
 
@@ -131,11 +151,10 @@ static void report_refusal(const struct tw_train_outcome *t, size_t u,
 		first->data->group->name, first->trainer->name, why,
 		tw_train_refusal_advice(why));
 	for (size_t i = 0; i < json_array_size(rows); i++)
-		tw_buf_addf(&out->quality, "; %s%s",
-			    i > 0   ? ""
-			    : drift ? "drift of "
-				    : "worst rows: ",
+		tw_buf_addf(&out->quality, "; %s%s", i > 0 ? "" : "worst rows: ",
 			    json_string_value(json_array_get(rows, i)));
+	if (strcmp(why, TW_REFUSED_DRIFT) == 0)
+		add_drifts(first->model.info.metadata, &out->quality);
 	tw_buf_adds(&out->quality, "\n");
 }
 

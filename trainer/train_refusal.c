@@ -367,25 +367,6 @@ int tw_train_refusal_find(const struct tw_train_scores *u, const struct tw_rest 
 
 /* ---- for people ---- */
 
-/* "package: 1.2 W an hour", of each component that drifts. */
-static json_t *tell_drifts(const struct tw_train_scores *u)
-{
-	json_t *list = json_array();
-
-	for (size_t c = 0; list != NULL && c < u->data->components; c++) {
-		if (u->drift[c].watts == 0)
-			continue;
-		if (json_array_append_new(
-			    list, json_sprintf("%s: %.3g W an hour",
-					       tw_component_name(u->data->component[c]),
-					       u->drift[c].watts_per_hour)) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	}
-	return list;
-}
-
 json_t *tw_train_refusal_rows(const struct tw_train_scores *u, const char *why)
 {
 	const struct tw_train_data *d = u->data;
@@ -399,11 +380,10 @@ json_t *tw_train_refusal_rows(const struct tw_train_scores *u, const char *why)
 	json_t *list;
 	size_t count = 0;
 
-	if (strcmp(why, TW_REFUSED_DRIFT) == 0)
-		return tell_drifts(u);
 	list = json_array();
-	if (strcmp(why, TW_REFUSED_NO_LOAD) == 0)
-		return list; /* no row shows it */
+	/* No row shows these. */
+	if (strcmp(why, TW_REFUSED_DRIFT) == 0 || strcmp(why, TW_REFUSED_NO_LOAD) == 0)
+		return list;
 	for (size_t i = 0; i < s.rows; i++) {
 		const double key = by_load    ? s.x[i * s.cols + load]
 				   : by_power ? s.y[i]

@@ -23,8 +23,8 @@ int tw_train_refusal_find(const struct tw_train_scores *s, const struct tw_rest 
 /* The largest mean error, as a share of its limit: TW_CERTIFICATE_BIAS. */
 double tw_train_bias(const struct tw_train_scores *s);
 
-/* The five rows that show the reason best, as texts with time and watts; of a drift, the
- * watts an hour of each component. NULL without memory. */
+/* The five rows that show the reason best, as texts with time and watts. NULL without
+ * memory. */
 json_t *tw_train_refusal_rows(const struct tw_train_scores *s, const char *why);
 
 /* The advice for a reason, as the end of a sentence. */

@@ -398,7 +398,7 @@ static void add_component(struct keys *k, const struct tw_train_scores *s, size_
 
 	add_scores(k, component, "", &s->score[0][c]);
 	if (s->drift[c].watts != 0)
-		set(k, tw_json_rounded(s->drift[c].watts_per_hour), "%s_drift",
+		set(k, tw_json_rounded(s->drift[c].watts_per_hour), TW_DRIFT_KEY,
 		    component);
 	if (s->predicted_series != NULL)
 		add_scores(k, component, "series_", &s->score_series[c]);

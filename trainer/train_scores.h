@@ -14,6 +14,9 @@
 
 #include <jansson.h>
 
+/* Key of a model's metadata: the drift of a component in W an hour. */
+#define TW_DRIFT_KEY "%s_drift"
+
 struct tw_model_part;
 
 struct tw_train_scores {

@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
+#include "model-db/fitness.h"
 #include "model-db/pipeline.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/sample_model.h"
@@ -14,6 +15,8 @@
 #include "trainer/shards/part.h"
 #include "trainer/shards/plan.h"
 #include "trainer/train.h"
+#include "trainer/train_refusal.h"
+#include "trainer/train_result.h"
 #include "trainer/train_unit.h"
 
 #include <stdio.h>
@@ -251,6 +254,33 @@ static void a_part_has_the_model_of_its_unit(void **state)
 	}
 }
 
+/* A part has no rows; the drift is in the metadata of its model. */
+static void the_drift_of_a_refused_model_is_told(void **state)
+{
+	static const struct sample drifts = {
+		.source = "acpi",
+		.node_type = 2,
+		.metadata = "{\"certificate_refused\": \"" TW_REFUSED_DRIFT
+			    "\", \"platform_drift\": 45.26}"
+	};
+	const struct tw_train_job job = { .name = "p", .isolator = &tw_isolator_none };
+	struct fixture *f = *state;
+	struct tw_train_result out = { 0 };
+	struct tw_strs dirs = { 0 };
+	struct tw_err err = { 0 };
+
+	for (size_t i = 0; i < UNITS; i++)
+		write_part(f, i, &drifts, i == 0);
+	assert_int_equal(tw_strs_adds(&dirs, f->dir, &err), 0);
+	if (tw_merge_parts(&f->plan, &job, &dirs, &out, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_buf_add(&out.quality, "", 1);
+	if (strstr(out.quality.data, "; drift of platform: 45.3 W an hour\n") == NULL)
+		fail_msg("%s", out.quality.data);
+	tw_train_result_release(&out);
+	tw_strs_clear(&dirs);
+}
+
 static void without_memory_nothing_is_merged(void **state)
 {
 	const struct sample s = { .source = "acpi", .node_type = 2 };
@@ -287,6 +317,7 @@ int main(void)
 		TEST(only_files_with_the_suffix_are_parts),
 		TEST(two_results_of_a_unit_are_the_same),
 		TEST(a_part_has_the_model_of_its_unit),
+		TEST(the_drift_of_a_refused_model_is_told),
 		TEST(without_memory_nothing_is_merged),
 	};
 
