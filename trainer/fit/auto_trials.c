@@ -185,27 +185,37 @@ static double rise(const struct tw_auto_trials *t, size_t row, double watts)
 	       (load < t->rest->low_load ? above * load / t->rest->low_load : above);
 }
 
+/* Find the power at rest outside inner fold k, once for all trials. */
+static int find_rest(struct tw_auto_trials *t, struct tw_samples *outside, size_t k,
+		     struct tw_err *err)
+{
+	outside->rest = NULL;
+	if (!t->outside[k].known && tw_rest_find(outside, &t->outside[k].rest, err) < 0)
+		return -1;
+	t->outside[k].known = true;
+	return 0;
+}
+
 /*
- * Fit the learner on the rows outside a block. All that it learns, the power at rest and
- * earlier rows too, is of these rows only.
+ * Fit the learner on the rows outside inner fold k, a block. All that it learns, the
+ * power at rest and earlier rows too, is of these rows only.
  */
-static int fit_outside(const struct tw_auto_trials *t, const struct tw_auto_trial *trial,
-		       struct tw_fold block, struct tw_buf *text, struct tw_err *err)
+static int fit_outside(struct tw_auto_trials *t, const struct tw_auto_trial *trial,
+		       struct tw_fold block, size_t k, struct tw_buf *text,
+		       struct tw_err *err)
 {
 	struct tw_outside outside = { 0 };
 	struct tw_auto_design d = { 0 };
 	struct tw_auto_rows rows = { 0 };
-	struct tw_rest rest;
 	int rc = -1;
 
 	if (tw_outside_init(&outside, t->samples, block, err) < 0)
 		goto out;
-	outside.samples.rest = NULL;
-	if (tw_rest_find(&outside.samples, &rest, err) < 0 ||
+	if (find_rest(t, &outside.samples, k, err) < 0 ||
 	    tw_auto_rows_init(&rows, &outside.samples, t->rows.step_ms, FIT_ROWS_MAX,
 			      err) < 0 ||
-	    tw_auto_design_init(&d, &outside.samples, &rest, &rows, &trial->columns,
-				err) < 0)
+	    tw_auto_design_init(&d, &outside.samples, &t->outside[k].rest, &rows,
+				&trial->columns, err) < 0)
 		goto out;
 	d.samples.unconstrained = trial->role == TW_AUTO_FREE;
 	rc = tw_fits_fit(t->samples->fits, trial->learner, &d.samples, t->seed, text,
@@ -231,7 +241,7 @@ static struct tw_fold rows_in(const struct tw_auto_trials *t, struct tw_fold blo
 }
 
 /* Predict a block by the learner, fitted on the other blocks. */
-static int validate_block(const struct tw_auto_trials *t, struct tw_auto_trial *trial,
+static int validate_block(struct tw_auto_trials *t, struct tw_auto_trial *trial,
 			  const struct tw_auto_design *d, size_t k, struct tw_err *err)
 {
 	const struct tw_fold block = tw_fold_at(t->samples->rows, tw_auto_folds(t), k);
@@ -239,7 +249,7 @@ static int validate_block(const struct tw_auto_trials *t, struct tw_auto_trial *
 	struct tw_buf text = { 0 };
 	int rc = -1;
 
-	if (fit_outside(t, trial, block, &text, err) < 0 ||
+	if (fit_outside(t, trial, block, k, &text, err) < 0 ||
 	    tw_validate_text(trial->learner, &d->samples, rows, &text,
 			     trial->predicted + rows.from, NULL, err) < 0) {
 		tw_err_wrap(err, "without rows %zu to %zu", block.from, block.to - 1);
@@ -254,7 +264,7 @@ out:
 	return rc;
 }
 
-static int validate(const struct tw_auto_trials *t, struct tw_auto_trial *trial,
+static int validate(struct tw_auto_trials *t, struct tw_auto_trial *trial,
 		    const struct tw_auto_design *d, struct tw_err *err)
 {
 	for (size_t k = 0; k < tw_auto_folds(t); k++)

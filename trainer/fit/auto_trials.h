@@ -97,6 +97,10 @@ struct tw_auto_trials {
 	uint64_t seed;
 	struct tw_auto_trial *at;
 	size_t count, size;
+	struct {
+		struct tw_rest rest;
+		bool known;
+	} outside[TW_AUTO_FOLDS_MAX]; /* of the samples outside each inner fold */
 };
 
 /* Number of inner folds of these rows. */

@@ -414,6 +414,7 @@ static int search_series(struct tw_auto_fit *f, const struct tw_samples *s, uint
 	f->series.samples = s;
 	f->series.rest = &f->rest;
 	f->series.seed = seed;
+	memcpy(f->series.outside, f->alone.outside, sizeof(f->series.outside));
 	if (tw_auto_step(s, &step_ms, err) < 0)
 		return -1;
 	if (step_ms == 0.0)
