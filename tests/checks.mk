@@ -173,7 +173,7 @@ mutate-all: all build-tests
 # ---- tests with running programs -------------------------------------------
 
 # The longest first: make starts them in this order.
-integration := install prior_learning pipeline kepler_client web collector_vm hardware publish collector_asked mass_balance api \
+integration := install prior_learning learn_package pipeline kepler_client web collector_vm hardware publish collector_asked mass_balance api \
 	engage query models offline_trainer collector_agents schemas pull import record calibrate \
 	collector_own_meter collector_doors meters_teach query_faults online collector \
 	collector_kepler packages collector_power shards tutorial import_database server_stress \

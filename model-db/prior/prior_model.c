@@ -24,23 +24,25 @@
 
 /*
  * Power of packages over their TDP, and of DRAM over GiB of memory, at 0, 10, 50 and 100
- * % load, and the factor by which it may be wrong: exp of the standard deviation of its
- * logarithm. model-db/learning/learn-package learns them from recordings
- * (docs/machines.md).
+ * % load; the mean error, a share of the power; and the 90 % interval, a factor.
+ * model-db/learning/learn-package learns them from recordings (docs/machines.md).
  */
+struct sureness {
+	double error, interval;
+};
+
 struct rule {
-	enum tw_component component;
-	bool client; /* of desktop and mobile processors */
-	double ratio[4], uncertainty;
+	double ratio[4];
+	struct sureness sure, of_client; /* of desktop and mobile processors */
 };
 
 static const double rule_load[4] = { 0, 0.1, 0.5, 1 };
-static const struct rule rules[] = {
-	{ TW_PACKAGE, false, { 0.123, 0.315, 0.807, 1.130 }, 1.23 },
-	{ TW_PACKAGE, true, { 0.115, 0.165, 0.597, 0.834 }, 2.51 },
-	{ TW_DRAM, false, { 0.057, 0.059, 0.067, 0.076 }, 1.70 },
-	{ TW_DRAM, true, { 0.057, 0.059, 0.067, 0.076 }, 1.70 },
-};
+static const struct rule package_rule = { { 0.135, 0.262, 0.768, 0.998 },
+					  { 0.17, 1.79 },
+					  { 0.76, 4.85 } };
+static const struct rule dram_rule = { { 0.048, 0.066, 0.071, 0.076 },
+				       { 0.30, 1.91 },
+				       { 0.30, 1.91 } };
 
 /*
  * A component's share of wall power, where TDP or memory is unknown: of idle power, and
@@ -215,57 +217,67 @@ static struct base base_tdp(const struct tw_prior_estimate *e,
 	return (struct base){ e->share * t.tdp_w, t.factor };
 }
 
-static void set_interval(struct tw_prior_curve *c, size_t l, double of_wall,
-			 double factor)
+/* width: half of the 90 % interval, a logarithm. */
+static void set_interval(struct tw_prior_curve *c, size_t l, double width)
 {
-	const double width = hypot(of_wall, NORMAL_90 * log(factor));
-
 	c->low[l] = c->w[l] * exp(-width);
 	c->high[l] = c->w[l] * exp(width);
 }
 
+static double ratio_at(const struct rule *r, double load)
+{
+	size_t k = 1;
+
+	while (load > rule_load[k])
+		k++;
+	return r->ratio[k - 1] + (r->ratio[k] - r->ratio[k - 1]) *
+					 (load - rule_load[k - 1]) /
+					 (rule_load[k] - rule_load[k - 1]);
+}
+
+static void curve_by_share(enum tw_component component, const struct tw_prior_curve *wall,
+			   struct tw_prior_curve *out)
+{
+	const struct share *share = &shares[component == TW_DRAM];
+
+	*out = *wall;
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
+		out->w[l] = wall->w[0] * share->idle +
+			    (wall->w[l] - wall->w[0]) * share->dynamic;
+		out->error[l] = out->w[l] * hypot(wall->error[l] / wall->w[l],
+						  mean_error(share->uncertainty));
+		set_interval(out, l,
+			     hypot(0.5 * log(wall->high[l] / wall->low[l]),
+				   NORMAL_90 * log(share->uncertainty)));
+	}
+}
+
 /* The curve of a component: by its rule, or by its share of wall power. */
-static void component_curve(enum tw_component component, bool by_share,
+static void component_curve(enum tw_component component,
 			    const struct tw_prior_estimate *e,
 			    const struct tw_machine_spec *s, struct tw_prior_curve *out)
 {
-	const struct share *share = &shares[component == TW_DRAM];
-	const struct tw_prior_curve *wall = &e->curve;
-	const struct rule *rule = rules;
+	const struct rule *rule = component == TW_DRAM ? &dram_rule : &package_rule;
+	const struct sureness *sure =
+		is_client(s->processor) ? &rule->of_client : &rule->sure;
 	struct base base = { NAN, 1 };
 	struct tw_prior_machine m;
-	double factor;
 
 	tw_prior_machine_of_spec(s, &m);
-	if (!by_share && component == TW_PACKAGE)
+	if (component == TW_PACKAGE)
 		base = base_tdp(e, &m);
-	else if (!by_share && s->memory_gib > 0)
+	else if (s->memory_gib > 0)
 		base.value = s->memory_gib;
-	while (rule->component != component || rule->client != is_client(s->processor))
-		rule++;
-	factor = exp(hypot(log(rule->uncertainty), log(base.factor)));
-	*out = *wall;
+	if (isnan(base.value)) {
+		curve_by_share(component, &e->curve, out);
+		return;
+	}
+	*out = e->curve;
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
-		const double load = (double)l / LAST;
-		size_t k = 1;
-
-		while (load > rule_load[k])
-			k++;
-		if (isnan(base.value)) {
-			out->w[l] = wall->w[0] * share->idle +
-				    (wall->w[l] - wall->w[0]) * share->dynamic;
-			out->error[l] = out->w[l] * hypot(wall->error[l] / wall->w[l],
-							  mean_error(share->uncertainty));
-			set_interval(out, l, 0.5 * log(wall->high[l] / wall->low[l]),
-				     share->uncertainty);
-			continue;
-		}
-		out->w[l] = base.value * (rule->ratio[k - 1] +
-					  (rule->ratio[k] - rule->ratio[k - 1]) *
-						  (load - rule_load[k - 1]) /
-						  (rule_load[k] - rule_load[k - 1]));
-		out->error[l] = out->w[l] * mean_error(factor);
-		set_interval(out, l, 0, factor);
+		out->w[l] = base.value * ratio_at(rule, (double)l / LAST);
+		out->error[l] = out->w[l] * hypot(sure->error, mean_error(base.factor));
+		set_interval(out, l,
+			     hypot(log(sure->interval), NORMAL_90 * log(base.factor)));
 	}
 }
 
@@ -457,14 +469,16 @@ static void find_parts(const struct tw_prior_estimate *e, const struct tw_machin
 	struct tw_prior_curve least;
 	double rest = e->curve.w[0] + slope_of(&e->curve), slopes;
 
-	component_curve(TW_PACKAGE, false, e, s, &package->curve);
-	component_curve(TW_DRAM, false, e, s, &dram->curve);
-	component_curve(TW_DRAM, true, e, s, &least);
+	component_curve(TW_PACKAGE, e, s, &package->curve);
+	component_curve(TW_DRAM, e, s, &dram->curve);
+	curve_by_share(TW_DRAM, &e->curve, &least);
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 		const double w = e->curve.w[l];
 
 		lower(&dram->curve, l, fmax(w - package->curve.w[l], least.w[l]));
 		lower(&package->curve, l, w - dram->curve.w[l]);
+		package->curve.high[l] = fmin(package->curve.high[l], e->curve.high[l]);
+		dram->curve.high[l] = fmin(dram->curve.high[l], e->curve.high[l]);
 	}
 	package->slope = slope_of(&package->curve);
 	dram->slope = slope_of(&dram->curve);
