@@ -8,9 +8,10 @@
 `make mutate M=MODULE.c` and `make mutate-all` run it on a built tree. --all takes the modules of
 tests/mutants.modules, and as many mutants of each. No file of the tree is changed: each mutant is
 compiled beside the build, and linked in front of the library into copies of the tests. The
-tests are those of tests/unit that include the module's header, or those that --tests names; the
-name of an integration test links the programs, too. A mutant is killed by a test that fails,
-crashes or hangs.
+tests are those of tests/unit that include the module's header and those that
+tests/mutants.modules adds, or those that --tests names; the name of an integration test links the
+programs, too. A unit test that replaces functions of the module is left out. A mutant is killed
+by a test that fails, crashes or hangs.
 
 Mutants: a comparison flipped, a bound moved by one, a term dropped, an operator or a Boolean
 replaced, a call removed, a failure ignored. Calls that release memory or descriptors, take locks or
@@ -223,6 +224,11 @@ class Build:
         done = run(["sh", "-c", command])
         return done.stdout.decode(errors="replace") if done.returncode != 0 else None
 
+    def leave_out_stubs(self):
+        """Leave out the tests that define functions of the module themselves."""
+        self.unit = {t: path for t, path in self.unit.items() if b"multiple definition" not in
+                     run(["sh", "-c", self.relinked(self.links[path])]).stdout}
+
     def link(self, test):
         """Link a unit test, or the programs that an integration test starts."""
         made = [f"{self.out}/{p}" for p in self.programs]
@@ -306,6 +312,7 @@ def mutate(args, module, tests, count):
     why = attempt(text)
     if why is not None:
         sys.exit(why)
+    build.leave_out_stubs()
     build.link_rest()
     bad = judge.failing()
     if bad is not None:
@@ -327,7 +334,8 @@ def mutate(args, module, tests, count):
             survived += 1
             print(f"{module}:{i + 1} {function_at(lines, i)}: {what}\n\t- {lines[i].strip()}\n"
                   f"\t+ {new.strip()}", flush=True)
-    report(f"{module}, {len(all_mutants)} in all, {broken} do not build, tests {' '.join(tests)}",
+    used = " ".join([*build.unit, *build.integration])
+    report(f"{module}, {len(all_mutants)} in all, {broken} do not build, tests {used}",
            killed + survived + equivalent, killed, equivalent)
     return killed + survived + equivalent, killed, equivalent
 
@@ -356,7 +364,8 @@ def main():
         modules = read_modules()
     else:
         module = os.path.relpath(os.path.abspath(args.module), TOP)
-        modules = [(module, args.tests.split() or find_tests(module))]
+        listed = dict(read_modules()).get(module)
+        modules = [(module, args.tests.split() or listed or find_tests(module))]
     each = -(-args.count // len(modules))
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         done = [pool.submit(mutate, args, *m, each) for m in modules]
