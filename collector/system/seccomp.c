@@ -16,9 +16,10 @@ uint32_t tw_seccomp_kill(void)
 						     : SCMP_ACT_KILL_THREAD;
 }
 
+/* Keep the first failure. rc: 0, or a negative errno. */
 static void note(struct tw_seccomp *s, int rc)
 {
-	if (rc < 0 && s->errnum == 0)
+	if (s->errnum == 0)
 		s->errnum = -rc;
 }
 
@@ -64,7 +65,7 @@ static void add(struct tw_seccomp *s, uint32_t action, int call, unsigned count,
 	if (action == s->otherwise)
 		return;
 	rc = seccomp_rule_add_array(s->context, action, call, count, &compare);
-	if (rc != -EEXIST || count == 0)
+	if (rc != -EEXIST)
 		note(s, rc);
 }
 
@@ -94,9 +95,15 @@ static bool is_among(uint64_t value, const uint64_t *values, size_t count)
 	return false;
 }
 
+static struct scmp_arg_cmp compare(unsigned argument, enum scmp_compare op,
+				   uint64_t value)
+{
+	return (struct scmp_arg_cmp){ .arg = argument, .op = op, .datum_a = value };
+}
+
 /*
  * A rule compares an argument once, so "none of the values" is a rule for each number
- * between them, and one for all above.
+ * up to the largest, and one for all above.
  */
 void tw_seccomp_values(struct tw_seccomp *s, int call, unsigned argument,
 		       const uint64_t *values, size_t count, uint32_t otherwise)
@@ -107,16 +114,16 @@ void tw_seccomp_values(struct tw_seccomp *s, int call, unsigned argument,
 		return;
 	for (size_t i = 0; i < count; i++) {
 		add(s, SCMP_ACT_ALLOW, call, 1,
-		    SCMP_CMP(argument, SCMP_CMP_EQ, values[i], 0));
+		    compare(argument, SCMP_CMP_EQ, values[i]));
 		if (values[i] > largest)
 			largest = values[i];
 	}
 	if (otherwise == s->otherwise)
 		return;
-	for (uint64_t v = 0; v < largest; v++)
+	for (uint64_t v = 0; v <= largest; v++)
 		if (!is_among(v, values, count))
-			add(s, otherwise, call, 1, SCMP_CMP(argument, SCMP_CMP_EQ, v, 0));
-	add(s, otherwise, call, 1, SCMP_CMP(argument, SCMP_CMP_GT, largest, 0));
+			add(s, otherwise, call, 1, compare(argument, SCMP_CMP_EQ, v));
+	add(s, otherwise, call, 1, compare(argument, SCMP_CMP_GT, largest));
 }
 
 /* seccomp has no comparison "masked, not equal": add a rule for each bit that differs. */
@@ -140,7 +147,6 @@ int tw_seccomp_install(struct tw_seccomp *s, struct tw_err *err)
 	if (s->errnum == 0)
 		note(s, seccomp_load(s->context));
 	seccomp_release(s->context);
-	s->context = NULL;
 	if (s->unknown[0] != '\0')
 		return tw_fail(err, TW_UNSUPPORTED,
 			       "cannot filter system calls: libseccomp knows no '%s'",

@@ -53,7 +53,7 @@ void tw_seccomp_mask(struct tw_seccomp *s, int call, unsigned argument, uint64_t
 
 /*
  * Install the filter for all threads of this process, irrevocably, in addition to filters
- * that it has. Needs no_new_privs. Releases s.
+ * that it has. Needs no_new_privs, and does not set it. Releases s.
  */
 int tw_seccomp_install(struct tw_seccomp *s, struct tw_err *err);
 
