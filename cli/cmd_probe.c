@@ -12,7 +12,6 @@
 
 /* Interval of requests to a management controller. */
 #define ASK_MS 1000
-#define WATCH_MAX_MS 600000
 
 struct config {
 	char *proc, *sys, *dev, *powercap, *model, *nvml, *amdsmi;
@@ -32,8 +31,8 @@ static const struct tw_opt options[] = {
 	TW_OPTS_REDFISH(struct config),
 	TW_OPTS_OWN_METER(struct config),
 	{ TW_ROW(DURATION_MS, "watch", watch_ms, "TIME",
-		 "watch the meters for this time, at most 10m"),
-	  .fallback = "2s" },
+		 "watch the meters for this time"),
+	  .fallback = "2s", .max = 600000 },
 	{ TW_ROW(BOOL, "explain", explain, NULL,
 		 "print the tree of readings: which of them count, and why others do "
 		 "not") },
@@ -206,8 +205,6 @@ static int check_use(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
 
-	if (c->watch_ms > WATCH_MAX_MS)
-		return tw_fail(err, TW_INVALID, "--watch: want at most 10m");
 	return tw_own_meter_options_check(&c->own_meter, err) < 0
 		       ? -1
 		       : tw_redfish_options_check(&c->redfish, err);

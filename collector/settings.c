@@ -24,6 +24,8 @@
 
 static const char *const bpf_names[] = { "auto", "off", "walk", "iter", NULL };
 static const char *const counters_names[] = { "auto", "off", "software", NULL };
+static const char *const compat_names[] = { "kepler", "kepler-legacy", "kepler-0.5",
+					    NULL };
 
 #define OPT(kind, flag, field, what, line) \
 	TW_OPT_ROW(struct tw_collector_settings, kind, flag, field, what, line)
@@ -35,9 +37,8 @@ static const struct tw_opt options[] = {
 	      "file with TLS and users, in the format of Prometheus exporters"),
 	  .env = "TW_COLLECTOR_WEB_CONFIG" },
 	TW_OPTS_HOST_NAMES(struct tw_collector_settings, "TW_COLLECTOR_HOST_NAMES"),
-	{ OPT(DURATION_MS, "interval", interval_ms, "TIME",
-	      "time between two ticks: 100ms to 1h"),
-	  .env = "TW_INTERVAL", .fallback = "3s" },
+	{ OPT(DURATION_MS, "interval", interval_ms, "TIME", "time between two ticks"),
+	  .env = "TW_INTERVAL", .fallback = "3s", .min = 100, .max = 3600000 },
 	{ OPT(CHOICE, "bpf", bpf, "HOW",
 	      "source of CPU times: auto (the best that works), walk, iter, or off "
 	      "(/proc)"),
@@ -47,7 +48,7 @@ static const struct tw_opt options[] = {
 	  .env = "TW_COUNTERS", .fallback = "auto", .choices = counters_names },
 	{ OPT(LIST, "trace", trace, "WHAT,...",
 	      "also count page-cache or softirqs; each event costs 0.1 to 0.2 us"),
-	  .env = "TW_TRACE" },
+	  .env = "TW_TRACE", .choices = tw_trace_names },
 	{ OPT(CHOICE, "cgroups", cgroups, "VERSION",
 	      "cgroup hierarchy to export: auto, v1 or v2"),
 	  .env = "TW_CGROUPS", .fallback = "auto", .choices = tw_cgroup_choice_names },
@@ -64,8 +65,8 @@ static const struct tw_opt options[] = {
 	TW_OPT_REDFISH_INTERVAL(struct tw_collector_settings),
 	TW_OPTS_OWN_METER(struct tw_collector_settings),
 	{ OPT(DURATION_MS, "ipmi-interval", ipmi_interval_ms, "TIME",
-	      "time between two IPMI power readings: 1s to 1h"),
-	  .env = "TW_IPMI_INTERVAL", .fallback = "10s" },
+	      "time between two IPMI power readings"),
+	  .env = "TW_IPMI_INTERVAL", .fallback = "10s", .min = 1000, .max = 3600000 },
 	TW_OPTS_PODS(struct tw_collector_settings),
 	TW_OPTS_PUSH(struct tw_collector_settings),
 	TW_OPTS_TARIFF(struct tw_collector_settings),
@@ -84,7 +85,8 @@ static const struct tw_opt options[] = {
 	  .env = "TW_IDLE_BY", .fallback = "use", .choices = tw_idle_by_names },
 	{ OPT(LIST, "levels", levels, "LEVEL,...",
 	      "levels to export, of process, cgroup, container, pod, vm, job, step"),
-	  .env = "TW_LEVELS", .fallback = "process,cgroup,container,pod,vm,job,step" },
+	  .env = "TW_LEVELS", .fallback = "process,cgroup,container,pod,vm,job,step",
+	  .choices = tw_level_names },
 	{ OPT(U32, "top", top, "N",
 	      "export only the N processes and cgroups with most energy; 0: all"),
 	  .env = "TW_TOP", .fallback = "1000" },
@@ -94,7 +96,7 @@ static const struct tw_opt options[] = {
 	{ OPT(LIST, "compat", compat, "NAME,...",
 	      "also export the metrics of Kepler 0.10 (kepler), of 0.5 to 0.9 "
 	      "(kepler-legacy), and those removed by 0.7.12 (kepler-0.5)"),
-	  .env = "TW_COMPAT" },
+	  .env = "TW_COMPAT", .choices = compat_names },
 	{ OPT(TEXT, "node-name", node_name, "NAME",
 	      "name of this node in Kepler's metrics (default: the host name)"),
 	  .env = "TW_NODE_NAME" },
@@ -175,19 +177,6 @@ const struct tw_opts tw_collector_opts = {
 	.count = TW_COUNT(options),
 };
 
-#define INTERVAL_MIN_MS 100
-#define INTERVAL_MAX_MS 3600000
-#define POLL_MIN_MS 1000
-
-/* names ends with NULL. */
-static bool is_one_of(const char *const *names, const char *name)
-{
-	for (size_t i = 0; names[i] != NULL; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
 #define KEPLER_IDLE "EXPOSE_ESTIMATED_IDLE_POWER_METRICS"
 static const char *const kepler_keys[] = { KEPLER_IDLE, NULL };
 
@@ -206,16 +195,6 @@ int tw_collector_settings_kepler(struct tw_err *err)
 		   0) < 0)
 		return tw_fail(err, TW_NOMEM, KEPLER_IDLE);
 	return 0;
-}
-
-static bool find_level(const char *name, enum tw_level *out)
-{
-	for (int level = 0; level < TW_LEVEL_COUNT; level++) {
-		*out = (enum tw_level)level;
-		if (strcmp(tw_level_name(*out), name) == 0)
-			return true;
-	}
-	return false;
 }
 
 static int check_models(const struct tw_collector_settings *s, struct tw_err *err)
@@ -247,28 +226,6 @@ static int check_names(const struct tw_collector_settings *s, struct tw_err *err
 		TW_SOCKET_PATH_MAX);
 }
 
-/* Shared services are polled at most once a second. */
-static int check_intervals(const struct tw_collector_settings *s, struct tw_err *err)
-{
-	const struct {
-		const char *name;
-		uint64_t ms;
-	} intervals[] = { { "--redfish-interval", s->redfish.interval_ms },
-			  { "--ipmi-interval", s->ipmi_interval_ms },
-			  { "--kube-interval", s->pods.interval_ms } };
-
-	for (size_t i = 0; i < TW_COUNT(intervals); i++)
-		if (intervals[i].ms < POLL_MIN_MS || intervals[i].ms > INTERVAL_MAX_MS)
-			return tw_fail(err, TW_INVALID, "%s: want 1s to 1h",
-				       intervals[i].name);
-	if (tw_pods_options_check(&s->pods, err) < 0 || check_names(s, err) < 0 ||
-	    tw_push_options_check(&s->push, err) < 0 ||
-	    tw_tariff_options_check(&s->tariff, err) < 0 ||
-	    tw_own_meter_options_check(&s->own_meter, err) < 0)
-		return -1;
-	return tw_redfish_options_check(&s->redfish, err);
-}
-
 static int check_filter(const char *text, struct tw_err *err)
 {
 	struct tw_filter filter = { 0 };
@@ -289,50 +246,29 @@ static int check_tree(const char *option, const char *path, struct tw_err *err)
 				 path);
 }
 
-/* The items of lists. */
-static int check_lists(const struct tw_collector_settings *s, struct tw_err *err)
-{
-	static const char *const compat[] = { "kepler", "kepler-legacy", "kepler-0.5",
-					      NULL };
-	enum tw_level level;
-
-	for (size_t i = 0; i < s->levels.count; i++)
-		if (!find_level(s->levels.at[i], &level))
-			return tw_fail(err, TW_INVALID, "--levels: no level '%s'",
-				       s->levels.at[i]);
-	for (size_t i = 0; i < s->trace.count; i++)
-		if (!is_one_of(tw_trace_names, s->trace.at[i]))
-			return tw_fail(err, TW_INVALID,
-				       "--trace: want page-cache or softirqs");
-	for (size_t i = 0; i < s->compat.count; i++)
-		if (!is_one_of(compat, s->compat.at[i]))
-			return tw_fail(
-				err, TW_INVALID,
-				"--compat: want kepler, kepler-legacy or kepler-0.5");
-	for (size_t i = 0; i < s->meters.count; i++)
-		if (tw_meter_find(s->meters.at[i]) == NULL)
-			return tw_fail(err, TW_INVALID, "--meters: no meter '%s'",
-				       s->meters.at[i]);
-	return 0;
-}
-
 int tw_collector_settings_check(const struct tw_collector_settings *s, struct tw_err *err)
 {
 	if (check_tree("--proc", s->proc, err) < 0 ||
 	    check_tree("--sys", s->sys, err) < 0 ||
 	    check_filter(s->model_filter, err) < 0)
 		return -1;
-	if (s->interval_ms < INTERVAL_MIN_MS || s->interval_ms > INTERVAL_MAX_MS)
-		return tw_fail(err, TW_INVALID, "--interval: want 100ms to 1h");
-	if (check_lists(s, err) < 0)
-		return -1;
+	for (size_t i = 0; i < s->meters.count; i++)
+		if (tw_meter_find(s->meters.at[i]) == NULL)
+			return tw_fail(err, TW_INVALID, "--meters: no meter '%s'",
+				       s->meters.at[i]);
 #if TW_FLEET
 	if (!s->local && s->agents.urls.count == 0)
 		return tw_fail(err, TW_INVALID, "--local=no: want --agents");
 	if (tw_agents_options_check(&s->agents, err) < 0)
 		return -1;
 #endif
-	return check_models(s, err) < 0 ? -1 : check_intervals(s, err);
+	return check_models(s, err) < 0 || check_names(s, err) < 0 ||
+			       tw_pods_options_check(&s->pods, err) < 0 ||
+			       tw_push_options_check(&s->push, err) < 0 ||
+			       tw_tariff_options_check(&s->tariff, err) < 0 ||
+			       tw_own_meter_options_check(&s->own_meter, err) < 0
+		       ? -1
+		       : tw_redfish_options_check(&s->redfish, err);
 }
 
 struct tw_show tw_collector_settings_show(const struct tw_collector_settings *s,
@@ -344,12 +280,10 @@ struct tw_show tw_collector_settings_show(const struct tw_collector_settings *s,
 				.kepler_05 = tw_strs_has(&s->compat, "kepler-0.5"),
 				.node_name = s->node_name,
 				.redfish = s->redfish.url };
-	enum tw_level level;
 
 	show.kepler_legacy = show.kepler_05 || tw_strs_has(&s->compat, "kepler-legacy");
-	for (size_t i = 0; i < s->levels.count; i++)
-		if (find_level(s->levels.at[i], &level))
-			show.level[level] = true;
+	for (int level = 0; level < TW_LEVEL_COUNT; level++)
+		show.level[level] = tw_strs_has(&s->levels, tw_level_names[level]);
 	if (show.node_name == NULL) {
 		if (gethostname(host, size - 1) < 0)
 			host[0] = '\0';

@@ -101,10 +101,10 @@ static const struct tw_opt options[] = {
 	  .env = "TW_ESTIMATOR_CONNECTIONS", .fallback = "512", .min = 1, .max = 100000 },
 	{ OPT(DURATION_MS, "idle-timeout", idle_ms, "TIME",
 	      "close a connection without traffic after this time"),
-	  .env = "TW_ESTIMATOR_IDLE_TIMEOUT", .fallback = "60s" },
+	  .env = "TW_ESTIMATOR_IDLE_TIMEOUT", .fallback = "60s", .min = 1 },
 	{ OPT(DURATION_MS, "request-timeout", request_ms, "TIME",
 	      "close a connection whose request is incomplete after this time"),
-	  .env = "TW_ESTIMATOR_REQUEST_TIMEOUT", .fallback = "10s" },
+	  .env = "TW_ESTIMATOR_REQUEST_TIMEOUT", .fallback = "10s", .min = 1 },
 	{ OPT(SIZE_BYTES, "series-memory", series_bytes, "SIZE",
 	      "memory for the last rows of named series"),
 	  .env = "TW_ESTIMATOR_SERIES_MEMORY", .fallback = "4MiB" },
@@ -162,9 +162,6 @@ static int set_parsed(struct settings *s, struct tw_err *err)
 		return tw_err_wrap(err, "--allow-users");
 	if (given(s->web_config) != NULL && given(s->metrics) == NULL)
 		return tw_fail(err, TW_INVALID, "--web-config: needs --metrics-listen");
-	if (s->idle_ms == 0 || s->request_ms == 0)
-		return tw_fail(err, TW_INVALID, "--%s-timeout 0: expected more than 0",
-			       s->idle_ms == 0 ? "idle" : "request");
 	return 0;
 }
 

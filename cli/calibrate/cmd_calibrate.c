@@ -36,8 +36,6 @@
 
 #define SPEC_BYTES_MAX ((size_t)64 << 10)
 #define PHASES 3
-#define PHASE_MIN_MS 100
-#define PHASE_MAX_MS 600000
 /* A reading outside of the prior's interval by this factor measures something else. */
 #define FAR_OUTSIDE 1.5
 /* A reading that is off by this factor has another unit. */
@@ -72,7 +70,7 @@ static const struct tw_opt options[] = {
 		 "load of all rows of --csv, in percent") },
 	{ TW_ROW(DURATION_MS, "for", for_ms, "TIME",
 		 "length of a recording by a meter of this machine"),
-	  .fallback = "60s" },
+	  .fallback = "60s", .min = PHASES * 100, .max = PHASES * 600000 },
 	{ TW_ROW(TEXT, "meter-error", meter_error, "PERCENT",
 		 "standard error of the readings"),
 	  .fallback = "1" },
@@ -143,8 +141,6 @@ static int check_use(void *config, struct tw_err *err)
 			return -1;
 		c->load_of_csv /= 100;
 	}
-	if (c->for_ms < PHASES * PHASE_MIN_MS || c->for_ms > PHASES * PHASE_MAX_MS)
-		return tw_fail(err, TW_INVALID, "--for: want 300ms to 30m");
 	rc = take_given(c, err);
 	if (rc < 0)
 		tw_reading_list_release(&c->given);

@@ -5,6 +5,7 @@
 #include "cli/top/top_process.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_view.h"
+#include "collector/workloads/workload.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
@@ -28,7 +29,6 @@
 #define URL_MAX 1024
 #define URLS_MAX 256
 #define CALL_MS 5000
-#define INTERVAL_MIN_MS 100
 
 struct config {
 	struct tw_strs urls;
@@ -39,9 +39,7 @@ struct config {
 	uint64_t interval_ms;
 };
 
-/* A level and its key. */
-static const char *const level_names[] = { "process", "cgroup", "container", "pod",
-					   "vm",      "job",    "step",      NULL };
+/* The key of each level. */
 static const char level_keys[] = "pgcovbt";
 
 static const struct tw_opt options[] = {
@@ -50,13 +48,12 @@ static const struct tw_opt options[] = {
 	  .env = "TW_COLLECTOR_URL", .fallback = "http://127.0.0.1:8103" },
 	{ TW_ROW(CHOICE, "level", level, "LEVEL",
 		 "level: process, cgroup, container, pod, vm, job or step"),
-	  .fallback = "process", .choices = level_names, .letter = 'l' },
+	  .fallback = "process", .choices = tw_level_names, .letter = 'l' },
 	{ TW_ROW(CHOICE, "sort", by, "COLUMN", "order: watts, cpu, joules, time or name"),
 	  .fallback = "watts", .choices = tw_top_sort_names, .letter = 'o' },
 	{ TW_ROW(BOOL, "reverse", reverse, NULL, "reverse the order"), .letter = 'r' },
-	{ TW_ROW(DURATION_MS, "delay", interval_ms, "TIME",
-		 "interval of updates: seconds, or as 500ms"),
-	  .fallback = "3s", .letter = 'd' },
+	{ TW_ROW(DURATION_MS, "delay", interval_ms, "TIME", "interval of updates"),
+	  .fallback = "3s", .min = 100, .letter = 'd' },
 	{ TW_ROW(BOOL, "batch", batch, NULL,
 		 "plain text, no keys; also where stdout is not a terminal"),
 	  .letter = 'b' },
@@ -87,9 +84,7 @@ static int check_use(void *config, struct tw_err *err)
 		if (strlen(c->urls.at[i]) > URL_MAX)
 			return tw_fail(err, TW_INVALID, "--url: more than %d bytes",
 				       URL_MAX);
-	return c->interval_ms >= INTERVAL_MIN_MS
-		       ? 0
-		       : tw_fail(err, TW_INVALID, "--delay: want 100ms or more");
+	return 0;
 }
 
 /* ---- requests to collectors, all at a time ---- */
@@ -232,7 +227,7 @@ static uint64_t patience_ms(const struct config *c)
 
 static int send_requests(struct top *t, struct tw_err *err)
 {
-	return ask_all(t->http, t->collector, t->c->urls.count, level_names[t->level],
+	return ask_all(t->http, t->collector, t->c->urls.count, tw_level_names[t->level],
 		       patience_ms(t->c), err);
 }
 
@@ -346,7 +341,7 @@ static void draw(struct top *t, struct tw_buf *b)
 	t->view.node = t->node;
 	t->view.nodes = t->nodes;
 	t->view.course = &t->course;
-	t->view.level = level_names[t->level];
+	t->view.level = tw_level_names[t->level];
 	t->view.proc = t->level == 0 && t->c->urls.count == 1 &&
 				       tw_top_is_here(t->c->urls.at[0], t->node[0].name)
 			       ? "/proc"

@@ -35,7 +35,7 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(TEXT, "output", output, "FILE", "output file"), .required = true },
 	{ TW_ROW(DURATION_MS, "interval", interval_ms, "TIME",
 		 "time between two scrapes"),
-	  .fallback = "3s" },
+	  .fallback = "3s", .min = 10 },
 	{ TW_ROW(DURATION_MS, "for", for_ms, "TIME",
 		 "end after this time (default: when interrupted)") },
 	{ TW_ROW(DURATION_MS, "save-every", save_ms, "TIME",
@@ -151,8 +151,6 @@ static int check_use(void *config, struct tw_err *err)
 {
 	struct config *c = config;
 
-	if (c->interval_ms < 10)
-		return tw_fail(err, TW_INVALID, "--interval is below 10ms");
 	return tw_command_credentials(&c->access, &c->web, NULL, "tallywatt record", err);
 }
 

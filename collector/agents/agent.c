@@ -62,7 +62,7 @@ static bool find_level(const char *name, enum tw_sum_level *out)
 	for (int level = TW_SUM_NODE; level < TW_SUM_LEVELS; level++) {
 		*out = (enum tw_sum_level)level;
 		if (level != TW_SUM_NAMESPACE &&
-		    strcmp(tw_sum_level_name(*out), name) == 0)
+		    strcmp(tw_sum_level_names[*out], name) == 0)
 			return true;
 	}
 	return false;
@@ -279,7 +279,7 @@ static int check_totals(struct tw_agent *a, struct total total[][TW_ZONE_KIND_CO
 			return tw_fail(err, TW_INVALID,
 				       "impossible power, over 100 kW: %s of %s",
 				       tw_zone_kind_name((enum tw_zone_kind)kind),
-				       tw_sum_level_name((enum tw_sum_level)level));
+				       tw_sum_level_names[level]);
 		}
 	return 0;
 }

@@ -35,7 +35,7 @@ struct tw_agents_options {
 	uint64_t interval_ms, timeout_ms, refresh_ms;
 };
 
-/* Check URLs, levels and times. */
+/* Check the URLs and the file of secrets. */
 int tw_agents_options_check(const struct tw_agents_options *o, struct tw_err *err);
 
 /* Sums that have ended are kept for keep_ms. Free *out with tw_agents_close(). */
@@ -54,7 +54,7 @@ void tw_agents_drain(struct tw_agents *a);
 /* Bring watts up to date, and drop ended sums. */
 struct tw_sums *tw_agents_sums(struct tw_agents *a);
 
-/* Whether a level is exported: tw_sum_level_name(). */
+/* Whether a level is exported: tw_sum_level_names. */
 bool tw_agents_shows(const struct tw_agents *a, const char *level);
 
 /* How an agent counts in the sums over all agents. */
@@ -106,21 +106,23 @@ const char *tw_agents_failure(const struct tw_agents *a);
 		     "addresses"),                                                       \
 	  .env = "TW_AGENTS" },                                                          \
 		{ TW_OPT_ROW(config, DURATION_MS, "agents-interval", agents.interval_ms, \
-			     "TIME",                                                     \
-			     "time between two requests to an agent: 100ms to 1h"),      \
-		  .env = "TW_AGENTS_INTERVAL", .fallback = "10s" },                      \
+			     "TIME", "time between two requests to an agent"),           \
+		  .env = "TW_AGENTS_INTERVAL", .fallback = "10s", .min = 100,            \
+		  .max = 3600000 },                                                      \
 		{ TW_OPT_ROW(config, DURATION_MS, "agents-timeout", agents.timeout_ms,   \
-			     "TIME",                                                     \
-			     "longest time of a request to an agent: 100ms to 1m"),      \
-		  .env = "TW_AGENTS_TIMEOUT", .fallback = "5s" },                        \
+			     "TIME", "longest time of a request to an agent"),           \
+		  .env = "TW_AGENTS_TIMEOUT", .fallback = "5s", .min = 100,              \
+		  .max = 60000 },                                                        \
 		{ TW_OPT_ROW(config, DURATION_MS, "agents-refresh", agents.refresh_ms,   \
-			     "TIME", "time between two lookups of dns:NAME: 1s to 1h"),  \
-		  .env = "TW_AGENTS_REFRESH", .fallback = "30s" },                       \
+			     "TIME", "time between two lookups of dns:NAME"),            \
+		  .env = "TW_AGENTS_REFRESH", .fallback = "30s", .min = 1000,            \
+		  .max = 3600000 },                                                      \
 		{ TW_OPT_ROW(config, LIST, "agents-levels", agents.levels, "LEVEL,...",  \
 			     "sums to export, of node, namespace, pod, container, vm, "  \
 			     "job"),                                                     \
 		  .env = "TW_AGENTS_LEVELS",                                             \
-		  .fallback = "node,namespace,pod,container,vm,job" },                   \
+		  .fallback = "node,namespace,pod,container,vm,job",                     \
+		  .choices = tw_sum_level_names + TW_SUM_NODE },                         \
 		{ TW_OPT_ROW(config, CHOICE, "agents-guests", agents.guests, "HOW",      \
 			     "agents in virtual machines: auto (not in the sum, if "     \
 			     "their host is), or add"),                                  \

@@ -27,20 +27,15 @@ struct tw_sums {
 	uint64_t left_out;
 };
 
-const char *tw_sum_level_name(enum tw_sum_level level)
-{
-	static const char *const names[TW_SUM_LEVELS] = {
-		[TW_SUM_ALL] = "all",
-		[TW_SUM_NODE] = "node",
-		[TW_SUM_NAMESPACE] = "namespace",
-		[TW_SUM_POD] = "pod",
-		[TW_SUM_CONTAINER] = "container",
-		[TW_SUM_VM] = "vm",
-		[TW_SUM_JOB] = "job",
-	};
-
-	return names[level];
-}
+const char *const tw_sum_level_names[TW_SUM_LEVELS + 1] = {
+	[TW_SUM_ALL] = "all",
+	[TW_SUM_NODE] = "node",
+	[TW_SUM_NAMESPACE] = "namespace",
+	[TW_SUM_POD] = "pod",
+	[TW_SUM_CONTAINER] = "container",
+	[TW_SUM_VM] = "vm",
+	[TW_SUM_JOB] = "job",
+};
 
 /*
  * Order by what identifies a sum. A VM or job is its id alone, wherever it runs; its

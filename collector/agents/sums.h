@@ -31,8 +31,8 @@ enum tw_sum_level {
 	TW_SUM_LEVELS
 };
 
-/* "all", "node", "namespace", "pod", "container", "vm", "job". */
-const char *tw_sum_level_name(enum tw_sum_level level);
+/* "all", .., by level; ends with NULL. */
+extern const char *const tw_sum_level_names[TW_SUM_LEVELS + 1];
 
 /* Kinds and sources of one agent. */
 #define TW_SUM_PARTS_MAX 64

@@ -104,8 +104,9 @@ int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err);
 #define TW_OPT_REDFISH_INTERVAL(config)                                                  \
 	{                                                                                \
 		TW_OPT_ROW(config, DURATION_MS, "redfish-interval", redfish.interval_ms, \
-			   "TIME", "time between two readings: 1s to 1h"),               \
-			.env = "TW_REDFISH_INTERVAL", .fallback = "10s"                  \
+			   "TIME", "time between two readings"),                         \
+			.env = "TW_REDFISH_INTERVAL", .fallback = "10s", .min = 1000,    \
+			.max = 3600000                                                   \
 	}
 
 /* config has a struct tw_own_meter_options own_meter. */
@@ -183,9 +184,10 @@ int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err);
 	{                                                                             \
 		TW_OPT_ROW(config, DURATION_MS, "kube-interval", pods.interval_ms,    \
 			   "TIME",                                                    \
-			   "time between two requests: 1s to 1h; new pods cause one " \
+			   "time between two requests; new pods cause one "           \
 			   "sooner"),                                                 \
-			.env = "TW_KUBE_INTERVAL", .fallback = "1m"                   \
+			.env = "TW_KUBE_INTERVAL", .fallback = "1m", .min = 1000,     \
+			.max = 3600000                                                \
 	}
 
 /* config has a struct tw_push_options push. */
@@ -209,12 +211,13 @@ int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err);
 			     "file as for --otlp-access, for --remote-write"),          \
 		  .env = "TW_REMOTE_WRITE_ACCESS" },                                    \
 		{ TW_OPT_ROW(config, DURATION_MS, "push-interval", push.interval_ms,    \
-			     "TIME", "time between two pushes: 100ms to 1h"),           \
-		  .env = "TW_PUSH_INTERVAL", .fallback = "15s" },                       \
+			     "TIME", "time between two pushes"),                        \
+		  .env = "TW_PUSH_INTERVAL", .fallback = "15s", .min = 100,             \
+		  .max = 3600000 },                                                     \
 		{ TW_OPT_ROW(config, DURATION_MS, "push-timeout", push.timeout_ms,      \
-			     "TIME",                                                    \
-			     "longest time of a request to a receiver: 100ms to 1m"),   \
-		  .env = "TW_PUSH_TIMEOUT", .fallback = "10s" },                        \
+			     "TIME", "longest time of a request to a receiver"),        \
+		  .env = "TW_PUSH_TIMEOUT", .fallback = "10s", .min = 100,              \
+		  .max = 60000 },                                                       \
 	{                                                                               \
 		TW_OPT_ROW(                                                             \
 			config, LIST, "push-labels", push.labels, "NAME=VALUE,...",     \

@@ -131,7 +131,7 @@ static void label_sum(struct tw_labels *l, const struct tw_sum *sum)
 
 static bool shows(const struct tw_agents *a, enum tw_sum_level level)
 {
-	return level == TW_SUM_ALL || tw_agents_shows(a, tw_sum_level_name(level));
+	return level == TW_SUM_ALL || tw_agents_shows(a, tw_sum_level_names[level]);
 }
 
 /* The text of the labels, formatted once for the samples of a sum. */

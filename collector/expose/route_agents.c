@@ -5,12 +5,9 @@
 #include "collector/collector.h"
 #include "collector/expose/expose.h"
 #include "collector/expose/routes.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/writer.h"
-
-#include <string.h>
 
 static void add_parts(struct tw_buf *b, const struct tw_sum_part *part, size_t count)
 {
@@ -59,38 +56,25 @@ static void add_agent(struct tw_buf *b, const struct tw_agents *a, size_t place,
 
 /* ---- sums of levels ---- */
 
-/* Few enough sums for one answer: nodes are limited by agents, namespaces are named by
- * people. */
-static const enum tw_sum_level levels[] = { TW_SUM_NODE, TW_SUM_NAMESPACE };
-
-/* Read "node,namespace" into a bit for each level. */
+/*
+ * The levels of this route, the first of the table: few enough sums for one answer. Nodes
+ * are limited by agents, namespaces are named by people.
+ */
 static int read_levels(const struct tw_http_request *q, unsigned *out, struct tw_err *err)
 {
-	const char *text = tw_http_query(q, "level");
+	const char *const names[] = { tw_sum_level_names[TW_SUM_NODE],
+				      tw_sum_level_names[TW_SUM_NAMESPACE], NULL };
 
-	*out = 0;
-	for (const char *p = text; p != NULL && *p != '\0';) {
-		const size_t len = strcspn(p, ",");
-		size_t i = 0;
-
-		while (i < TW_COUNT(levels) &&
-		       (strlen(tw_sum_level_name(levels[i])) != len ||
-			strncmp(tw_sum_level_name(levels[i]), p, len) != 0))
-			i++;
-		if (i == TW_COUNT(levels))
-			return tw_fail(err, TW_INVALID,
-				       "level: want node or namespace, got '%.64s'",
-				       text);
-		*out |= 1u << levels[i];
-		p += len + (p[len] == ',');
-	}
+	if (tw_http_query_names(q, "level", names, out, err) < 0)
+		return -1;
+	*out <<= TW_SUM_NODE;
 	return 0;
 }
 
 static void add_sum(struct tw_buf *b, const struct tw_sum *sum)
 {
 	tw_json_add_object(b, NULL);
-	tw_json_add_text(b, "level", tw_sum_level_name(sum->level));
+	tw_json_add_text(b, "level", tw_sum_level_names[sum->level]);
 	if (sum->level == TW_SUM_NODE)
 		tw_json_add_text(b, "node_name", sum->names.node);
 	else
@@ -103,13 +87,13 @@ static void add_sums(struct tw_buf *b, const struct tw_agents *a, const struct t
 		     unsigned wanted)
 {
 	tw_json_add_array(b, "sums");
-	for (size_t i = 0; i < TW_COUNT(levels); i++) {
+	for (int level = TW_SUM_NODE; level <= TW_SUM_NAMESPACE; level++) {
 		const struct tw_sum *sum = NULL;
 
-		if ((wanted & 1u << levels[i]) == 0 ||
-		    !tw_agents_shows(a, tw_sum_level_name(levels[i])))
+		if ((wanted & 1u << level) == 0 ||
+		    !tw_agents_shows(a, tw_sum_level_names[level]))
 			continue;
-		while ((sum = tw_sums_next(s, levels[i], sum)) != NULL)
+		while ((sum = tw_sums_next(s, level, sum)) != NULL)
 			add_sum(b, sum);
 	}
 	tw_json_end_array(b);

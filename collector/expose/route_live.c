@@ -242,7 +242,7 @@ static void add_group(struct live *l, const struct tw_workload *w)
 	tw_json_add_array(&l->b, NULL);
 	tw_json_add_uint(&l->b, NULL, w->serial);
 	tw_json_add_uint(&l->b, NULL, in != NULL ? in->serial : 0);
-	tw_json_add_text(&l->b, NULL, tw_level_name(w->level));
+	tw_json_add_text(&l->b, NULL, tw_level_names[w->level]);
 	add_names(l, w);
 	add_power(l, w);
 	tw_json_add_uint(&l->b, NULL, w->members);

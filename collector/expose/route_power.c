@@ -57,7 +57,7 @@ static void add_workload(struct tw_text_out *o, const struct tw_exposure *x,
 	tw_json_add_object(b, NULL);
 	/* Here, as no comma is due in the emptied text. */
 	tw_text_drain(o);
-	tw_json_add_text(b, "level", tw_level_name(w->level));
+	tw_json_add_text(b, "level", tw_level_names[w->level]);
 	for (size_t i = 0; i < l.count; i++)
 		tw_json_add_text(b, l.at[i].name, l.at[i].value);
 	tw_json_add_bool(b, "ended", w->ended);
@@ -165,57 +165,38 @@ static void add_models(struct tw_buf *b, const struct tw_collector *c)
 	tw_json_end_array(b);
 }
 
-/* The levels of a request: whether the node, and which of the others. */
-struct levels {
-	bool node, of[TW_LEVEL_COUNT];
-};
+/* The levels of a request, as bits: the node is NODE, another level is of(level). */
+#define NODE 1u
 
-static bool find_level(const char *name, size_t len, struct levels *l)
+static unsigned of(int level)
 {
-	if (len == 4 && strncmp(name, "node", len) == 0) {
-		l->node = true;
-		return true;
-	}
-	for (int level = 0; level < TW_LEVEL_COUNT; level++) {
-		const char *known = tw_level_name((enum tw_level)level);
-
-		if (strlen(known) == len && strncmp(known, name, len) == 0) {
-			l->of[level] = true;
-			return true;
-		}
-	}
-	return false;
+	return NODE << (level + 1);
 }
 
-/* Read "node,pod". NULL is the node. */
-static bool read_levels(const char *text, struct levels *l)
+/* Without a level it is the node. */
+static int read_levels(const struct tw_http_request *q, unsigned *out, struct tw_err *err)
 {
-	if (text == NULL) {
-		l->node = true;
-		return true;
-	}
-	for (;;) {
-		const size_t len = strcspn(text, ",");
+	const char *names[TW_LEVEL_COUNT + 2] = { "node" };
 
-		if (!find_level(text, len, l))
-			return false;
-		if (text[len] == '\0')
-			return true;
-		text += len + 1;
-	}
+	memcpy(names + 1, tw_level_names, sizeof(tw_level_names));
+	if (tw_http_query_names(q, "level", names, out, err) < 0)
+		return -1;
+	if (*out == 0)
+		*out = NODE;
+	return 0;
 }
 
 /* shown: by level; of levels that were not asked for it stays as it is. */
 static void add_workloads(struct tw_text_out *o, const struct tw_exposure *x,
-			  const struct levels *l, struct sums shown[TW_LEVEL_COUNT])
+			  unsigned levels, struct sums shown[TW_LEVEL_COUNT])
 {
 	tw_json_add_array(&o->buf, "workloads");
-	if (l->node)
+	if (levels & NODE)
 		add_node(&o->buf, x);
 	for (int level = 0; level < TW_LEVEL_COUNT; level++) {
 		const struct tw_workload *w = NULL;
 
-		while (l->of[level] &&
+		while ((levels & of(level)) != 0 &&
 		       (w = tw_exposure_next(x, (enum tw_level)level, w)) != NULL)
 			add_workload(o, x, w, &shown[level]);
 	}
@@ -268,8 +249,8 @@ static void add_rest(struct tw_buf *b, const struct tw_exposure *x, const char *
  * The entry of the node has energy that no workload has; the entry of a level has energy
  * of workloads without a row. Both and the rows of the level add up to the node's energy.
  */
-static void add_rests(struct tw_buf *b, const struct tw_exposure *x,
-		      const struct levels *l, const struct sums shown[TW_LEVEL_COUNT])
+static void add_rests(struct tw_buf *b, const struct tw_exposure *x, unsigned levels,
+		      const struct sums shown[TW_LEVEL_COUNT])
 {
 	const struct tw_attribution_stats *s = tw_attribution_stats(x->c->attribution);
 	const struct sums all = { s->given, s->ticked };
@@ -279,9 +260,8 @@ static void add_rests(struct tw_buf *b, const struct tw_exposure *x,
 	tw_json_add_array(b, "rest");
 	add_rest(b, x, "node", &node, &all);
 	for (int level = 0; level < TW_LEVEL_COUNT; level++)
-		if (l->of[level])
-			add_rest(b, x, tw_level_name((enum tw_level)level), &all,
-				 &shown[level]);
+		if (levels & of(level))
+			add_rest(b, x, tw_level_names[level], &all, &shown[level]);
 	tw_json_end_array(b);
 }
 
@@ -323,7 +303,7 @@ static void add_tariff(struct tw_buf *b, const struct tw_collector *c, const cha
 }
 
 struct power {
-	struct levels levels;
+	unsigned levels;
 	struct tw_exposure exposure;
 };
 
@@ -340,31 +320,16 @@ static void write_power(void *arg, struct tw_text_out *o)
 	tw_json_add_kinds(b, "idle_unknown", idle_unknown(&p->exposure));
 	add_tariff(b, c, "co2e_grams_per_kwh", TW_TARIFF_CO2E);
 	add_tariff(b, c, "price_per_kwh", TW_TARIFF_PRICE);
-	add_workloads(o, &p->exposure, &p->levels, shown);
-	add_rests(b, &p->exposure, &p->levels, shown);
+	add_workloads(o, &p->exposure, p->levels, shown);
+	add_rests(b, &p->exposure, p->levels, shown);
 	add_models(b, c);
 	tw_json_end_object(b);
-}
-
-/* Answers with the same levels share a text. */
-static unsigned kind_of(const struct levels *l)
-{
-	unsigned bits = l->node;
-
-	for (int level = 0; level < TW_LEVEL_COUNT; level++)
-		bits |= (unsigned)l->of[level] << (level + 1);
-	return TW_ANSWER_POWER + bits;
-}
-
-static bool is_node_only(const struct levels *l)
-{
-	return kind_of(l) == TW_ANSWER_POWER + 1;
 }
 
 void tw_answer_power(void *app, const struct tw_http_request *q, struct tw_http_reply *r)
 {
 	const struct tw_collector *c = app;
-	struct power p = { .levels.node = false };
+	struct power p = { 0 };
 	struct tw_answer a = { .content_type = "application/json",
 			       .write = write_power,
 			       .arg = &p };
@@ -372,15 +337,13 @@ void tw_answer_power(void *app, const struct tw_http_request *q, struct tw_http_
 
 	if (tw_expose_no_machine(c, r))
 		return;
-	if (!read_levels(tw_http_query(q, "level"), &p.levels)) {
-		tw_fail(&err, TW_INVALID,
-			"level: want node, process, cgroup, container, pod, vm, job or "
-			"step");
+	if (read_levels(q, &p.levels, &err) < 0) {
 		tw_http_reply_error(r, &err);
 		return;
 	}
-	a.kind = kind_of(&p.levels);
-	a.small = is_node_only(&p.levels);
+	/* Answers with the same levels share a text. */
+	a.kind = TW_ANSWER_POWER + p.levels;
+	a.small = p.levels == NODE;
 	if (tw_answer_again(c, q, r, &a))
 		return;
 	if (tw_exposure_begin(&p.exposure, c, NULL, &err) < 0)

@@ -47,10 +47,9 @@ struct tw_tariff_options {
 		  .env = "TW_PRICE_SERIES" },                                          \
 	{                                                                              \
 		TW_OPT_ROW(config, DURATION_MS, "tariff-interval", tariff.interval_ms, \
-			   "TIME",                                                     \
-			   "time between two looks at a file or an exporter: 100ms "   \
-			   "to 1h"),                                                   \
-			.env = "TW_TARIFF_INTERVAL", .fallback = "1m"                  \
+			   "TIME", "time between two looks at a file or an exporter"), \
+			.env = "TW_TARIFF_INTERVAL", .fallback = "1m", .min = 100,     \
+			.max = 3600000                                                 \
 	}
 
 /* Check the options; a file is read, a URL is not asked. */

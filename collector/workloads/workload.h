@@ -55,8 +55,8 @@ enum tw_level {
 	TW_LEVEL_COUNT
 };
 
-/* "process", "cgroup", "container", "pod", "vm", "job", "step". */
-const char *tw_level_name(enum tw_level level);
+/* "process", .., by level; ends with NULL. */
+extern const char *const tw_level_names[TW_LEVEL_COUNT + 1];
 
 /* Which series has the usage of a workload. */
 enum tw_workload_series {

@@ -15,7 +15,7 @@
 
 #define BUCKETS_MIN 256
 
-static const char *const level_names[TW_LEVEL_COUNT] = {
+const char *const tw_level_names[TW_LEVEL_COUNT + 1] = {
 	[TW_LEVEL_PROCESS] = "process",
 	[TW_LEVEL_CGROUP] = "cgroup",
 	[TW_LEVEL_CONTAINER] = "container",
@@ -24,11 +24,6 @@ static const char *const level_names[TW_LEVEL_COUNT] = {
 	[TW_LEVEL_JOB] = "job",
 	[TW_LEVEL_STEP] = "step",
 };
-
-const char *tw_level_name(enum tw_level level)
-{
-	return level_names[level];
-}
 
 /* ---- the lists of the levels ---- */
 

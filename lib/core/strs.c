@@ -5,6 +5,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,24 @@ int tw_strs_copy(struct tw_strs *to, const struct tw_strs *from, struct tw_err *
 	tw_strs_clear(to);
 	*to = copy;
 	return 0;
+}
+
+int tw_choice_find(const char *const *names, const char *text, unsigned *out,
+		   struct tw_err *err)
+{
+	char known[128] = "";
+	size_t used = 0;
+
+	for (unsigned i = 0; names[i] != NULL; i++) {
+		if (strcmp(names[i], text) == 0) {
+			*out = i;
+			return 0;
+		}
+		if (used < sizeof(known))
+			used += (size_t)snprintf(known + used, sizeof(known) - used,
+						 "%s%s", i > 0 ? ", " : "", names[i]);
+	}
+	return tw_fail(err, TW_INVALID, "'%.64s' is not one of %s", text, known);
 }
 
 int tw_compare_texts(const void *a, const void *b)

@@ -46,6 +46,13 @@ int tw_strs_copy(struct tw_strs *to, const struct tw_strs *from, struct tw_err *
 /* Sort by strcmp. */
 void tw_strs_sort(struct tw_strs *l);
 
+/*
+ * The index of a text among names, which end with NULL. Fails with TW_INVALID and
+ * "'x' is not one of a, b".
+ */
+int tw_choice_find(const char *const *names, const char *text, unsigned *out,
+		   struct tw_err *err);
+
 /* Compare two pointers to texts by their bytes, for qsort() and bsearch(). */
 int tw_compare_texts(const void *a, const void *b);
 

@@ -4,166 +4,13 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
 #include "lib/program/opt_file.h"
 #include "lib/program/suggest.h"
 
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-static void *field(const struct tw_opt *x, void *config)
-{
-	return (char *)config + x->offset;
-}
-
-static const void *const_field(const struct tw_opt *x, const void *config)
-{
-	return (const char *)config + x->offset;
-}
-
-/* Whether tw_opt_set() appends to the field instead of replacing it. */
-static bool is_list(const struct tw_opt *x)
-{
-	return x->type == TW_OPT_LIST || x->type == TW_OPT_TEXTS;
-}
-
-static int set_bool(const char *text, bool *out, struct tw_err *err)
-{
-	static const char *const yes[] = { "yes", "true", "1", "on" };
-	static const char *const no[] = { "no", "false", "0", "off" };
-
-	for (size_t i = 0; i < TW_COUNT(yes); i++) {
-		/* Ignore case: kepler-model-server's files have "True". */
-		if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
-			*out = strcasecmp(text, yes[i]) == 0;
-			return 0;
-		}
-	}
-	return tw_fail(err, TW_INVALID, "'%.64s' is neither yes nor no", text);
-}
-
-static int set_text(const char *text, char **out, struct tw_err *err)
-{
-	char *copy = strdup(text);
-
-	if (copy == NULL)
-		return tw_fail(err, TW_NOMEM, "text of %zu bytes", strlen(text));
-	free(*out);
-	*out = copy;
-	return 0;
-}
-
-/* Check the form only: "ADDR:PORT", "[ADDR]:PORT" or ":PORT". */
-static int set_listen(const char *text, char **out, struct tw_err *err)
-{
-	const char *colon = strrchr(text, ':');
-	struct tw_err unused = { 0 };
-	bool bracketed, plain;
-	uint32_t port;
-
-	if (colon == NULL || tw_parse_u32(colon + 1, 0, 65535, &port, &unused) < 0)
-		return tw_fail(err, TW_INVALID, "'%.64s' is not ADDR:PORT", text);
-	bracketed = colon - text > 2 && text[0] == '[' && colon[-1] == ']';
-	plain = strcspn(text, ":[]") == (size_t)(colon - text);
-	if (!bracketed && !plain)
-		return tw_fail(err, TW_INVALID, "'%.64s' is not ADDR:PORT", text);
-	return set_text(text, out, err);
-}
-
-static int set_choice(const struct tw_opt *x, const char *text, unsigned *out,
-		      struct tw_err *err)
-{
-	char known[128] = "";
-	size_t used = 0;
-
-	for (unsigned i = 0; x->choices[i] != NULL; i++) {
-		if (strcmp(x->choices[i], text) == 0) {
-			*out = i;
-			return 0;
-		}
-		if (used < sizeof(known))
-			used += (size_t)snprintf(known + used, sizeof(known) - used,
-						 "%s%s", i > 0 ? ", " : "",
-						 x->choices[i]);
-	}
-	return tw_fail(err, TW_INVALID, "'%.64s' is not one of %s", text, known);
-}
-
-int tw_opt_set(const struct tw_opt *x, const char *text, void *config, struct tw_err *err)
-{
-	void *at = field(x, config);
-
-	switch (x->type) {
-	case TW_OPT_BOOL:
-		return set_bool(text, at, err);
-	case TW_OPT_U32:
-		return tw_parse_u32(text, x->min, x->max != 0 ? x->max : UINT32_MAX, at,
-				    err);
-	case TW_OPT_DURATION_MS:
-		return tw_parse_duration_ms(text, at, err);
-	case TW_OPT_SIZE_BYTES:
-		return tw_parse_size_bytes(text, at, err);
-	case TW_OPT_LISTEN:
-		return set_listen(text, at, err);
-	case TW_OPT_CHOICE:
-		return set_choice(x, text, at, err);
-	case TW_OPT_LIST:
-		return tw_strs_split(at, text, err);
-	case TW_OPT_TEXTS:
-		return tw_strs_adds(at, text, err);
-	case TW_OPT_TEXT:
-		break;
-	}
-	return set_text(text, at, err);
-}
-
-static bool is_given(const struct tw_opt *x, const void *config)
-{
-	const void *at = const_field(x, config);
-
-	return is_list(x) ? ((const struct tw_strs *)at)->count > 0
-			  : *(char *const *)at != NULL;
-}
-
-bool tw_opt_value(const struct tw_opt *x, const void *config, struct tw_buf *b)
-{
-	const void *at = const_field(x, config);
-	const struct tw_strs *list = at;
-
-	switch (x->type) {
-	case TW_OPT_BOOL:
-		tw_buf_adds(b, *(const bool *)at ? "yes" : "no");
-		return true;
-	case TW_OPT_U32:
-		tw_buf_addf(b, "%" PRIu32, *(const uint32_t *)at);
-		return true;
-	case TW_OPT_DURATION_MS:
-		tw_buf_addf(b, "%" PRIu64 "ms", *(const uint64_t *)at);
-		return true;
-	case TW_OPT_SIZE_BYTES:
-		tw_buf_addf(b, "%" PRIu64, *(const uint64_t *)at);
-		return true;
-	case TW_OPT_CHOICE:
-		tw_buf_adds(b, x->choices[*(const unsigned *)at]);
-		return true;
-	case TW_OPT_LIST:
-	case TW_OPT_TEXTS:
-		for (size_t i = 0; i < list->count; i++)
-			tw_buf_addf(b, "%s%s", i > 0 ? "," : "", list->at[i]);
-		return list->count > 0;
-	case TW_OPT_TEXT:
-	case TW_OPT_LISTEN:
-		break;
-	}
-	if (*(char *const *)at == NULL)
-		return false;
-	tw_buf_adds(b, *(char *const *)at);
-	return true;
-}
 
 static int print_setting(const struct tw_opt *x, const void *config, struct tw_err *err)
 {
@@ -177,18 +24,6 @@ static int print_setting(const struct tw_opt *x, const void *config, struct tw_e
 		printf("# %s =\n", x->name);
 	tw_buf_clear(&value);
 	return failed ? tw_fail(err, TW_NOMEM, "--%s", x->name) : 0;
-}
-
-static void release_value(const struct tw_opt *x, void *config)
-{
-	char **text = field(x, config);
-
-	if (is_list(x))
-		tw_strs_clear(field(x, config));
-	if (x->type != TW_OPT_TEXT && x->type != TW_OPT_LISTEN)
-		return;
-	free(*text);
-	*text = NULL;
 }
 
 /* Return values of getopt_long() for the options of every program. */
@@ -319,7 +154,7 @@ static int take_flag(const struct tw_opt *x, const char *text, const char **flag
 		     void *config, struct tw_err *err)
 {
 	*flag = text;
-	if (is_list(x) && tw_opt_set(x, text, config, err) < 0)
+	if (tw_opt_is_list(x) && tw_opt_set(x, text, config, err) < 0)
 		return tw_err_wrap(err, "--%s", x->name);
 	return 0;
 }
@@ -375,10 +210,12 @@ static int name_option(char *out, size_t size, const struct tw_opt *x)
 
 static void print_option(int width, const struct tw_opt *x)
 {
-	char head[80];
+	char head[80], range[TW_OPT_RANGE];
 
 	name_option(head, sizeof(head), x);
 	printf("  %-*s  %s", width, head, x->help);
+	if (tw_opt_range(x, range)[0] != '\0')
+		printf(", %s", range);
 	if (x->fallback != NULL)
 		printf(" [%s]", x->fallback);
 	if (x->env != NULL)
@@ -447,7 +284,7 @@ static int apply_setting(const struct tw_opt *x, const char *flag, const char *f
 	const char *env = x->env != NULL ? getenv(x->env) : NULL;
 
 	if (flag != NULL) {
-		if (!is_list(x) && tw_opt_set(x, flag, config, err) < 0)
+		if (!tw_opt_is_list(x) && tw_opt_set(x, flag, config, err) < 0)
 			return tw_err_wrap(err, "--%s", x->name);
 	} else if (env != NULL && env[0] != '\0') {
 		if (tw_opt_set(x, env, config, err) < 0)
@@ -580,6 +417,14 @@ out:
 	return rc;
 }
 
+static bool is_given(const struct tw_opt *x, const void *config)
+{
+	const void *at = (const char *)config + x->offset;
+
+	return tw_opt_is_list(x) ? ((const struct tw_strs *)at)->count > 0
+				 : *(char *const *)at != NULL;
+}
+
 int tw_opts_check_required(const struct tw_opts *o, const void *config,
 			   struct tw_err *err)
 {
@@ -593,5 +438,5 @@ int tw_opts_check_required(const struct tw_opts *o, const void *config,
 void tw_opts_release(const struct tw_opts *o, void *config)
 {
 	for (size_t i = 0; i < o->count; i++)
-		release_value(&o->opt[i], config);
+		tw_opt_release(&o->opt[i], config);
 }

@@ -15,48 +15,12 @@
  * --check-config, and a program with metrics --list-metrics; they need no entry.
  */
 
-#include "lib/core/strs.h"
+#include "lib/program/opt_value.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct tw_buf;
 struct tw_err;
-
-enum tw_opt_type {
-	TW_OPT_BOOL,        /* bool; the flag takes no value, or =yes, =no */
-	TW_OPT_U32,         /* uint32_t, from min to max (max 0: no limit) */
-	TW_OPT_DURATION_MS, /* uint64_t */
-	TW_OPT_SIZE_BYTES,  /* uint64_t */
-	TW_OPT_TEXT,        /* char *, owned by config; NULL if not given */
-	TW_OPT_LISTEN,      /* char *: ADDR:PORT, [ADDR]:PORT or :PORT */
-	TW_OPT_CHOICE,      /* unsigned, index in choices */
-	TW_OPT_LIST,  /* struct tw_strs; each flag adds its items, split at commas */
-	TW_OPT_TEXTS, /* struct tw_strs; each flag adds its text, unsplit */
-};
-
-struct tw_opt {
-	const char *name; /* "listen": for --listen and "listen = ..." */
-	const char *env;  /* environment variable "TW_LISTEN"; NULL: none */
-	enum tw_opt_type type;
-	size_t offset;              /* of the field in config */
-	const char *fallback;       /* default, as text; NULL: the field stays zero */
-	const char *arg;            /* "ADDR:PORT", for --help */
-	const char *help;           /* one line */
-	const char *const *choices; /* of TW_OPT_CHOICE; ends with NULL */
-	uint32_t min, max;
-	bool required; /* for texts and lists: tw_opts_check_required() */
-	char letter;   /* 'n' for -n; 0: none. 'h' and 'V' are reserved */
-};
-
-/*
- * The members of a row that nearly all options have: { TW_OPT_ROW(struct config, TEXT,
- * "name", name, "NAME", "name of the pipeline"), .required = true }.
- */
-#define TW_OPT_ROW(config, kind, flag, field, what, line)                       \
-	.name = flag, .type = TW_OPT_##kind, .offset = offsetof(config, field), \
-	.arg = what, .help = line
 
 struct tw_opts {
 	const char *program;  /* "tw-server", or "tallywatt extract" */
@@ -99,16 +63,6 @@ int tw_opts_check_required(const struct tw_opts *o, const void *config,
 
 /* Free the texts and lists in config. */
 void tw_opts_release(const struct tw_opts *o, void *config);
-
-/*
- * Parse text into the field of an option. A previous text is freed; a list is appended
- * to.
- */
-int tw_opt_set(const struct tw_opt *x, const char *text, void *config,
-	       struct tw_err *err);
-
-/* Append the value as text, a list with commas. False if it is not given. */
-bool tw_opt_value(const struct tw_opt *x, const void *config, struct tw_buf *b);
 
 /*
  * Print the output of --version: program, version, and the optional libraries of this

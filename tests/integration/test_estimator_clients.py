@@ -257,7 +257,7 @@ class Clients(Case):
     def test_an_unknown_user_is_wrong_use(self):
         for option, value, said in (("--allow-users", "no such", "--allow-users: user"),
                                     ("--socket-owner", "root:no", "--socket-owner: group"),
-                                    ("--request-timeout", "0", "--request-timeout 0")):
+                                    ("--request-timeout", "0", "--request-timeout: '0': want 1ms or more")):
             done = subprocess.run([os.path.join(BIN, "tw-estimator"), option, value],
                                   check=False, stderr=subprocess.PIPE, text=True,
                                   timeout=TIMEOUT_S)

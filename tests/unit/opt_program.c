@@ -31,6 +31,7 @@ static const struct tw_opt table[] = {
 	  .help = "how many" },
 	{ .name = "interval",
 	  .type = TW_OPT_DURATION_MS,
+	  .max = 3600000,
 	  .fallback = "3s",
 	  .arg = "TIME",
 	  .offset = offsetof(struct opt_config, interval_ms),

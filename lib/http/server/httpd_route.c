@@ -27,6 +27,30 @@ int tw_http_query_count(const struct tw_http_request *q, const char *name, uint6
 	return 0;
 }
 
+int tw_http_query_names(const struct tw_http_request *q, const char *name,
+			const char *const *names, unsigned *out, struct tw_err *err)
+{
+	const char *text = tw_http_query(q, name);
+	struct tw_strs items = { 0 };
+	unsigned bits = 0, bit;
+	int rc = -1;
+
+	if (text != NULL && tw_strs_split(&items, text, err) < 0)
+		goto out;
+	for (size_t i = 0; i < items.count; i++) {
+		if (tw_choice_find(names, items.at[i], &bit, err) < 0) {
+			tw_err_wrap(err, "%s", name);
+			goto out;
+		}
+		bits |= 1u << bit;
+	}
+	*out = bits;
+	rc = 0;
+out:
+	tw_strs_clear(&items);
+	return rc;
+}
+
 const char *tw_http_header(const struct tw_http_request *q, const char *name)
 {
 	return MHD_lookup_connection_value(q->query, MHD_HEADER_KIND, name);

@@ -30,6 +30,13 @@ struct tw_http_request {
 /* A query argument, decoded; NULL if absent. It lives as long as the request. */
 const char *tw_http_query(const struct tw_http_request *q, const char *name);
 
+/*
+ * Read a query argument with names, separated by commas: a bit for each of those in
+ * `names`, which end with NULL. 0 if it is absent.
+ */
+int tw_http_query_names(const struct tw_http_request *q, const char *name,
+			const char *const *names, unsigned *out, struct tw_err *err);
+
 /* Read a query argument that counts. *out is unchanged if it is absent. */
 int tw_http_query_count(const struct tw_http_request *q, const char *name, uint64_t *out,
 			struct tw_err *err);

@@ -266,7 +266,7 @@ class Agents(Summed):
         self.assertNotIn("sums", call(daemon, "GET", "/api/v1/agents").json())
         wrong = call(daemon, "GET", "/api/v1/agents?level=node,pod")
         self.assertEqual(wrong.status, 400)
-        self.assertIn("want node or namespace", wrong.json()["detail"])
+        self.assertIn("is not one of node, namespace", wrong.json()["detail"])
 
     def test_two_collectors_of_one_node_name_have_their_own_zones(self):
         of = {"a": Node("twin", watts=3, kinds=("platform",), source="acpi"),

@@ -178,29 +178,22 @@ static void options_are_checked(void **state)
 	static char number[] = "0.3", bad[] = "-1", url[] = URL, series[] = "s";
 	static const struct {
 		char *of, *series;
-		uint64_t interval_ms;
 		const char *why; /* NULL: good */
 	} cases[] = {
-		{ NULL, NULL, 100, NULL },
-		{ number, NULL, 3600000, NULL },
-		{ url, series, 60000, NULL },
-		{ NULL, NULL, 99, "--tariff-interval: want 100ms to 1h" },
-		{ NULL, NULL, 3600001, "--tariff-interval: want 100ms to 1h" },
-		{ url, NULL, 60000, "--price of an exporter needs --price-series" },
-		{ number, series, 60000,
-		  "--price-series needs --price http://ADDR/metrics" },
-		{ NULL, series, 60000,
-		  "--price-series needs --price http://ADDR/metrics" },
-		{ bad, NULL, 60000, "--price: " },
+		{ NULL, NULL, NULL },
+		{ number, NULL, NULL },
+		{ url, series, NULL },
+		{ url, NULL, "--price of an exporter needs --price-series" },
+		{ number, series, "--price-series needs --price http://ADDR/metrics" },
+		{ NULL, series, "--price-series needs --price http://ADDR/metrics" },
+		{ bad, NULL, "--price: " },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		const struct tw_tariff_options o = { .of[TW_TARIFF_PRICE] = cases[i].of,
 						     .series[TW_TARIFF_PRICE] =
-							     cases[i].series,
-						     .interval_ms =
-							     cases[i].interval_ms };
+							     cases[i].series };
 		struct tw_err err = { 0 };
 		const int rc = tw_tariff_options_check(&o, &err);
 

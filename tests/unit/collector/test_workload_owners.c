@@ -338,7 +338,7 @@ static const struct tw_workload *owner(const struct workload_fixture *f,
 	while ((w = tw_workloads_next(f->t, level, w)) != NULL)
 		if (strcmp(level == TW_LEVEL_JOB ? w->who->job : w->who->step, step) == 0)
 			return w;
-	fail_msg("no %s %s", tw_level_name(level), step);
+	fail_msg("no %s %s", tw_level_names[level], step);
 	return NULL;
 }
 

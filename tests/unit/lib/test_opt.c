@@ -254,6 +254,56 @@ static void errors_name_the_wrong_use(void **state)
 	}
 }
 
+static void values_keep_to_ranges_and_choices(void **state)
+{
+	static const char *const names[] = { "a", "bc", NULL };
+	static const struct {
+		struct tw_opt opt;
+		const char *text, *why; /* why NULL: accepted */
+	} cases[] = {
+		{ { .type = TW_OPT_DURATION_MS, .min = 100, .max = 3600000 },
+		  "100ms",
+		  NULL },
+		{ { .type = TW_OPT_DURATION_MS, .min = 100, .max = 3600000 },
+		  "1h",
+		  NULL },
+		{ { .type = TW_OPT_DURATION_MS, .min = 100, .max = 3600000 },
+		  "99ms",
+		  "'99ms': want 100ms to 1h" },
+		{ { .type = TW_OPT_DURATION_MS, .min = 1000, .max = 90000 },
+		  "90001ms",
+		  "'90001ms': want 1s to 90s" },
+		{ { .type = TW_OPT_DURATION_MS, .max = 600000 },
+		  "11m",
+		  "'11m': want at most 10m" },
+		{ { .type = TW_OPT_DURATION_MS, .min = 10 },
+		  "0",
+		  "'0': want 10ms or more" },
+		{ { .type = TW_OPT_DURATION_MS, .min = 10 }, "99h", NULL },
+		{ { .type = TW_OPT_DURATION_MS }, "0", NULL },
+		{ { .type = TW_OPT_LIST, .choices = names }, "bc,a", NULL },
+		{ { .type = TW_OPT_LIST, .choices = names },
+		  "a,b",
+		  "'b' is not one of a, bc" },
+		{ { .type = TW_OPT_LIST }, "any", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		union {
+			uint64_t ms;
+			struct tw_strs list;
+		} value = { .list = { 0 } };
+		struct tw_err err = { 0 };
+
+		assert_int_equal(tw_opt_set(&cases[i].opt, cases[i].text, &value, &err),
+				 cases[i].why == NULL ? 0 : -1);
+		if (cases[i].why != NULL)
+			assert_string_equal(err.text, cases[i].why);
+		tw_opt_release(&cases[i].opt, &value);
+	}
+}
+
 static void addresses_of_all_forms_are_accepted(void **state)
 {
 	static const char *const words[] = { "--listen=:0", "--listen=[::1]:80",
@@ -409,6 +459,7 @@ int main(void)
 						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(errors_name_the_wrong_use, opt_set_up,
 						scratch_tear_down),
+		cmocka_unit_test(values_keep_to_ranges_and_choices),
 		cmocka_unit_test_setup_teardown(addresses_of_all_forms_are_accepted,
 						opt_set_up, scratch_tear_down),
 		cmocka_unit_test_setup_teardown(errors_name_the_bad_line_of_the_file,

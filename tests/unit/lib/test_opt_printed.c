@@ -75,6 +75,7 @@ static void help_lists_every_option_in_one_column(void **state)
 		assert_int_equal(help - at, strlen("\n  --log-format FORMAT  "));
 	}
 	assert_non_null(strstr(text, "how many [2] (TW_TEST_THREADS)\n"));
+	assert_non_null(strstr(text, "how often, at most 1h [3s]\n"));
 	assert_non_null(strstr(text, "--check-config "));
 	free(text);
 }
