@@ -46,13 +46,13 @@
 
 /* A minisign key that signs: members sign and sign_password_file (model-db/signature.h).
  */
-#define TW_OPTS_SIGN(config)                                                       \
-	{ TW_OPT_ROW(config, TEXT, "sign", sign, "FILE",                           \
-		     "sign with this minisign secret key") },                      \
-	{                                                                          \
-		TW_OPT_ROW(config, TEXT, "sign-password-file", sign_password_file, \
-			   "FILE",                                                 \
-			   "file with the password of the key [TW_SIGN_PASSWORD]") \
+#define TW_OPTS_SIGN(config)                                                           \
+	{ TW_OPT_ROW(config, TEXT, "sign", sign, "FILE",                               \
+		     "sign with this minisign secret key") },                          \
+	{                                                                              \
+		TW_OPT_ROW(config, TEXT, "sign-password-file", sign_password_file,     \
+			   "FILE",                                                     \
+			   "file with the password of the key; else TW_SIGN_PASSWORD") \
 	}
 
 /* Signatures that are accepted: members keys and require_signature. */

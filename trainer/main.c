@@ -89,7 +89,7 @@ static const struct tw_opt options[] = {
 	      "minisign secret key that signs published pipelines"),
 	  .env = "TW_TRAINER_SIGN" },
 	{ OPT(TEXT, "sign-password-file", sign_password_file, "FILE",
-	      "file with the password of the key [TW_SIGN_PASSWORD]"),
+	      "file with the password of the key; else TW_SIGN_PASSWORD"),
 	  .env = "TW_TRAINER_SIGN_PASSWORD_FILE" },
 	{ OPT(TEXT, "jobs", jobs, "DIR",
 	      "directory of job records; without it, jobs end with the process"),

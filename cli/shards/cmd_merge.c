@@ -28,7 +28,7 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(TEXT, "sign", flags.sign, "FILE",
 		 "sign with this minisign secret key") },
 	{ TW_ROW(TEXT, "sign-password-file", flags.sign_password_file, "FILE",
-		 "file with the password of the key [TW_SIGN_PASSWORD]") },
+		 "file with the password of the key; else TW_SIGN_PASSWORD") },
 };
 
 static const struct tw_opts opts = {

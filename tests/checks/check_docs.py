@@ -8,7 +8,8 @@ Names of registered trainers, isolators and predictors need a section of their o
 energy sources, features and feature groups a word. Links
 between pages lead to a file, and to a heading of it. Every
 option that a program's --help prints must be in its page below docs/ and in its man page, as
-it is installed; of `tallywatt`, those of each command. Every metric that a program's
+it is installed; of `tallywatt`, those of each command. The tables of a daemon's options have the
+defaults and the environment variables of --help. Every metric that a program's
 --list-metrics prints must be in a table of its page, and the tables name no others. Every route
 needs a mention in its program's page.
 TW_BIN is where the programs are.
@@ -38,6 +39,11 @@ ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/service/*.c", "docs/tw-
 NAME = re.compile(r'^\s*\.name = "([^"]+)"', re.MULTILINE)
 ROUTE = re.compile(r'^\t\{ "[A-Z]+", "(/[^"]*)"', re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
+# A line of --help: option, default, environment variable.
+HELP_LINE = re.compile(r"^  (?:-\w, )?(--[a-z0-9-]+)(?: \S+)?  +.*?(?: \[([^][]*)\])?(?: \(([A-Z0-9_]+)\))?$",
+                       re.MULTILINE)
+# A default as a value, not in words.
+VALUE = re.compile(r"(?:`[^`]*`|\d+|yes|no|)")
 # A metric in a row of a table: `tw_{models,pipelines}_total{label}`.
 METRIC = re.compile(r"`((?:tallywatt|tw|kepler)_[\w{},.]+)`")
 LABELS = re.compile(r"(?<!_)\{[^}]*\}$")
@@ -161,6 +167,32 @@ def check_options(program):
                 yield f"{page}: no word of {option} ({where})"
 
 
+def check_settings(program):
+    """Rows of options say what --help says. Without a column `environment`, the variable of
+    --a-b is TW_A_B, or the page names it."""
+    page = f"docs/{program}.md"
+    text = read(page)
+    told = {m[1]: (m[2] or "", m[3] or "") for m in HELP_LINE.finditer(help_of(program))}
+    head = []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if cells[:1] == ["option"]:
+            head = cells
+        row = dict(zip(head, cells))
+        option = OPTION.match(row.get("option", "").strip("`"))
+        if not option or option[0] not in told or "default" not in row:
+            continue
+        default, variable = told[option[0]]
+        if default and VALUE.fullmatch(row["default"]) and row["default"].strip("`") != default:
+            yield f"{page}: the default of {option[0]} is {default}"
+        if "environment" in row:
+            named = row["environment"] == (f"`{variable}`" if variable else "")
+        else:
+            named = variable in ("", "TW_" + option[0][2:].upper().replace("-", "_")) or f"`{variable}`" in text
+        if not named:
+            yield f"{page}: the environment variable of {option[0]} is '{variable}'"
+
+
 def spelled_out(name):
     """The names that one with alternatives stands for: a_{b,c}_LEVEL."""
     found = re.search(r"\{([^}]*)\}|" + "|".join(PLACEHOLDERS), name)
@@ -213,6 +245,8 @@ def main(programs):
     errors = [*check_names(), *check_tables(), *check_routes(), *check_links()]
     for program in programs:
         errors += [*check_options(program), *check_metrics(program), *check_samples(program)]
+        if program != "tallywatt":
+            errors += check_settings(program)
     for line in dict.fromkeys(errors):
         print(line, file=sys.stderr)
     return 1 if errors else 0

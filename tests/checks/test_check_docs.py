@@ -10,7 +10,7 @@ FIT = 'const struct tw_trainer tw_trainer_x = {\n\t.name = "XTrainer",\n};\n'
 ROUTE = 'static const struct tw_http_route routes[] = {\n\t{ "POST", "/model", .handle = post_model },\n};\n'
 HELP = """usage: tw-x [OPTION]..
 
-  --listen ADDR:PORT  where to answer [127.0.0.1:0]
+  --listen ADDR:PORT  where to answer [127.0.0.1:0] (TW_X_LISTEN)
   --help              this text
 """
 
@@ -74,6 +74,17 @@ class CheckDocs(unittest.TestCase):
                          ["docs/man/tw-x.1: no word of --help (tw-x)"])
         self.write("bin/man/tw-x.1", "\\-\\-listen \\-\\-help\n")
         self.assertEqual(list(check_docs.check_options("tw-x")), [])
+
+    def test_a_row_of_an_option_has_its_default_and_its_variable(self):
+        default, variable = ("docs/tw-x.md: the default of --listen is 127.0.0.1:0",
+                             "docs/tw-x.md: the environment variable of --listen is 'TW_X_LISTEN'")
+        for head, row, want in (
+                ("environment | default", "`TW_X_LISTEN` | `127.0.0.1:0`", []),
+                ("environment | default", "`TW_LISTEN` | `127.0.0.1:1`", [default, variable]),
+                ("environment | default", "`TW_X_LISTEN` | any free port", []),
+                ("default", "", [default, variable])):
+            self.write("docs/tw-x.md", f"| option | {head} |\n|---|---|---|\n| `--listen ADDR:PORT` | {row} |\n")
+            self.assertEqual(list(check_docs.check_settings("tw-x")), want)
 
     def test_the_metrics_of_a_page_are_those_of_its_program(self):
         listed = "".join(f"tw_{name}\\tgauge\\t-\\tHelp.\\n" for name in (
