@@ -41,6 +41,7 @@ struct tw_process {
 	uint64_t look_at; /* tick from which its command line may be read; TW_LOOKED */
 	uint8_t proofs;   /* looks for a proof that it runs a VM, up to a limit */
 	bool queued;      /* in the queue of ended processes */
+	bool newcomer;    /* began after the collector: all its time is charged */
 	struct tw_process *ended_next;
 };
 
@@ -53,6 +54,8 @@ struct tw_unseen {
 	int64_t own_ns;         /* growth without the descendants' growth */
 	int64_t owed_ns;        /* kernel's time that is not charged yet */
 	struct tw_group *above; /* nearest ancestor with a known path, in this tick */
+	/* Living processes that have used CPU time; of them, those charged from 0. */
+	uint32_t active, newcomers;
 };
 
 /* A cgroup. */

@@ -267,7 +267,8 @@ static struct tw_process *add_process(struct tw_workloads *t, const struct tw_ta
 	p->execs = task->execs;
 	p->seen_ns = t->now_ns;
 	/* Time before the collector started is not charged. */
-	if (task->start_ns < t->opened_ns || t->tick == 0)
+	p->newcomer = task->start_ns >= t->opened_ns && t->tick > 0;
+	if (!p->newcomer)
 		p->counted_ns = task->cpu_ns;
 	t->living++;
 	enter_group(p, g);

@@ -7,16 +7,17 @@
  *	own(g)	= growth of g's total less the growth of the known cgroups below it
  *	owed(g)	= owed(g) + own(g) - growth of what was charged in g
  *
- * /proc rounds times down to ticks of some ms, so each living process of a cgroup may
- * lack two of them (user and system); only what exceeds that is charged. Moves are
- * noticed late: the time is missing in one cgroup and too much in another, so the total
- * charged is limited to the sum of owed over all cgroups. Time of a cgroup that came and
- * went unseen counts for its nearest known ancestor.
+ * /proc rounds times down to ticks of some ms, so a part of owed is of living processes:
+ * allowance_ns(); only what exceeds that is charged. Moves are noticed late: the time is
+ * missing in one cgroup and too much in another, so the total charged is limited to the
+ * sum of owed over all cgroups. Time of a cgroup that came and went unseen counts for its
+ * nearest known ancestor.
  */
 #include "collector/system/process.h"
 #include "collector/workloads/workload_state.h"
 #include "lib/core/array.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,9 +153,40 @@ static void charge(struct tw_workloads *t, struct tw_group *g, uint64_t ns)
 	g->unseen.charged_ns = g->w.used.cpu_ns;
 }
 
+/* Count the living processes that have used CPU time, by cgroup. */
+static void count_active(struct tw_workloads *t, size_t groups)
+{
+	for (size_t i = 0; i < groups; i++)
+		t->paths[i]->unseen.active = t->paths[i]->unseen.newcomers = 0;
+	for (const struct tw_workload *w = t->level[TW_LEVEL_PROCESS].first; w != NULL;
+	     w = w->next) {
+		struct tw_unseen *u = &((struct tw_group *)w->cgroup)->unseen;
+
+		if (w->ended || w->tgid == 0)
+			continue;
+		u->newcomers += ((const struct tw_process *)w)->newcomer;
+		u->active +=
+			((const struct tw_process *)w)->newcomer || w->used.cpu_ns > 0;
+	}
+}
+
+/*
+ * Time of living processes that rounding hides. A process lacks 0 to 2 ticks, of user and
+ * of system time: a newcomer 1 tick in the mean. Others lacked as much when they were
+ * first seen, so their change is 0 in the mean, with a variance of 4/12 tick^2. Allow
+ * three standard deviations of the sum; a worst case of 2 ticks a process would delay the
+ * first seconds of unseen time on a machine with many processes.
+ */
+static int64_t allowance_ns(const struct tw_unseen *u, double tick_ns)
+{
+	const double ticks = u->newcomers + sqrt(3.0 * u->active);
+
+	return (int64_t)(fmin(ticks, 2.0 * u->active) * tick_ns);
+}
+
 void tw_workloads_unseen(struct tw_workloads *t)
 {
-	const int64_t cut_ns = 2 * INT64_C(1000000000) / tw_proc_ticks_per_s();
+	const double tick_ns = 1e9 / (double)tw_proc_ticks_per_s();
 	struct tw_group *before = NULL;
 	int64_t all_ns;
 	size_t count;
@@ -169,10 +201,11 @@ void tw_workloads_unseen(struct tw_workloads *t)
 		read_growth(t, g);
 		before = g;
 	}
+	count_active(t, count);
 	all_ns = settle_owed(t, count);
 	for (size_t i = 0; i < count && all_ns > 0; i++) {
-		const int64_t more_ns =
-			t->paths[i]->unseen.owed_ns - cut_ns * t->paths[i]->w.members;
+		const struct tw_unseen *u = &t->paths[i]->unseen;
+		const int64_t more_ns = u->owed_ns - allowance_ns(u, tick_ns);
 		const int64_t ns = more_ns < all_ns ? more_ns : all_ns;
 
 		if (ns <= 0)

@@ -232,11 +232,69 @@ static void a_cgroup_that_was_unreadable_is_charged_later(void **state)
 	tear_down(&m);
 }
 
+/*
+ * Processes that were there at the start and use nothing lack nothing that they did not
+ * lack then, so time of others is charged in the tick in which it is used.
+ */
+static void processes_at_rest_hide_no_time(void **state)
+{
+	static struct machine m;
+	uint64_t ran_ns;
+
+	(void)state;
+	srand(7);
+	set_up(&m);
+	for (int i = 0; i < PROCESSES; i++)
+		m.process[i] = (struct process){ .tgid = ++m.tgid,
+						 .group = 2,
+						 .start_ns = 1,
+						 .ran_ns = random_ns(S) };
+	tick(&m);
+	m.ran_ns[2] += 1 * S;
+	tick(&m);
+	ran_ns = all_ns(&m) - m.began_ns;
+	assert_in_range(check_level(&m, TW_LEVEL_CGROUP), ran_ns - 4000, ran_ns + 4000);
+	tear_down(&m);
+}
+
+/* Those that work lack some time by rounding, as they did at the start. */
+static void working_processes_hide_little_time(void **state)
+{
+	static struct machine m;
+	const uint64_t tick_ns = S / tw_proc_ticks_per_s();
+	uint64_t ran_ns, told_ns;
+
+	(void)state;
+	srand(9);
+	set_up(&m);
+	for (int i = 0; i < PROCESSES; i++)
+		m.process[i] = (struct process){ .tgid = ++m.tgid,
+						 .group = 2,
+						 .start_ns = 1,
+						 .ran_ns = random_ns(S) };
+	tick(&m);
+	for (int i = 0; i < PROCESSES; i++) {
+		const uint64_t ns = tick_ns + random_ns(S);
+
+		m.process[i].ran_ns += ns;
+		m.ran_ns[2] += ns;
+	}
+	m.ran_ns[2] += 1 * S;
+	tick(&m);
+	ran_ns = all_ns(&m) - m.began_ns;
+	told_ns = check_level(&m, TW_LEVEL_CGROUP);
+	/* The square root of 3 * 24 is 8.5; the worst case is 48. */
+	assert_in_range(told_ns, ran_ns - 9 * tick_ns, ran_ns + 4000);
+	tear_down(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unseen_time_is_charged_once_and_no_total_falls),
 		cmocka_unit_test(a_cgroup_that_was_unreadable_is_charged_later),
+		cmocka_unit_test(processes_at_rest_hide_no_time),
+		cmocka_unit_test(working_processes_hide_little_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
