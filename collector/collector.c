@@ -135,6 +135,13 @@ static struct tw_ask_config ask_config(const struct tw_collector_settings *s)
 static void log_doubt(void *arg, const struct tw_power_zone *z)
 {
 	(void)arg;
+	if (z->doubt[0] == '\0') {
+		tw_log_info(
+			"readings are plausible again zone=%s name=\"%s\" meter=%s: %s",
+			tw_zone_kind_name(z->zone->kind), z->zone->name, z->meter->name,
+			z->counts ? "it counts from now on" : z->why);
+		return;
+	}
 	tw_log_warn("readings contradict physics zone=%s name=\"%s\" meter=%s: %s%s",
 		    tw_zone_kind_name(z->zone->kind), z->zone->name, z->meter->name,
 		    z->doubt,

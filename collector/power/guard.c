@@ -43,15 +43,10 @@ static const struct whole {
 	{ TW_ZONE_PSYS, BIT(PACKAGE), false, "its packages have" },
 };
 
-static uint64_t energy_of(const struct tw_power_zone *z)
-{
-	return z->dynamic_uj + z->idle_uj;
-}
-
 /* Mean power in the span; below 0: it was not read in all of it. */
 static double watts(const struct tw_power_guard *g, const struct tw_power_zone *z)
 {
-	if (z->watch.gap || !z->fresh || g->span_ns == 0)
+	if (z->watch.gap || !z->watch.read || g->span_ns == 0)
 		return -1;
 	return (double)(z->watch.last_uj - z->watch.from_uj) * 1e3 / (double)g->span_ns;
 }
@@ -245,16 +240,21 @@ static bool moves_alike(const struct tw_guard_watch *a, const struct tw_guard_wa
 /* Counters of energy of such zones are separate: their steps differ by chance. */
 static bool has_own_counter(const struct tw_power_zone *z)
 {
-	return z->counts && z->fresh && !z->watch.gap && !z->zone->reports_power &&
+	return z->counts && z->watch.read && !z->watch.gap && !z->zone->reports_power &&
 	       !z->zone->estimated &&
 	       ((BIT(PACKAGE) | BIT(DRAM) | BIT(GPU)) >> z->zone->kind & 1U) != 0;
+}
+
+/* Ticks whose steps are kept. */
+static size_t steps_of(const struct tw_power_guard *g)
+{
+	return g->ticks < TW_GUARD_STEPS ? (size_t)g->ticks : TW_GUARD_STEPS;
 }
 
 static void find_copies(const struct tw_power_guard *g, struct tw_power_zone *z,
 			size_t count)
 {
-	const size_t steps =
-		g->ticks < TW_GUARD_STEPS ? (size_t)g->ticks : TW_GUARD_STEPS;
+	const size_t steps = steps_of(g);
 
 	for (size_t i = 0; steps >= STEPS_MIN && i < count; i++)
 		for (size_t k = 0; has_own_counter(&z[i]) && k < i; k++) {
@@ -264,6 +264,7 @@ static void find_copies(const struct tw_power_guard *g, struct tw_power_zone *z,
 				continue;
 			z[i].watch.rule = "copy";
 			z[i].watch.copy = true;
+			z[i].watch.copy_of = z[k].zone;
 			snprintf(z[i].watch.text, sizeof(z[i].watch.text),
 				 "its counter is that of %.60s", z[k].zone->name);
 			break;
@@ -275,17 +276,107 @@ static bool take_verdict(struct tw_power_zone *z, bool at_once)
 {
 	const bool twice = z->watch.rule != NULL &&
 			   (at_once || z->watch.rule == z->watch.rule_before);
-	const bool news = twice && z->doubt[0] == '\0';
+	const bool rejected = twice && (z->watch.copy || z->watch.false_power);
+	const bool news = rejected || (twice && z->doubt[0] == '\0');
 
-	if (twice) {
+	if (twice)
 		snprintf(z->doubt, sizeof(z->doubt), "%s", z->watch.text);
-		if (z->watch.copy || z->watch.false_power)
-			snprintf(z->rejected, sizeof(z->rejected), "%s", z->watch.text);
-	} else if (z->rejected[0] == '\0' && z->watch.rule == NULL) {
+	else if (z->watch.rule == NULL)
 		z->doubt[0] = '\0';
+	if (rejected) {
+		snprintf(z->rejected, sizeof(z->rejected), "%s", z->watch.text);
+		z->watch.plausible = 0;
+		z->watch.rejections++;
 	}
 	z->watch.rule_before = z->watch.rule;
 	return news;
+}
+
+/* ---- rejected zones ---- */
+
+enum evidence { EVIDENCE_NONE, EVIDENCE_AGAINST, EVIDENCE_FOR };
+
+/* Power of a platform and of its siblings that are read; below 0: it is not known. */
+static double sum_of_rejected(const struct tw_power_guard *g,
+			      const struct tw_power_zone *z, size_t count, size_t at)
+{
+	double sum = 0;
+
+	if (watts(g, &z[at]) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (z[i].meter == z[at].meter && z[i].zone->kind == z[at].zone->kind &&
+		    z[i].zone->place == z[at].zone->place)
+			sum += fmax(watts(g, &z[i]), 0);
+	return sum;
+}
+
+static enum evidence weigh_platform(const struct tw_power_guard *g,
+				    const struct tw_power_zone *z, size_t count,
+				    size_t at)
+{
+	const double whole = sum_of_rejected(g, z, count, at);
+	const double parts = sum_of(g, z, count, BIT(PACKAGE) | BIT(DRAM) | BIT(GPU), -1);
+
+	if (whole < 0 || parts < 0)
+		return EVIDENCE_NONE;
+	return parts > whole + fmax(whole * PART_ERROR, PART_ERROR_W) ? EVIDENCE_AGAINST
+								      : EVIDENCE_FOR;
+}
+
+/* A counter is its own if most of its steps are not those of the other. */
+static enum evidence weigh_copy(const struct tw_power_zone *z, size_t count, size_t at,
+				size_t steps)
+{
+	size_t other = 0, differ = 0;
+
+	while (other < count && z[other].zone != z[at].watch.copy_of)
+		other++;
+	if (other == count || !z[other].counts || !z[other].watch.read ||
+	    z[other].watch.gap || !z[at].watch.read || z[at].watch.gap ||
+	    steps < STEPS_MIN)
+		return EVIDENCE_NONE;
+	for (size_t i = 0; i < steps; i++) {
+		const double a = z[at].watch.step_uj[i], b = z[other].watch.step_uj[i];
+
+		differ += fabs(a - b) > STEP_RATIO * fmax(a, b);
+	}
+	return 2 * differ > steps ? EVIDENCE_FOR : EVIDENCE_AGAINST;
+}
+
+static enum evidence weigh(const struct tw_power_guard *g, const struct tw_power_zone *z,
+			   size_t count, size_t at, double tdp_w)
+{
+	const double tdp = z[at].zone->tdp_w > 0 ? z[at].zone->tdp_w : tdp_w;
+
+	if (z[at].watch.copy_of != NULL)
+		return weigh_copy(z, count, at, steps_of(g));
+	if (z[at].zone->kind == TW_ZONE_PLATFORM)
+		return weigh_platform(g, z, count, at);
+	if (watts(g, &z[at]) < 0)
+		return EVIDENCE_NONE;
+	return watts(g, &z[at]) > TDP_MAX * tdp ? EVIDENCE_AGAINST : EVIDENCE_FOR;
+}
+
+/* Returns true if a rejected zone is accepted now. */
+static bool accept(const struct tw_power_guard *g, struct tw_power_zone *z, size_t count,
+		   size_t at, double tdp_w)
+{
+	struct tw_guard_watch *w = &z[at].watch;
+	const enum evidence e = weigh(g, z, count, at, tdp_w);
+	const unsigned doublings = w->rejections - 1 < TW_GUARD_DOUBLINGS
+					   ? w->rejections - 1
+					   : TW_GUARD_DOUBLINGS;
+
+	if (e == EVIDENCE_AGAINST)
+		w->plausible = 0;
+	w->plausible += e == EVIDENCE_FOR;
+	if (w->plausible < TW_GUARD_RETURN_SPANS << doublings)
+		return false;
+	z[at].rejected[0] = z[at].doubt[0] = '\0';
+	w->copy_of = NULL;
+	w->rule_before = NULL;
+	return true;
 }
 
 static bool judge(struct tw_power_guard *g, struct tw_power_zone *z, size_t count,
@@ -296,6 +387,8 @@ static bool judge(struct tw_power_guard *g, struct tw_power_zone *z, size_t coun
 	for (size_t i = 0; i < count; i++) {
 		z[i].watch.rule = NULL;
 		z[i].watch.copy = z[i].watch.false_power = false;
+		if (z[i].rejected[0] == '\0')
+			z[i].watch.copy_of = NULL;
 	}
 	find_copies(g, z, count);
 	doubted = compare_parts(g, z, count);
@@ -304,7 +397,10 @@ static bool judge(struct tw_power_guard *g, struct tw_power_zone *z, size_t coun
 		compare_tdp(g, &z[i], tdp_w);
 	g->doubted = false;
 	for (size_t i = 0; i < count; i++) {
-		news = take_verdict(&z[i], at_once) || news;
+		if (z[i].rejected[0] != '\0')
+			news = accept(g, z, count, i, tdp_w) || news;
+		else
+			news = take_verdict(&z[i], at_once) || news;
 		g->doubted = g->doubted || (doubted && z[i].doubt[0] != '\0' &&
 					    z[i].zone->kind == TW_ZONE_PLATFORM);
 	}
@@ -316,7 +412,7 @@ static void begin_span(struct tw_power_guard *g, struct tw_power_zone *z, size_t
 	g->span_ns = 0;
 	for (size_t i = 0; i < count; i++) {
 		z[i].watch.from_uj = z[i].watch.last_uj;
-		z[i].watch.gap = !z[i].fresh;
+		z[i].watch.gap = !z[i].watch.read;
 		z[i].watch.input_uj = z[i].watch.output_uj = 0;
 		z[i].watch.input_gap = z[i].watch.output_gap = false;
 	}
@@ -329,12 +425,11 @@ bool tw_guard_tick(struct tw_power_guard *g, struct tw_power_zone *z, size_t cou
 	bool news;
 
 	for (size_t i = 0; i < count; i++) {
-		const uint64_t now_uj = energy_of(&z[i]);
 		struct tw_guard_watch *w = &z[i].watch;
 
-		w->gap = w->gap || !z[i].fresh || now_uj < w->last_uj;
-		w->step_uj[at] = now_uj < w->last_uj ? 0 : (float)(now_uj - w->last_uj);
-		w->last_uj = now_uj;
+		w->gap = w->gap || !w->read;
+		w->step_uj[at] = (float)(w->energy_uj - w->last_uj);
+		w->last_uj = w->energy_uj;
 		w->input_uj += z[i].input_w * (double)tick_ns / 1e3;
 		w->output_uj += z[i].output_w * (double)tick_ns / 1e3;
 		w->input_gap = w->input_gap || !(z[i].input_w > 0);

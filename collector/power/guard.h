@@ -13,7 +13,10 @@
  *     load varies, are one counter.
  *
  * A zone that breaks a rule has the reason in `doubt`. If its own readings are false, or
- * repeat another zone's, it is also `rejected`: it must not count.
+ * repeat another zone's, it is also `rejected`: it must not count. Its readings are
+ * judged on, as if it counted: after a reset of its firmware, or late in its boot, a
+ * meter may report a part of its power for a while. A zone that breaks no rule for long
+ * enough is accepted again.
  */
 
 #include "collector/power/tree.h"
@@ -25,6 +28,14 @@
 /* A rule must be broken in two spans of this length in a row. */
 #define TW_GUARD_SPAN_NS UINT64_C(30000000000)
 
+/*
+ * A rejected zone must break no rule in this many spans in a row: 2 minutes. Each further
+ * rejection doubles it, up to 64 minutes, so a zone that changes all the time counts ever
+ * more rarely.
+ */
+#define TW_GUARD_RETURN_SPANS 4U
+#define TW_GUARD_DOUBLINGS 5U
+
 struct tw_power_guard {
 	uint64_t span_ns; /* of the current span */
 	uint64_t ticks;
@@ -33,8 +44,8 @@ struct tw_power_guard {
 
 /*
  * Note the energies of a tick, and judge at the end of each span. Returns true if a zone
- * is newly doubted or rejected. tdp_w: of a processor, for packages that do not have it;
- * 0: unknown.
+ * is newly doubted, rejected or accepted. tdp_w: of a processor, for packages that do not
+ * have it; 0: unknown.
  */
 bool tw_guard_tick(struct tw_power_guard *g, struct tw_power_zone *z, size_t count,
 		   uint64_t tick_ns, double tdp_w);

@@ -49,7 +49,10 @@ struct tw_power_config {
 	void (*passed)(void *arg, const char *meter, const struct tw_err *why);
 	/* Called for each meter that has appeared later; or NULL. */
 	void (*found)(void *arg, const char *meter);
-	/* Called for each zone that newly breaks a rule of guard.h; or NULL. */
+	/*
+	 * Called for each zone that newly breaks a rule of guard.h, is rejected, or is
+	 * accepted again (without a doubt); or NULL.
+	 */
 	void (*doubted)(void *arg, const struct tw_power_zone *z);
 	void *passed_arg; /* of all three */
 };

@@ -56,18 +56,33 @@ const char *tw_power_source_of(const struct tw_power *p, const struct tw_meter *
 	return meter->name;
 }
 
+/* The zone "other" of a source that stopped before; or a new one, at 0 J. */
+static size_t find_other(struct tw_power *p, const char *source)
+{
+	for (size_t i = 0; i < p->zones; i++)
+		if (p->zone[i].zone == &tw_power_other_zone &&
+		    strcmp(p->zone[i].source, source) == 0)
+			return i;
+	if (!tw_resize(&p->zone, p->zones + 1, sizeof(*p->zone)))
+		return SIZE_MAX;
+	p->zone[p->zones] = (struct tw_power_zone){ .zone = &tw_power_other_zone };
+	return p->zones++;
+}
+
 /*
- * Add a zone "other". A zone "other" of another source stops, and the new zone begins at
- * 0 J, as with any meter that takes over.
+ * Add a zone "other". A zone "other" of another source stops, and the new zone has its
+ * own energy, as with any meter that takes over.
  */
 static int begin_other(struct tw_power *p, const char *source, struct tw_err *err)
 {
+	const size_t at = find_other(p, source);
 	struct tw_power_zone *to, *before;
 
-	if (!tw_resize(&p->zone, p->zones + 1, sizeof(*p->zone)))
+	if (at == SIZE_MAX)
 		return tw_fail(err, TW_NOMEM, "zones");
-	to = &p->zone[p->zones];
-	*to = (struct tw_power_zone){ .zone = &tw_power_other_zone, .counts = true };
+	to = &p->zone[at];
+	to->superseded = false;
+	to->counts = true;
 	if (p->has_other) {
 		before = &p->zone[p->other];
 		to->fresh = before->fresh;
@@ -77,7 +92,7 @@ static int begin_other(struct tw_power *p, const char *source, struct tw_err *er
 		memcpy(to->why, before->why, sizeof(to->why));
 		tw_tree_stop(before, source);
 	}
-	p->other = p->zones++;
+	p->other = at;
 	p->has_other = true;
 	return 0;
 }

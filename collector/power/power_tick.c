@@ -127,9 +127,14 @@ static void tick_zone(struct tw_power *p, const struct tw_open_meter *o, size_t 
 	const struct tw_reading *r = &p->reading[i];
 	struct tw_span s;
 
-	if (z->superseded)
+	z->watch.read = false;
+	if (z->superseded && !z->watch.stopped)
 		return;
 	s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
+	z->watch.read = s.known;
+	z->watch.energy_uj += s.known ? s.energy_uj : 0;
+	if (z->watch.stopped)
+		return;
 	tw_tree_note_known(z, s.known, r);
 	snprintf(z->why, sizeof(z->why), "%s", s.known ? "" : s.why);
 	z->input_w = r->readable ? r->input_w : 0;
@@ -168,27 +173,29 @@ static void take_over(struct tw_power *p)
 	(void)tw_power_add_other(p, &ignored);
 }
 
-/* Zones that the guard rejects stop. Each new doubt is logged once. */
+/* Zones that the guard rejects stop, and those that it accepts again count. */
 static void heed_guard(struct tw_power *p)
 {
+	struct tw_err ignored = { 0 };
+
 	for (size_t i = 0; i < p->zones; i++) {
 		struct tw_power_zone *z = &p->zone[i];
+		const bool rejected = z->rejected[0] != '\0', stopped = z->watch.stopped;
 
-		if (z->doubt[0] != '\0' && !z->watch.reported &&
+		if (rejected && !stopped)
+			tw_tree_reject(p->zone, p->zones, i);
+		else if (!rejected && stopped)
+			tw_tree_accept(p->zone, p->zones, i);
+		/* A doubt that comes and goes is logged once, a change always. */
+		if ((stopped != z->watch.stopped ||
+		     (z->doubt[0] != '\0' && !z->watch.reported)) &&
 		    p->config.doubted != NULL)
 			p->config.doubted(p->config.passed_arg, z);
 		z->watch.reported = z->watch.reported || z->doubt[0] != '\0';
-		if (z->rejected[0] == '\0' || z->superseded)
-			continue;
-		/* Its energy was never that of the machine. */
-		if (!z->counts)
-			z->dynamic_uj = z->idle_uj = 0;
-		z->superseded = true;
-		z->counts = z->fresh = false;
-		snprintf(z->why, sizeof(z->why), "%s", z->rejected);
 	}
 	tw_power_find_meters(p);
 	tw_power_end_other(p, "a part that does not count");
+	(void)tw_power_add_other(p, &ignored);
 }
 
 void tw_power_judge(struct tw_power *p)

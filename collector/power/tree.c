@@ -157,6 +157,97 @@ void tw_tree_stop(struct tw_power_zone *z, const char *by)
 	snprintf(z->why, sizeof(z->why), "%s has taken over", by);
 }
 
+/* A zone that stopped counts again. Nothing is known of the time between. */
+static void resume(struct tw_power_zone *z)
+{
+	z->superseded = z->seen = false;
+	z->counts = true;
+	z->tried = 0;
+	z->track.based = false;
+	snprintf(z->why, sizeof(z->why), "not read yet");
+}
+
+static bool some_count(const struct tw_power_zone *zone, size_t count,
+		       const struct tw_power_zone *z)
+{
+	for (size_t i = 0; i < count; i++)
+		if (zone[i].counts && is_same(&zone[i], z))
+			return true;
+	return false;
+}
+
+/* The zones that `was` had replaced, of the most trusted meter, count again. */
+static void revive(struct tw_power_zone *zone, size_t count,
+		   const struct tw_power_zone *was)
+{
+	const struct tw_power_zone *best = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct tw_power_zone *q = &zone[i];
+
+		if (q->superseded && !q->watch.stopped && !q->zone->estimated &&
+		    is_same(q, was) && !some_count(zone, count, q) &&
+		    (best == NULL ||
+		     tw_tree_precedes(q->zone, q->meter, best->zone, best->meter)))
+			best = q;
+	}
+	for (size_t i = 0; best != NULL && i < count; i++) {
+		struct tw_power_zone *q = &zone[i];
+
+		if (q->superseded && !q->watch.stopped && q->meter == best->meter &&
+		    q->zone->kind == best->zone->kind &&
+		    q->zone->place == best->zone->place)
+			resume(q);
+	}
+}
+
+void tw_tree_reject(struct tw_power_zone *zone, size_t count, size_t at)
+{
+	struct tw_power_zone *z = &zone[at];
+
+	z->superseded = z->watch.stopped = true;
+	z->counts = z->fresh = false;
+	z->idle_w = 0;
+	z->idle = (struct tw_idle){ .idle_w = 0 };
+	snprintf(z->why, sizeof(z->why), "%s", z->rejected);
+	revive(zone, count, z);
+}
+
+/* True if a zone that belongs to z is still rejected. */
+static bool has_rejected(const struct tw_power_zone *zone, size_t count,
+			 const struct tw_power_zone *z)
+{
+	for (size_t i = 0; i < count; i++)
+		if (zone[i].rejected[0] != '\0' && zone[i].meter == z->meter &&
+		    zone[i].zone->kind == z->zone->kind &&
+		    zone[i].zone->place == z->zone->place)
+			return true;
+	return false;
+}
+
+void tw_tree_accept(struct tw_power_zone *zone, size_t count, size_t at)
+{
+	struct tw_power_zone *z = &zone[at];
+
+	if (some_count(zone, count, z) && has_rejected(zone, count, z))
+		return;
+	z->watch.stopped = false;
+	for (size_t i = 0; i < count; i++) {
+		struct tw_power_zone *q = &zone[i];
+
+		if (!q->counts || !is_same(q, z))
+			continue;
+		if (!tw_tree_precedes(z->zone, z->meter, q->zone, q->meter)) {
+			tw_tree_stop(z, q->meter->name);
+			return;
+		}
+		tw_tree_stop(q, z->meter->name);
+	}
+	z->superseded = false;
+	z->counts = true;
+	snprintf(z->why, sizeof(z->why), "not read yet");
+}
+
 /*
  * True if all zones of the meter that read the same as z are read in this tick, or are
  * silent, and z is read.

@@ -31,6 +31,9 @@
 
 /* The state that guard.h keeps for a zone. */
 struct tw_guard_watch {
+	/* Energy of all readings, whether they count or not; it was read in this tick. */
+	uint64_t energy_uj;
+	bool read;
 	uint64_t from_uj, last_uj; /* at the begin of the span, and at the last tick */
 	float step_uj[TW_GUARD_STEPS];  /* energy of the last ticks */
 	double input_uj, output_uj;     /* of its supplies in the span */
@@ -39,6 +42,11 @@ struct tw_guard_watch {
 	bool reported;                  /* a doubt was logged */
 	bool copy, false_power;         /* in the last span; text has the reason */
 	const char *rule, *rule_before; /* broken in the last spans; NULL: none */
+	const struct tw_zone *copy_of;  /* the zone with the same counter; or NULL */
+	unsigned plausible;  /* spans in a row in which a rejected zone broke no rule */
+	unsigned rejections; /* since the start */
+	bool stopped;        /* a rejection has been heeded: the zone is read only for
+				the guard */
 	char text[96];
 };
 
@@ -54,7 +62,7 @@ struct tw_power_zone {
 	unsigned tried;     /* ticks without a reading, at most WAIT_TICKS */
 	char why[96];       /* why it was not read; "" if it was */
 	char doubt[96];     /* the rule of guard.h that it breaks; "": none */
-	char rejected[96];  /* why it does not count, by guard.h; "": it may */
+	char rejected[96];  /* why it does not count now, by guard.h; "": it may */
 	struct tw_guard_watch watch;
 	double input_w, output_w;     /* of its supplies: struct tw_reading */
 	double power_w;               /* power in the last tick, if reported */
@@ -83,6 +91,19 @@ void tw_tree_place(struct tw_power_zone *z, size_t count, size_t at, bool begun)
 
 /* A zone stops: another one (`by`) has taken over. */
 void tw_tree_stop(struct tw_power_zone *z, const char *by);
+
+/*
+ * Zone i is rejected: it stops, with its energy so far. If nothing else reads the same
+ * now, zones that it or another one had replaced count again.
+ */
+void tw_tree_reject(struct tw_power_zone *z, size_t count, size_t i);
+
+/*
+ * Zone i is rejected no longer: it counts again, in the place of less trusted ones, and
+ * its energy grows on. A more trusted one that counts meanwhile has taken over. Where
+ * others count, it waits for the zones of its meter that are still rejected: call again.
+ */
+void tw_tree_accept(struct tw_power_zone *z, size_t count, size_t i);
 
 /*
  * After a tick: zones that were read and precede others count from now on, and zones that

@@ -244,15 +244,210 @@ static void estimated_parts_do_not_reject_a_platform(void **state)
 		};
 
 		for (int i = 0; i < TICKS; i++) {
-			z[0].dynamic_uj += WATTS(3);
-			z[1].dynamic_uj += WATTS(80);
-			z[0].fresh = z[1].fresh = true;
+			z[0].watch.energy_uj += WATTS(3);
+			z[1].watch.energy_uj += WATTS(80);
+			z[0].watch.read = z[1].watch.read = true;
 			tw_guard_tick(&g, z, 2, S, 0);
 		}
 		tw_guard_judge(&g, z, 2, 0);
 		assert_true(g.doubted);
 		assert_int_equal(z[0].rejected[0] == '\0', estimated);
 	}
+}
+
+/* ---- rejected zones that count again ---- */
+
+/* Steps that vary by so much of 100 J about it. */
+static uint64_t step_at(int tick, double vary)
+{
+	return (uint64_t)(1e8 * (1 + vary * ((tick * 7 % 10) / 4.5 - 1)));
+}
+
+#define SPAN_TICKS ((int)(TW_GUARD_SPAN_NS / S))
+
+/* Ticks of a platform of so many W beside a package of 80 W, until a change. */
+static int ticks_until(struct tw_power_guard *g, struct tw_power_zone z[2], double watts,
+		       bool rejected)
+{
+	int ticks = 0;
+
+	while ((z[0].rejected[0] != '\0') != rejected && ticks < 200 * SPAN_TICKS) {
+		z[0].watch.energy_uj += (uint64_t)(watts * 1e6);
+		z[1].watch.energy_uj += WATTS(80);
+		z[0].watch.read = z[1].watch.read = true;
+		tw_guard_tick(g, z, 2, S, 0);
+		ticks++;
+	}
+	return ticks;
+}
+
+static void a_zone_that_changes_all_the_time_counts_ever_more_rarely(void **state)
+{
+	static const int spans[] = { 4, 8, 16, 32, 64, 128, 128 };
+	const struct tw_zone zone[] = {
+		{ .kind = TW_ZONE_PLATFORM, .package = -1 },
+		{ .kind = TW_ZONE_PACKAGE, .package = 0 },
+	};
+	struct tw_power_guard g = { .ticks = 0 };
+	struct tw_power_zone z[] = {
+		{ .zone = &zone[0], .meter = &tw_meter_redfish, .counts = true },
+		{ .zone = &zone[1], .meter = &tw_meter_redfish, .counts = true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(spans); i++) {
+		z[0].counts = true;
+		assert_in_range(ticks_until(&g, z, 0.4, true), 2 * SPAN_TICKS,
+				2 * SPAN_TICKS + 3);
+		z[0].counts = false;
+		/* Half of its parts is not plausible. */
+		assert_int_equal(ticks_until(&g, z, 40, false), 200 * SPAN_TICKS);
+		assert_int_equal(ticks_until(&g, z, 200, false), spans[i] * SPAN_TICKS);
+		assert_string_equal(z[0].doubt, "");
+	}
+}
+
+/* The platform counts at half of its parts, with a doubt; then it does not. */
+static void a_doubted_platform_is_rejected_once_its_unit_is_wrong(void **state)
+{
+	const struct tw_zone zone[] = {
+		{ .kind = TW_ZONE_PLATFORM, .package = -1 },
+		{ .kind = TW_ZONE_PACKAGE, .package = 0 },
+	};
+	struct tw_power_guard g = { .ticks = 0 };
+	struct tw_power_zone z[] = {
+		{ .zone = &zone[0], .meter = &tw_meter_redfish, .counts = true },
+		{ .zone = &zone[1], .meter = &tw_meter_redfish, .counts = true },
+	};
+	int news = 0;
+
+	(void)state;
+	for (int i = 0; i < 6 * SPAN_TICKS; i++) {
+		z[0].watch.energy_uj += i < 3 * SPAN_TICKS ? WATTS(40) : 400000;
+		z[1].watch.energy_uj += WATTS(80);
+		z[0].watch.read = z[1].watch.read = true;
+		if (!tw_guard_tick(&g, z, 2, S, 0))
+			continue;
+		assert_int_equal(z[0].rejected[0] != '\0', news > 0);
+		z[0].counts = z[0].rejected[0] == '\0';
+		news++;
+	}
+	assert_int_equal(news, 2);
+}
+
+/* Constant load is no evidence that a counter is its own. */
+static void a_copy_counts_again_once_its_steps_differ(void **state)
+{
+	const struct tw_zone zone[] = {
+		{ .kind = TW_ZONE_PACKAGE, .package = 0, .name = "first" },
+		{ .kind = TW_ZONE_PACKAGE, .package = 1, .name = "second" },
+	};
+	struct tw_power_guard g = { .ticks = 0 };
+	struct tw_power_zone z[2] = {
+		{ .zone = &zone[0], .meter = &tw_meter_redfish, .counts = true },
+		{ .zone = &zone[1], .meter = &tw_meter_redfish, .counts = true },
+	};
+	enum { ALIKE = 90, STILL = 1000, APART = 1300 };
+
+	(void)state;
+	for (int tick = 0; tick < APART; tick++) {
+		const bool still = tick >= ALIKE && tick < STILL;
+		const uint64_t uj = still ? WATTS(100) : step_at(tick, 0.2);
+
+		z[0].watch.energy_uj += uj;
+		z[1].watch.energy_uj += tick < STILL ? uj : step_at(tick + 3, 0.2);
+		z[0].watch.read = z[1].watch.read = true;
+		tw_guard_tick(&g, z, 2, S, 0);
+		z[1].counts = z[1].rejected[0] == '\0';
+		if (tick >= ALIKE && tick <= STILL + 4 * SPAN_TICKS)
+			assert_false(z[1].counts);
+	}
+	assert_true(z[1].counts);
+}
+
+/* By the energy of a tick: that of one meter, or of none. */
+static int counting_of(const struct meter_fixture *f, const unsigned *watts, size_t count)
+{
+	const uint64_t uj = meters_ticked(f, TW_ZONE_PLATFORM);
+
+	for (size_t i = 0; i < count; i++)
+		if (uj == WATTS(watts[i]))
+			return (int)i;
+	assert_int_equal(uj, 0);
+	return -1;
+}
+
+/* Energy of all zones of the kind that have counted. */
+static uint64_t exported_uj(const struct meter_fixture *f, enum tw_zone_kind kind)
+{
+	size_t count;
+	const struct tw_power_zone *z = tw_power_zones(f->power, &count);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (z[i].zone->kind == kind && (z[i].counts || z[i].superseded))
+			sum += zone_energy(&z[i]);
+	return sum;
+}
+
+static void write_board(const struct meter_fixture *f, const char *uw)
+{
+	tree_write(f->dir, "class/hwmon/hwmon0/name", "power_meter\n");
+	tree_write(f->dir, "class/hwmon/hwmon0/power1_average", uw);
+}
+
+/*
+ * The firmware of a board's meter reports 0.4 W for a while. The meter that it had
+ * replaced counts meanwhile; then the board's does, again, and "other" with it. Each tick
+ * has the energy of one meter, and no counter falls.
+ */
+static void a_platform_counts_again_once_it_is_plausible(void **state)
+{
+	enum { LATE = 10, FALSE_AT = 100, TRUE_AT = 300, TICKS_ALL = 500 };
+	static const unsigned watts[] = { 412, 400 };
+	struct meter_fixture *f = *state;
+	uint64_t sum[2] = { 0, 0 };
+	int seen[4] = { 0, 0, 0, 0 }, phase = 0;
+
+	tree_write(f->dir, "class/hwmon/hwmon1/name", "ibmpowernv\n");
+	tree_write(f->dir, "class/hwmon/hwmon1/power1_label", "System\n");
+	tree_write(f->dir, "class/hwmon/hwmon1/power1_input", "412000000\n");
+	write_counter(f, CAP "intel-rapl:0", "package-0", 100);
+	meters_open(f);
+	for (int i = 0; i < TICKS_ALL; i++) {
+		int at;
+
+		write_counter(f, CAP "intel-rapl:0", "package-0", 100 * (i + 2));
+		if (i == LATE || i == TRUE_AT)
+			write_board(f, "400000000\n");
+		if (i == FALSE_AT)
+			write_board(f, "400000\n");
+		meters_tick(f);
+		sum[0] += meters_ticked(f, TW_ZONE_PLATFORM);
+		sum[1] += meters_ticked(f, TW_ZONE_OTHER);
+		assert_int_equal(exported_uj(f, TW_ZONE_PLATFORM), sum[0]);
+		assert_int_equal(exported_uj(f, TW_ZONE_OTHER), sum[1]);
+		/* Until two spans have shown that it is false, and in the next tick. */
+		if (i >= FALSE_AT && phase == 1 &&
+		    meters_ticked(f, TW_ZONE_PLATFORM) == 400000)
+			continue;
+		at = counting_of(f, watts, TW_COUNT(watts));
+		if (at >= 0 && at != (phase & 1)) {
+			phase++;
+			assert_true(phase < 4);
+			seen[phase] = i;
+		}
+		/* A new meter, or one that was stopped, is read once. */
+		if (at < 0)
+			assert_true(i == 0 || (phase == 1 && i > FALSE_AT));
+	}
+	assert_int_equal(phase, 3);
+	assert_in_range(seen[1], 30, 35);
+	assert_in_range(seen[2], FALSE_AT + 2 * SPAN_TICKS,
+			FALSE_AT + 3 * SPAN_TICKS + 2);
+	assert_in_range(seen[3], TRUE_AT + 4 * SPAN_TICKS, TRUE_AT + 5 * SPAN_TICKS + 2);
+	assert_int_equal(meters_ticked(f, TW_ZONE_OTHER), WATTS(300));
+	assert_string_equal(doubt_of(f, "power1"), "");
 }
 
 /* ---- copies, by the energy of each tick ---- */
@@ -265,12 +460,6 @@ struct pair {
 	int ticks;                             /* of a second each, of TICKS */
 	bool copy;
 };
-
-/* Steps that vary by so much of 100 J about it. */
-static uint64_t step_at(int tick, double vary)
-{
-	return (uint64_t)(1e8 * (1 + vary * ((tick * 7 % 10) / 4.5 - 1)));
-}
 
 static void check_pair(size_t i, const struct pair *p)
 {
@@ -291,9 +480,9 @@ static void check_pair(size_t i, const struct pair *p)
 	for (int tick = 0; tick < p->ticks; tick++) {
 		const uint64_t uj = step_at(tick, p->vary);
 
-		z[0].dynamic_uj += uj;
-		z[1].dynamic_uj += (uint64_t)((double)uj * p->ratio);
-		z[0].fresh = z[1].fresh = true;
+		z[0].watch.energy_uj += uj;
+		z[1].watch.energy_uj += (uint64_t)((double)uj * p->ratio);
+		z[0].watch.read = z[1].watch.read = true;
 		tw_guard_tick(&g, z, 2, S, 0);
 	}
 	tw_guard_judge(&g, z, 2, 0);
@@ -395,12 +584,12 @@ static void a_reading_lies_between_what_its_supplies_take_and_give(void **state)
 		struct tw_power_zone z = { .zone = &zone,
 					   .meter = &tw_meter_redfish,
 					   .counts = true,
-					   .fresh = true,
+					   .watch.read = true,
 					   .input_w = cases[c].input_w,
 					   .output_w = cases[c].output_w };
 
 		for (int i = 0; i < TICKS; i++) {
-			z.dynamic_uj += WATTS(400);
+			z.watch.energy_uj += WATTS(400);
 			tw_guard_tick(&g, &z, 1, S, 0);
 		}
 		assert_string_equal(z.doubt, cases[c].doubt);
@@ -420,6 +609,11 @@ int main(void)
 		METER_TEST(a_package_at_rest_uses_some_power),
 		METER_TEST(two_counters_in_step_are_one),
 		METER_TEST(packages_of_equal_power_are_two),
+		cmocka_unit_test(
+			a_zone_that_changes_all_the_time_counts_ever_more_rarely),
+		cmocka_unit_test(a_doubted_platform_is_rejected_once_its_unit_is_wrong),
+		cmocka_unit_test(a_copy_counts_again_once_its_steps_differ),
+		METER_TEST(a_platform_counts_again_once_it_is_plausible),
 		cmocka_unit_test(copies_are_equal_steps_that_vary),
 		METER_TEST(a_board_has_at_most_what_its_supplies_take),
 		cmocka_unit_test(a_reading_lies_between_what_its_supplies_take_and_give),
