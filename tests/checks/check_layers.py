@@ -9,8 +9,8 @@ column the folder, its last the folders that it may include. A folder of the sam
 stands for the files directly in it, a folder of another room for all below it. A file
 main.c, or one whose name ends in _main.c, may include its whole room.
 
-Names file and line of each include that is not allowed, and each folder that the table does
-not know.
+Names file and line of each include that is not allowed, each folder that the table does not
+know, and each folder that a row allows and no file includes.
 """
 import os
 import re
@@ -41,15 +41,19 @@ def sources(root, room):
                 yield os.path.relpath(os.path.join(folder, name), root)
 
 
+def stands_for(entry, other, room):
+    """Whether an entry in a row of the room stands for the folder `other`."""
+    return other == entry or (other.split("/")[0] != room and other.startswith(entry + "/"))
+
+
 def is_allowed(path, target, allowed):
     """Whether the file at path may include the file target."""
     folder, other = os.path.dirname(path), os.path.dirname(target)
     room = path.split("/")[0]
-    if folder == other:
+    if folder == other or any(stands_for(a, other, room) for a in allowed):
         return True
-    if other.split("/")[0] != room:
-        return any(other == a or other.startswith(a + "/") for a in allowed)
-    return other in allowed or os.path.basename(path) == "main.c" or path.endswith("_main.c")
+    return other.split("/")[0] == room and (os.path.basename(path) == "main.c" or
+                                            path.endswith("_main.c"))
 
 
 def check_file(root, path, allowed):
@@ -86,11 +90,24 @@ def check(root):
     return errors
 
 
+def check_unused(root):
+    """Entries of the table that no include needs."""
+    for folder, allowed in read_table(os.path.join(root, "docs", "architecture.md")).items():
+        used = set()
+        for path in sources(root, folder):
+            if os.path.dirname(path) == folder:
+                with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
+                    used |= {os.path.dirname(m[1]) for m in map(INCLUDE.match, f) if m}
+        for entry in allowed:
+            if used and not any(stands_for(entry, other, folder.split("/")[0]) for other in used):
+                yield f"docs/architecture.md: {folder}/ may include {entry}/, and does not"
+
+
 def main(argv):
     if len(argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    errors = check(argv[1])
+    errors = [*check(argv[1]), *check_unused(argv[1])]
     for line in errors:
         print(line, file=sys.stderr)
     return 1 if errors else 0

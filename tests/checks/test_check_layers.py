@@ -20,14 +20,14 @@ TABLE = """# Architecture
 
 
 class CheckLayers(unittest.TestCase):
-    def check(self, files, table=TABLE):
+    def check(self, files, table=TABLE, check=check_layers.check):
         with tempfile.TemporaryDirectory() as root:
             for name, text in {"docs/architecture.md": table, **files}.items():
                 path = os.path.join(root, name)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(path, "w", encoding="utf-8") as f:
                     f.write(text)
-            return check_layers.check(root)
+            return list(check(root))
 
     def test_includes_that_the_table_allows_pass(self):
         self.assertEqual(self.check({
@@ -65,6 +65,13 @@ class CheckLayers(unittest.TestCase):
         errors = self.check({"server/main.c": '#include "lib/core/err.h"\n'})
         self.assertEqual(len(errors), 1)
         self.assertIn("no row for server/", errors[0])
+
+    def test_a_folder_that_no_file_includes_is_reported(self):
+        files = {"model-db/index/index.c": '#include "lib/core/err.h"\n'}
+        self.assertEqual(self.check(files, check=check_layers.check_unused),
+                         ["docs/architecture.md: model-db/index/ may include model-db/, and does not"])
+        files["model-db/index/index.c"] += '#include "model-db/model.h"\n'
+        self.assertEqual(self.check(files, check=check_layers.check_unused), [])
 
     def test_a_document_without_the_table_is_refused(self):
         errors = self.check({"lib/core/err.c": ""}, table="# Architecture\n")
