@@ -7,15 +7,17 @@
 
 #include <math.h>
 
-static double value_of(const struct tw_run *r, enum tw_run_value v)
+enum value { JOULES, SECONDS, WATTS };
+
+static double value_of(const struct tw_run *r, enum value v)
 {
-	return v == TW_RUN_JOULES    ? r->figures.joules
-	       : v == TW_RUN_SECONDS ? r->seconds
-				     : r->figures.joules / r->seconds;
+	return v == JOULES    ? r->figures.joules
+	       : v == SECONDS ? r->seconds
+			      : r->figures.joules / r->seconds;
 }
 
-struct tw_run_mean tw_run_mean_of(const struct tw_run_report *r, bool other,
-				  enum tw_run_value v)
+/* The mean of a value over the runs whose energy is known. */
+static struct tw_run_mean mean_of(const struct tw_run_report *r, bool other, enum value v)
 {
 	struct tw_run_mean m = { .count = 0 };
 
@@ -43,9 +45,9 @@ static const char *kind_of(const struct tw_run_figures *f)
 /* ---- for people ---- */
 
 static void add_mean(struct tw_buf *b, const struct tw_run_report *r, bool other,
-		     enum tw_run_value v, int decimals)
+		     enum value v, int decimals)
 {
-	const struct tw_run_mean m = tw_run_mean_of(r, other, v);
+	const struct tw_run_mean m = mean_of(r, other, v);
 	const double error = tw_run_mean_error(&m);
 
 	if (m.count == 0)
@@ -148,11 +150,11 @@ static void add_command(struct tw_buf *b, const struct tw_run_report *r, bool ot
 	if (last == NULL)
 		return;
 	tw_buf_addf(b, "%s\n  ", other ? r->other : r->command);
-	add_mean(b, r, other, TW_RUN_JOULES, 2);
+	add_mean(b, r, other, JOULES, 2);
 	tw_buf_adds(b, " J in ");
-	add_mean(b, r, other, TW_RUN_SECONDS, 3);
+	add_mean(b, r, other, SECONDS, 3);
 	tw_buf_adds(b, " s: mean ");
-	add_mean(b, r, other, TW_RUN_WATTS, 2);
+	add_mean(b, r, other, WATTS, 2);
 	tw_buf_adds(b, " W");
 	if (!isnan(peak_of(r, other)))
 		tw_buf_addf(b, ", peak %.2f W", peak_of(r, other));
@@ -246,8 +248,7 @@ static void add_means(struct tw_buf *b, const char *key, const struct tw_run_rep
 	tw_json_add_object(b, key);
 	tw_json_add_text(b, "command", other ? r->other : r->command);
 	for (size_t i = 0; i < TW_COUNT(names); i++) {
-		const struct tw_run_mean m =
-			tw_run_mean_of(r, other, (enum tw_run_value)i);
+		const struct tw_run_mean m = mean_of(r, other, (enum value)i);
 		const double error = tw_run_mean_error(&m);
 
 		tw_json_add_object(b, names[i]);

@@ -29,11 +29,6 @@ struct tw_run_report {
 	struct tw_run_mean pairs; /* with --vs */
 };
 
-/* A value from each run whose energy is known. */
-enum tw_run_value { TW_RUN_JOULES, TW_RUN_SECONDS, TW_RUN_WATTS };
-struct tw_run_mean tw_run_mean_of(const struct tw_run_report *r, bool other,
-				  enum tw_run_value v);
-
 /* Lines for people. */
 void tw_run_report_text(const struct tw_run_report *r, struct tw_buf *b);
 

@@ -50,7 +50,7 @@ static void query_release(struct query *q)
 	tw_strs_clear(&q->match);
 }
 
-bool tw_input_query_is(const char *file)
+static bool is_query(const char *file)
 {
 	return strncmp(file, PREFIX "http://", strlen(PREFIX "http://")) == 0 ||
 	       strncmp(file, PREFIX "https://", strlen(PREFIX "https://")) == 0;
@@ -194,9 +194,9 @@ static const char *find_query(const char *input)
 {
 	const char *equals = strchr(input, '=');
 
-	if (tw_input_query_is(input))
+	if (is_query(input))
 		return input;
-	return equals != NULL && tw_input_query_is(equals + 1) ? equals + 1 : NULL;
+	return equals != NULL && is_query(equals + 1) ? equals + 1 : NULL;
 }
 
 static int chunk_one(const char *input, struct tw_strs *out, struct tw_err *err)
@@ -463,7 +463,7 @@ static int open_download(const struct wanted *w, const char *dir, char **path, i
 
 static bool is_remote(const char *file)
 {
-	return tw_url_is(file) || tw_input_query_is(file);
+	return tw_url_is(file) || is_query(file);
 }
 
 /*
@@ -477,7 +477,7 @@ static int fill(const struct wanted *w, const struct tw_http_access *access,
 	char digest[TW_SHA256_TEXT], *fresh = tw_must_printf("%s.whole", part);
 	int rc = -1;
 
-	if (tw_input_query_is(w->url)) {
+	if (is_query(w->url)) {
 		if (run_query(w->url, access, fresh, err) < 0 ||
 		    tw_sha256_file(fresh, digest, err) < 0)
 			goto out;

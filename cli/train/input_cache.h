@@ -31,16 +31,14 @@ int tw_input_cache_get(const struct tw_input_cache *c, const char *file,
 const char *tw_input_base_name(const char *file, int *len);
 
 /*
- * Inputs that are queries of a Prometheus server:
+ * Replace each query that has a chunk by the queries of its chunks. A query is an input
+ * from a Prometheus server:
  *
  *	prometheus+http://host:9090/?match=instance="a"&start=T&end=T&step=3s&chunk=6h
  *
- * match may be repeated. Values may have %XX. With chunk, the range becomes an input for
- * each chunk; adjacent chunks share a sample, so that no rate is lost.
+ * match may be repeated. Values may have %XX. Adjacent chunks share a sample, so that no
+ * rate is lost.
  */
-bool tw_input_query_is(const char *file);
-
-/* Replace each query with a chunk by the queries of its chunks. */
 int tw_input_query_chunk(struct tw_strs *inputs, struct tw_err *err);
 
 #endif /* TW_CLI_INPUT_CACHE_H */

@@ -178,9 +178,14 @@ static bool has_exported_namesake(const struct tw_exposure *x,
 	return false;
 }
 
-const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
-						enum tw_level level,
-						const struct tw_workload *w)
+/*
+ * Like tw_exposure_next(), without workloads that Kepler's labels cannot distinguish:
+ * processes that were not seen one by one, and all but one process with the same pid and
+ * name. That is the oldest whose last values no scrape has read; so a counter that
+ * restarts loses nothing.
+ */
+static const struct tw_workload *
+next_seen(const struct tw_exposure *x, enum tw_level level, const struct tw_workload *w)
 {
 	do
 		w = tw_exposure_next(x, level, w);
@@ -340,8 +345,8 @@ void tw_shown_add_level(struct tw_shown *s, const struct tw_exposure *x,
 {
 	const struct tw_workload *w = NULL;
 
-	while ((w = seen ? tw_exposure_next_seen(x, level, w)
-			 : tw_exposure_next(x, level, w)) != NULL &&
+	while ((w = seen ? next_seen(x, level, w) : tw_exposure_next(x, level, w)) !=
+		       NULL &&
 	       !x->e->out->failed)
 		tw_shown_add(s, x, w, label);
 }

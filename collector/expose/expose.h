@@ -65,16 +65,6 @@ const struct tw_workload *tw_exposure_next(const struct tw_exposure *x,
 					   enum tw_level level,
 					   const struct tw_workload *w);
 
-/*
- * Like tw_exposure_next(), without workloads that Kepler's labels cannot distinguish:
- * processes that were not seen one by one, and all but one process with the same pid and
- * name. That is the oldest whose last values no scrape has read; so a counter that
- * restarts loses nothing.
- */
-const struct tw_workload *tw_exposure_next_seen(const struct tw_exposure *x,
-						enum tw_level level,
-						const struct tw_workload *w);
-
 /* A workload and the place of its label text. */
 struct tw_shown_one {
 	const struct tw_workload *w;
@@ -117,8 +107,8 @@ void tw_shown_add(struct tw_shown *s, const struct tw_exposure *x,
 		  const struct tw_workload *w, tw_label_of *label);
 
 /*
- * Append all workloads of a level; seen: without those that tw_exposure_next_seen()
- * skips. "other" of the level is not among them.
+ * Append all workloads of a level but "other"; seen: without those that Kepler's labels
+ * cannot distinguish.
  */
 void tw_shown_add_level(struct tw_shown *s, const struct tw_exposure *x,
 			enum tw_level level, bool seen, tw_label_of *label);

@@ -29,22 +29,25 @@ static const struct row {
 	[TW_ZONE_SENSOR] = { { TW_ZONE_KIND_COUNT }, "its coverage is unknown" },
 };
 
-bool tw_tree_same(const struct tw_zone *a, const struct tw_meter *of_a,
-		  const struct tw_zone *b, const struct tw_meter *of_b)
+/* True if both read the same thing, so that only one of them may count. */
+static bool is_same(const struct tw_power_zone *of_a, const struct tw_power_zone *of_b)
 {
+	const struct tw_zone *a = of_a->zone, *b = of_b->zone;
+
 	if (a->kind != b->kind || a->kind == TW_ZONE_SENSOR || a->kind == TW_ZONE_OTHER)
 		return false;
 	if (a->kind == TW_ZONE_GPU && a->gpu.vendor != NULL && b->gpu.vendor != NULL &&
 	    strcmp(a->gpu.vendor, b->gpu.vendor) != 0)
 		return false;
-	return of_a != of_b || a->place != b->place;
+	return of_a->meter != of_b->meter || a->place != b->place;
 }
 
-bool tw_tree_precedes(const struct tw_zone *a, const struct tw_meter *of_a,
-		      const struct tw_zone *b, const struct tw_meter *of_b)
+/* True if a counts rather than b, which reads the same thing. */
+static bool precedes(const struct tw_power_zone *a, const struct tw_power_zone *b)
 {
-	return a->place != b->place ? a->place < b->place
-				    : tw_meter_rank(of_a) < tw_meter_rank(of_b);
+	return a->zone->place != b->zone->place
+		       ? a->zone->place < b->zone->place
+		       : tw_meter_rank(a->meter) < tw_meter_rank(b->meter);
 }
 
 unsigned tw_tree_sum(unsigned of, bool doubted)
@@ -95,8 +98,7 @@ size_t tw_tree_parent(const struct tw_power_zone *z, size_t count, size_t i)
 
 	/* A module is in the board; another reading of a thing stands below the first. */
 	for (size_t k = 0; !z[i].counts && k < count; k++)
-		if (z[k].counts &&
-		    tw_tree_same(z[i].zone, z[i].meter, z[k].zone, z[k].meter))
+		if (z[k].counts && is_same(&z[i], &z[k]))
 			return k;
 	for (size_t k = 0; rows[kind].inside[k] != TW_ZONE_KIND_COUNT; k++) {
 		const size_t at = nearest(z, count, i, rows[kind].inside[k]);
@@ -128,11 +130,6 @@ const char *tw_tree_uncounted(const struct tw_power_zone *z, size_t i, unsigned 
 
 /* ---- which zones count ---- */
 
-static bool is_same(const struct tw_power_zone *a, const struct tw_power_zone *b)
-{
-	return tw_tree_same(a->zone, a->meter, b->zone, b->meter);
-}
-
 void tw_tree_place(struct tw_power_zone *zone, size_t count, size_t at, bool begun)
 {
 	struct tw_power_zone *z = &zone[at];
@@ -143,7 +140,7 @@ void tw_tree_place(struct tw_power_zone *zone, size_t count, size_t at, bool beg
 
 		if (!q->counts || q == z || !is_same(q, z))
 			continue;
-		if (!begun && tw_tree_precedes(z->zone, z->meter, q->zone, q->meter))
+		if (!begun && precedes(z, q))
 			q->counts = false;
 		else
 			z->counts = false;
@@ -187,8 +184,7 @@ static void revive(struct tw_power_zone *zone, size_t count,
 
 		if (q->superseded && !q->watch.stopped && !q->zone->estimated &&
 		    is_same(q, was) && !some_count(zone, count, q) &&
-		    (best == NULL ||
-		     tw_tree_precedes(q->zone, q->meter, best->zone, best->meter)))
+		    (best == NULL || precedes(q, best)))
 			best = q;
 	}
 	for (size_t i = 0; best != NULL && i < count; i++) {
@@ -237,7 +233,7 @@ void tw_tree_accept(struct tw_power_zone *zone, size_t count, size_t at)
 
 		if (!q->counts || !is_same(q, z))
 			continue;
-		if (!tw_tree_precedes(z->zone, z->meter, q->zone, q->meter)) {
+		if (!precedes(z, q)) {
 			tw_tree_stop(z, q->meter->name);
 			return;
 		}
@@ -280,18 +276,17 @@ static bool is_needed(const struct tw_power_zone *zone, size_t count,
 static bool may_take_over(const struct tw_power_zone *zone, size_t count,
 			  const struct tw_power_zone *z)
 {
-	bool precedes = true;
+	bool first = true;
 
 	if (z->counts || z->superseded || z->rejected[0] != '\0' ||
 	    z->zone->kind == TW_ZONE_SENSOR || !z->fresh)
 		return false;
-	for (size_t i = 0; i < count && precedes; i++) {
+	for (size_t i = 0; i < count && first; i++) {
 		const struct tw_power_zone *q = &zone[i];
 
-		precedes = !q->counts || !is_same(q, z) ||
-			   tw_tree_precedes(z->zone, z->meter, q->zone, q->meter);
+		first = !q->counts || !is_same(q, z) || precedes(z, q);
 	}
-	return (precedes || is_needed(zone, count, z)) && has_read(zone, count, z);
+	return (first || is_needed(zone, count, z)) && has_read(zone, count, z);
 }
 
 /*

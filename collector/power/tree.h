@@ -75,14 +75,6 @@ struct tw_power_zone {
 	struct tw_unit_power units; /* of its users, if they are known */
 };
 
-/* True if both read the same thing, so that only one of them may count. */
-bool tw_tree_same(const struct tw_zone *a, const struct tw_meter *of_a,
-		  const struct tw_zone *b, const struct tw_meter *of_b);
-
-/* True if a counts rather than b, which reads the same thing. */
-bool tw_tree_precedes(const struct tw_zone *a, const struct tw_meter *of_a,
-		      const struct tw_zone *b, const struct tw_meter *of_b);
-
 /*
  * Decide whether the new zone `at` counts. Until the first tick (`begun`) one that
  * precedes others counts at once; later see tw_tree_take_over().

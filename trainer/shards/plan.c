@@ -89,7 +89,7 @@ static const struct tw_field data_fields[] = {
 	{ "cost_s", TW_FIELD_OWN, DATA_AT(costs), .own = &costs_own },
 };
 
-const struct tw_fields tw_plan_data_fields = TW_FIELDS(data_fields, struct tw_plan_data);
+static const struct tw_fields data_table = TW_FIELDS(data_fields, struct tw_plan_data);
 
 #define LIST_AT(member, count) TW_FIELD_LIST_AT(struct tw_plan, member, count)
 
@@ -104,7 +104,7 @@ static const struct tw_field plan_fields[] = {
 	  .record = &tw_plan_file_fields },
 	{ "machines", TW_FIELD_RECORD, LIST_AT(machine, machines),
 	  .record = &tw_plan_machine_fields },
-	{ "data", TW_FIELD_RECORD, LIST_AT(data, datas), .record = &tw_plan_data_fields },
+	{ "data", TW_FIELD_RECORD, LIST_AT(data, datas), .record = &data_table },
 };
 
 static const struct tw_fields plan_table = TW_FIELDS(plan_fields, struct tw_plan);
@@ -481,8 +481,7 @@ static int add_data(const struct tw_plan_maker *m, json_t *list, size_t machine,
 			rc |= json_object_set_new(
 				costs, names->at[k],
 				cost(m->job, tw_trainer_find(names->at[k]), p, rows));
-		rc |= json_array_append_new(
-			list, tw_fields_to_json(&tw_plan_data_fields, &data));
+		rc |= json_array_append_new(list, tw_fields_to_json(&data_table, &data));
 		json_decref(costs);
 		if (rc != 0)
 			return fail_nomem(err);

@@ -58,8 +58,7 @@ struct tw_plan_unit {
 };
 
 /* The tables of the plan's members. */
-extern const struct tw_fields tw_plan_file_fields, tw_plan_machine_fields,
-	tw_plan_data_fields;
+extern const struct tw_fields tw_plan_file_fields, tw_plan_machine_fields;
 
 /* All zero bytes is empty. */
 struct tw_plan {

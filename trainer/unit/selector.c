@@ -202,7 +202,8 @@ bool tw_selector_takes(const struct tw_selector *s, const struct tw_series *seri
 	return true;
 }
 
-bool tw_selector_names(const struct tw_selector *s, const char *label)
+/* Whether a matcher names the label. */
+static bool names(const struct tw_selector *s, const char *label)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (strcmp(s->at[i].label, label) == 0)
@@ -320,8 +321,8 @@ int tw_selection_add_energy(struct tw_selection *s, struct tw_selection *idle,
 {
 	size_t count;
 	const struct tw_series *series = tw_prom_series(p, by->metric, &count);
-	const bool any_zone = tw_selector_names(by, "zone");
-	const bool any_mode = tw_selector_names(by, "mode");
+	const bool any_zone = names(by, "zone");
+	const bool any_mode = names(by, "mode");
 
 	for (size_t i = 0; i < count; i++) {
 		const bool is_idle =

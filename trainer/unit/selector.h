@@ -40,9 +40,6 @@ void tw_selector_release(struct tw_selector *s);
 /* Whether the labels of a series of the metric match. */
 bool tw_selector_takes(const struct tw_selector *s, const struct tw_series *series);
 
-/* Whether a matcher names the label. */
-bool tw_selector_names(const struct tw_selector *s, const char *label);
-
 /* ---- series of responses that selectors take ---- */
 
 #define TW_SELECTION_MAX 5000
