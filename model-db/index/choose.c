@@ -83,7 +83,7 @@ static bool wants_idle_power(const struct tw_wanted *w)
 
 /*
  * The grade of a model, which goes before the order of preference: it has power at rest
- * if the client needs that, and no bias.
+ * if the client needs that, and it does not yield to models without a bias.
  */
 #define GRADE_BEST 3
 
@@ -91,7 +91,7 @@ static int grade(const struct tw_matcher *m, const struct tw_index_entry *e)
 {
 	const bool rests = e->idle_power || !wants_idle_power(m->wanted);
 
-	return 2 * rests + !e->biased;
+	return 2 * rests + !tw_matcher_yields(m, e);
 }
 
 /* Whether no later model of an equally good fit can be better. */

@@ -11,7 +11,8 @@
  *    of similar machines, the most alike first (profiler/likeness.h);
  * 3. of equally similar machines, the node type with more members;
  * 4. for weights of AbsPower, models that give power at zero use (model-db/weights.h);
- * 5. models whose mean error is small (tw_model_is_biased());
+ * 5. models whose mean error is small (tw_model_is_biased()), or whose error is clearly
+ *    smaller than that of each such model of their machine;
  * 6. the index's order of preference (model-db/index/index_rank.h).
  *
  * The order is total: the same database and request always give the same model. There

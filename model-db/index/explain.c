@@ -102,7 +102,7 @@ static void add_loss(const struct tw_matcher *m, const struct tw_index_entry *e,
 	else if (w->weight && w->output == TW_ABS_POWER && !e->idle_power &&
 		 best->idle_power)
 		tw_buf_adds(b, "it gives no power at zero use");
-	else if (e->biased && !best->biased)
+	else if (tw_matcher_yields(m, e) && !tw_matcher_yields(m, best))
 		tw_buf_adds(
 			b, "its mean error is above a third of the certificate's limits");
 	else

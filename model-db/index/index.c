@@ -198,14 +198,15 @@ static double find_worst(const struct tw_index_entry *e, const char *name)
 	return worst;
 }
 
-/* TW_INDEX_ERROR: a mean error that is small under load may be large at rest. */
-static double find_error(const struct tw_index_entry *e)
+/* The worst mean absolute error of a component together with its |bias|. */
+static double find_error(const struct tw_index_entry *e, const char *mae_name,
+			 const char *bias_name)
 {
 	double worst = NAN;
 
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
-		const double bias = find_part(e, (enum tw_component)c, "idle_bias");
-		double d = find_part(e, (enum tw_component)c, "mae");
+		const double bias = find_part(e, (enum tw_component)c, bias_name);
+		double d = find_part(e, (enum tw_component)c, mae_name);
 
 		/* kepler-model-server writes -1 for an error that it could not compute.
 		 */
@@ -221,8 +222,9 @@ double tw_index_figure(const struct tw_index_entry *e, const char *name)
 {
 	double d;
 
+	/* A mean error that is small under load may be large at rest. */
 	if (strcmp(name, TW_INDEX_ERROR) == 0)
-		return find_error(e);
+		return find_error(e, "mae", "idle_bias");
 	if (strcmp(name, "mae") == 0)
 		d = e->mae_w;
 	else if (strcmp(name, "mape") == 0)
@@ -245,6 +247,13 @@ double tw_index_series_figure(const struct tw_index_entry *e, const char *name)
 		return NAN;
 	snprintf(key, sizeof(key), "series_%s", name);
 	return find_worst(e, key);
+}
+
+double tw_index_biased_error(const struct tw_index_entry *e, bool series)
+{
+	return series && !isnan(find_worst(e, "series_mae"))
+		       ? find_error(e, "series_mae", "series_bias")
+		       : find_error(e, "mae", "bias");
 }
 
 /* ---- references ---- */

@@ -73,6 +73,8 @@ struct tw_index_entry {
 	enum tw_fitness fitness;
 	const char *unfit_why;
 	bool biased;        /* tw_model_is_biased() */
+	bool yields;        /* biased: it comes after models that are not. Single rows */
+	bool series_yields; /* the same for clients of series */
 	bool has_details;   /* in metadata.json: tw_model_has_details() */
 	bool serves_shares; /* also serves a machine that is a small share of its own */
 
@@ -201,6 +203,12 @@ double tw_index_figure(const struct tw_index_entry *e, const char *name);
 
 /* The figure of rows as a series; NaN: the model has no form for them. */
 double tw_index_series_figure(const struct tw_index_entry *e, const char *name);
+
+/*
+ * mae + |bias| in W, of the worst component; series: of rows as a series, if the model
+ * has a form for them.
+ */
+double tw_index_biased_error(const struct tw_index_entry *e, bool series);
 
 /* Whether a larger figure of this name is better: abs_max_corr and r2. */
 bool tw_index_figure_more_is_better(const char *name);

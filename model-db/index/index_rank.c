@@ -129,19 +129,17 @@ static int by_family(const void *a, const void *b)
 	return compare_families(x->entry, y->entry);
 }
 
-/* Fit models first, then those without a bias. */
-static int compare_certificates(const struct tw_index_entry *a,
-				const struct tw_index_entry *b)
+static int compare_fitness(const struct tw_index_entry *a, const struct tw_index_entry *b)
 {
-	const int d = (a->fitness == TW_UNFIT) - (b->fitness == TW_UNFIT);
-
-	return d != 0 ? d : a->biased - b->biased;
+	return (a->fitness == TW_UNFIT) - (b->fitness == TW_UNFIT);
 }
 
 static int compare_models(const struct tw_index_entry *a, const struct tw_index_entry *b)
 {
-	int d = compare_certificates(a, b);
+	int d = compare_fitness(a, b);
 
+	if (d == 0)
+		d = a->yields - b->yields;
 	if (d == 0)
 		d = compare_doubles(or_last(a->error), or_last(b->error));
 	if (d == 0)
@@ -177,8 +175,10 @@ static int by_series(const void *a, const void *b)
 {
 	const struct tw_index_entry *const *p = a, *const *q = b;
 	const struct tw_index_entry *x = *p, *y = *q;
-	int d = compare_certificates(x, y);
+	int d = compare_fitness(x, y);
 
+	if (d == 0)
+		d = x->series_yields - y->series_yields;
 	if (d == 0)
 		d = compare_doubles(or_last(x->series_error), or_last(y->series_error));
 	return d != 0 ? d : (x->rank > y->rank) - (x->rank < y->rank);
@@ -225,7 +225,71 @@ static struct merit weigh(const struct ranked *list, size_t count,
 	return w;
 }
 
-static void weigh_all(struct ranked *list, size_t count, const struct tw_strs *prefer)
+/*
+ * A biased model does not yield if its error is below this share of the error of each
+ * model of its family that is fit and not biased. The error has the bias twice: the sum
+ * of many rows shows it most.
+ */
+#define CLEARLY_BELOW 0.90
+
+static double least_unbiased_error(const struct ranked *list, size_t count, bool series)
+{
+	double least = NAN;
+
+	for (size_t i = 0; i < count; i++)
+		if (!list[i].entry->biased && list[i].entry->fitness != TW_UNFIT)
+			least = fmin(least, tw_index_biased_error(list[i].entry, series));
+	return least;
+}
+
+/* Find the biased models of the family list[0..count) that yield. */
+static void find_yielding(struct ranked *list, size_t count)
+{
+	const double most = CLEARLY_BELOW * least_unbiased_error(list, count, false);
+	const double most_series =
+		CLEARLY_BELOW * least_unbiased_error(list, count, true);
+
+	for (size_t i = 0; i < count; i++) {
+		struct tw_index_entry *e = list[i].entry;
+
+		e->yields = e->biased && !(tw_index_biased_error(e, false) < most);
+		e->series_yields =
+			e->biased && !(tw_index_biased_error(e, true) < most_series);
+	}
+}
+
+/*
+ * A difference of less than 2 % between blocked errors is chance, and a model of fewer
+ * features is then the safer one. So each error of a family becomes the least that is at
+ * most 2 % smaller, from the least of all on.
+ */
+#define EQUAL_WITHIN 1.02
+
+static double *error_at(const struct ranked *m, bool series)
+{
+	return series ? &m->entry->series_error : &m->entry->error;
+}
+
+static void level_errors(struct ranked *list, size_t count, bool series)
+{
+	for (double above = -HUGE_VAL;;) {
+		double least = HUGE_VAL;
+
+		for (size_t i = 0; i < count; i++)
+			if (*error_at(&list[i], series) > above)
+				least = fmin(least, *error_at(&list[i], series));
+		if (isinf(least))
+			break;
+		above = least * EQUAL_WITHIN;
+		for (size_t i = 0; i < count; i++)
+			if (*error_at(&list[i], series) > least &&
+			    *error_at(&list[i], series) <= above)
+				*error_at(&list[i], series) = least;
+	}
+}
+
+static void weigh_all(struct ranked *list, size_t count, const struct tw_strs *prefer,
+		      bool level)
 {
 	for (size_t from = 0, to; from < count; from = to) {
 		struct merit w;
@@ -234,30 +298,17 @@ static void weigh_all(struct ranked *list, size_t count, const struct tw_strs *p
 			if (by_family(&list[from], &list[to]) != 0)
 				break;
 		w = weigh(list + from, to - from, prefer);
+		find_yielding(list + from, to - from);
+		for (int series = 0; level && series < 2; series++)
+			level_errors(list + from, to - from, series == 1);
 		for (size_t i = from; i < to; i++)
 			list[i].merit = w;
 	}
 }
 
-/*
- * Steps of 2 %: a smaller difference between blocked errors is chance, and a model of
- * fewer features is then the safer one.
- */
-#define ERROR_STEP 0.02
-
-static double round_error(double error)
-{
-	if (!(error > 0) || isinf(error))
-		return error;
-	return exp(round(log(error) / ERROR_STEP) * ERROR_STEP);
-}
-
 /* Lower is better for every figure: the sign of r2 and the like is changed. */
 static double error_of(const struct tw_index *x, double figure)
 {
-
-	if (strcmp(x->error_key, TW_INDEX_ERROR) == 0)
-		return round_error(figure);
 	return tw_index_figure_more_is_better(x->error_key) ? -figure : figure;
 }
 
@@ -310,7 +361,7 @@ int tw_index_rank(struct tw_index *x, const struct tw_strs *prefer, struct tw_er
 		list[i].entry = &x->entry[i];
 	}
 	qsort(list, x->count, sizeof(*list), by_family);
-	weigh_all(list, x->count, prefer);
+	weigh_all(list, x->count, prefer, strcmp(x->error_key, TW_INDEX_ERROR) == 0);
 	qsort(list, x->count, sizeof(*list), by_preference);
 	for (size_t i = 0; i < x->count; i++) {
 		x->by_rank[i] = list[i].entry;

@@ -196,3 +196,8 @@ bool tw_trainer_is_default(const char *trainer)
 {
 	return trainer != NULL && strcmp(trainer, "SGDRegressorTrainer") == 0;
 }
+
+bool tw_matcher_yields(const struct tw_matcher *m, const struct tw_index_entry *e)
+{
+	return tw_wanted_series(m->wanted) ? e->series_yields : e->yields;
+}

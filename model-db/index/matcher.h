@@ -139,4 +139,7 @@ enum tw_mismatch tw_matcher_check(const struct tw_matcher *m,
 double tw_matcher_similarity(const struct tw_matcher *m,
 			     const struct tw_index_machine *machine);
 
+/* Whether the model comes after models without a bias, for this client. */
+bool tw_matcher_yields(const struct tw_matcher *m, const struct tw_index_entry *e);
+
 #endif /* TW_MODEL_DB_MATCHER_H */

@@ -149,11 +149,13 @@ def short(model):
     return (model or "none").removesuffix("_0").removesuffix("Trainer")
 
 
-def report(name, judged, table, goals):
-    """A line for each component; goals are of models that have a certificate in each block."""
+def report(name, blocks_of_all, table, goals):
+    """A line for each component: of the blocks in which the server chose a model with a
+    certificate, if there are any. Goals are of models that have a certificate in each of them."""
+    served = [block for block in blocks_of_all if block.chosen in block.certified]
+    judged = served or blocks_of_all
     models = sorted({m for block in judged for m in block.figures})
     certified = [m for m in models if all(m in block.certified for block in judged)]
-    served = all(block.chosen in block.certified for block in judged)
     for component in judged[0].figures[models[0]]:
         def by_model(figure):
             return {m: mean(judged, figure, lambda _: m, component) for m in models}
@@ -167,8 +169,9 @@ def report(name, judged, table, goals):
         covered = mean(judged, coverage_of, lambda block: block.chosen, component)
         regret = ours / errors[best] if served else math.nan
         names = "/".join(sorted({short(block.chosen) for block in judged}))
-        table.row(name, component, names if served else "no certificate", ours, short(best),
-                  errors[best], regret, covered, min(inside), 100 * bias)
+        table.row(name, component, f"{len(served)}/{len(blocks_of_all)}",
+                  names if served else "no certificate", ours, short(best), errors[best], regret,
+                  covered, min(inside), 100 * bias)
         if certified:
             goals.at_most(f"{name}, {component}, bias of a certified model", bias, BIAS)
         if not served:
@@ -181,7 +184,8 @@ def report(name, judged, table, goals):
 
 
 def main():
-    table = bench.Table(("recording", -28, ""), ("component", -9, ""), ("served", -20, ""),
+    table = bench.Table(("recording", -28, ""), ("component", -9, ""), ("blocks", 6, ""),
+                        ("served", -20, ""),
                         ("MAE, W", 7, ".3f"), ("best", -26, ""), ("MAE, W", 7, ".3f"),
                         ("regret", 6, ".3f"), ("in 95 %", 7, ".3f"), ("worst", 6, ".3f"),
                         ("bias %", 6, ".1f"))

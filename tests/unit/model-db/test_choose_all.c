@@ -143,8 +143,10 @@ static void write_models(const char *db, unsigned *seed)
 					continue;
 				snprintf(metadata, sizeof(metadata),
 					 "{\"r2\":%.1f,\"data_rows\":%u,"
+					 "\"certificate_bias\":%g,\"package_bias\":%u,"
 					 "\"package_mae\":%g%s%u}",
 					 draw(seed, 10) / 10.0, 500 * draw(seed, 4),
+					 draw(seed, 3) == 0 ? 0.4 : 0.1, draw(seed, 3),
 					 s.mae_w,
 					 draw(seed, 2) == 0 ? ",\"package_series_mae\":"
 							    : ",\"other\":",
@@ -210,6 +212,7 @@ static bool better(const struct tw_wanted *w, const struct tw_index_entry *a,
 	const bool a_type = w->node_type >= 0 && a->node_type == w->node_type;
 	const bool b_type = w->node_type >= 0 && b->node_type == w->node_type;
 	const double a_like = similarity(w, a), b_like = similarity(w, b);
+	const bool series = !w->weight && w->ensembles;
 
 	if (a_type != b_type)
 		return a_type;
@@ -219,9 +222,9 @@ static bool better(const struct tw_wanted *w, const struct tw_index_entry *a,
 		return a->machine->members > b->machine->members;
 	if (w->weight && a->idle_power != b->idle_power)
 		return a->idle_power;
-	if (a->biased != b->biased)
-		return b->biased;
-	if (!w->weight && w->ensembles && a->machine == b->machine &&
+	if (series ? a->series_yields != b->series_yields : a->yields != b->yields)
+		return series ? b->series_yields : b->yields;
+	if (series && a->machine == b->machine &&
 	    (a->fitness == TW_UNFIT) == (b->fitness == TW_UNFIT) &&
 	    (a->series_error < b->series_error || a->series_error > b->series_error))
 		return a->series_error < b->series_error;
@@ -408,13 +411,18 @@ static void the_next_model_is_chosen_after_one_is_given_up(void **state)
 	size_t count = 0;
 	uint32_t rank = 0;
 	unsigned seed = 3;
+	bool yields = false;
 
 	(void)state;
 	write_models(db, &seed);
 	assert_int_equal(tw_index_load(db, NULL, NULL, &x, &err), 0);
 	assert_int_equal(tw_strs_split(&w.metrics, metrics[2], &err), 0);
 	while (tw_choose(x, &w, &choice, &err) == 0) {
-		assert_true(count == 0 || choice.entry->rank > rank);
+		if (choice.entry->yields && !yields)
+			rank = 0;
+		assert_true(choice.entry->yields >= yields);
+		assert_true(rank == 0 || choice.entry->rank > rank);
+		yields = choice.entry->yields;
 		assert_int_equal(choice.match, TW_MATCH_ANY);
 		rank = choice.entry->rank;
 		tw_index_give_up(x, choice.entry);
