@@ -32,14 +32,20 @@
 struct chip {
 	const char *meter; /* name of the meter */
 	const char *name;  /* content of hwmonN/name */
-	const char *label; /* "": any label, or no label */
+	/*
+	 * "": any label, or no label. '#' is the number of the package, with or without
+	 * a blank before it, or missing; '$' is the end of the label.
+	 */
+	const char *label;
 	enum tw_zone_kind kind;
 	const char *vendor; /* vendor of a GPU */
 };
 
 #define ANY "hwmon-any"
 #define RAILS "ina3221" /* shows voltages and currents */
-#define MODULE "Module Power Socket"
+#define RAILS_MAX 3
+#define CAPS "aem2" /* shows limits as if they were powers */
+#define MODULE "Module Power Socket#"
 #define SUPPLY "power total"
 
 static const struct chip chips[] = {
@@ -49,16 +55,16 @@ static const struct chip chips[] = {
 	 * with the two below and its memory.
 	 */
 	{ "acpi", "power_meter", MODULE, TW_ZONE_PLATFORM, NULL },
-	{ "acpi", "power_meter", "Grace Power Socket", TW_ZONE_PACKAGE, NULL },
-	{ "acpi", "power_meter", "CPU Power Socket", TW_ZONE_CORE, NULL },
-	{ "acpi", "power_meter", "SysIO Power Socket", TW_ZONE_UNCORE, NULL },
+	{ "acpi", "power_meter", "Grace Power Socket#", TW_ZONE_PACKAGE, NULL },
+	{ "acpi", "power_meter", "CPU Power Socket#", TW_ZONE_CORE, NULL },
+	{ "acpi", "power_meter", "SysIO Power Socket#", TW_ZONE_UNCORE, NULL },
 	{ "acpi", "power_meter", "", TW_ZONE_PLATFORM, NULL },
 	/* drivers/hwmon/amd_energy.c */
 	{ "amd_energy", "amd_energy", "Ecore", TW_ZONE_CORE, NULL },
-	{ "amd_energy", "amd_energy", "Esocket", TW_ZONE_PACKAGE, NULL },
+	{ "amd_energy", "amd_energy", "Esocket#", TW_ZONE_PACKAGE, NULL },
 	/* Its fork for Ryzen: github.com/BoukeHaarsma23/zenergy */
 	{ "amd_energy", "zenergy", "Ecore", TW_ZONE_CORE, NULL },
-	{ "amd_energy", "zenergy", "Esocket", TW_ZONE_PACKAGE, NULL },
+	{ "amd_energy", "zenergy", "Esocket#", TW_ZONE_PACKAGE, NULL },
 	/* drivers/hwmon/xgene-hwmon.c */
 	{ "ampere-xgene-hwmon", "apm_xgene", "CPU power", TW_ZONE_PACKAGE, NULL },
 	{ "ampere-xgene-hwmon", "apm_xgene", "IO power", TW_ZONE_UNCORE, NULL },
@@ -69,7 +75,13 @@ static const struct chip chips[] = {
 	{ "hwmon", "corsairpsu", SUPPLY, TW_ZONE_PLATFORM, NULL },
 	{ "hwmon", "fam15h_power", "", TW_ZONE_PACKAGE, NULL },
 	{ "hwmon", "i915", "", TW_ZONE_GPU, "intel" },
-	{ "hwmon", "ibmpowernv", "System", TW_ZONE_PLATFORM, NULL },
+	/*
+	 * The labels are those of hw/occ-sensor.c of skiboot: a chip has Vdd and Vdn
+	 * within it, its memory beside it. Energies have the labels of powers.
+	 */
+	{ "hwmon", "ibmpowernv", "System$", TW_ZONE_PLATFORM, NULL },
+	{ "hwmon", "ibmpowernv", "Chip#$", TW_ZONE_PACKAGE, NULL },
+	{ "hwmon", "ibmpowernv", "Chip# Memory$", TW_ZONE_DRAM, NULL },
 	/* The labels are those of arch/arm64/boot/dts/apple/hwmon-common.dtsi. */
 	{ "hwmon", "macsmc_hwmon", "Total System Power", TW_ZONE_PLATFORM, NULL },
 	{ "hwmon", "nouveau", "", TW_ZONE_GPU, "nvidia" },
@@ -95,6 +107,11 @@ static const struct chip chips[] = {
 /* A GPU whose power is that of its processor, too. */
 static const struct chip apu = { "hwmon", "amdgpu", "", TW_ZONE_PLATFORM, NULL };
 
+enum { AVERAGE = 1, INPUT };
+
+/* A mean over a longer time is no reading of a tick. */
+#define MEAN_MAX_MS UINT64_C(300000)
+
 /* A sensor has the best of its forms, which come first. */
 static const struct form {
 	const char *prefix, *suffix;
@@ -103,8 +120,8 @@ static const struct form {
 			     current in mA */
 } forms[] = {
 	{ "energy", "_input", false, NULL },
-	{ "power", "_average", true, NULL },
-	{ "power", "_input", true, NULL },
+	[AVERAGE] = { "power", "_average", true, NULL },
+	[INPUT] = { "power", "_input", true, NULL },
 	{ "in", "_input", true, RAILS },
 };
 
@@ -143,6 +160,28 @@ struct sensor {
 	const struct chip *chip; /* its row; NULL: none of the meter's */
 };
 
+/* True if the label begins as the pattern. *number: that of '#', or -1. */
+static bool matches(const char *pattern, const char *label, int *number)
+{
+	*number = -1;
+	for (; *pattern != '\0'; pattern++) {
+		if (*pattern == '$')
+			return *label == '\0';
+		if (*pattern != '#') {
+			if (*label++ != *pattern)
+				return false;
+			continue;
+		}
+		if (label[0] == ' ' && label[1] >= '0' && label[1] <= '9')
+			label++;
+		for (; *label >= '0' && *label <= '9'; label++)
+			*number = *number >= TW_ZONES_MAX ? *number
+				  : *number < 0           ? *label - '0'
+							  : *number * 10 + *label - '0';
+	}
+	return true;
+}
+
 /* The table entry of a sensor for a meter; NULL: the meter skips the sensor. */
 static const struct chip *find_chip(const char *meter, const char *dir, const char *name,
 				    const char *label)
@@ -152,13 +191,13 @@ static const struct chip *find_chip(const char *meter, const char *dir, const ch
 	const enum tw_amdgpu covers =
 		strcmp(name, "amdgpu") == 0 ? tw_amdgpu_covers(dir) : TW_AMDGPU_CARD;
 	size_t i = 0;
+	int number;
 
 	if (covers == TW_AMDGPU_MODULE)
 		return strcmp(meter, apu.meter) == 0 ? &apu : NULL;
 
-	while (i < TW_COUNT(chips) &&
-	       (strcmp(chips[i].name, name) != 0 ||
-		strncmp(chips[i].label, label, strlen(chips[i].label)) != 0))
+	while (i < TW_COUNT(chips) && (strcmp(chips[i].name, name) != 0 ||
+				       !matches(chips[i].label, label, &number)))
 		i++;
 	if (i == TW_COUNT(chips) || covers == TW_AMDGPU_INSIDE)
 		return all ? &any : NULL;
@@ -200,13 +239,35 @@ static void list_files(const char *dir, struct files *out)
 		closedir(d);
 }
 
-/* True if sensor n of a chip has the form. */
+/*
+ * True if sensor n of a chip has the form. The rails are the first three: in4 to in7 are
+ * voltages of shunts in uV, and curr4 is the sum of the currents.
+ */
 static bool has_form(const struct files *files, const char *name, size_t form, unsigned n)
 {
 	const char *chip = forms[form].chip;
 
 	return files->form[form][n] &&
-	       (chip == NULL || (strcmp(chip, name) == 0 && files->current[n]));
+	       (chip == NULL ||
+		(strcmp(chip, name) == 0 && files->current[n] && n <= RAILS_MAX));
+}
+
+/*
+ * True if power n has a mean over so long a time that its momentary power is the better
+ * reading: that of IBM's OCC is since its start, and its interval is in us.
+ */
+static bool has_long_mean(const struct files *files, const char *dir, size_t form,
+			  unsigned n)
+{
+	struct tw_err ignored = { 0 };
+	char path[TW_ZONE_PATH];
+	uint64_t window_ms;
+
+	if (!files->form[INPUT][n] || form != AVERAGE)
+		return false;
+	snprintf(path, sizeof(path), "%s/power%u_average_interval", dir, n);
+	return tw_meter_number(path, &window_ms, &ignored) == 0 &&
+	       window_ms > MEAN_MAX_MS;
 }
 
 /* The text of a sensor's file; "" without the file. */
@@ -265,7 +326,8 @@ static size_t find_sensors(const char *dir, const char *name, struct sensor *out
 		for (unsigned n = 1; n <= SENSORS_MAX && count < SENSORS_MAX; n++) {
 			struct sensor *s = &out[count];
 
-			if (!has_form(&files, name, f, n))
+			if (!has_form(&files, name, f, n) ||
+			    has_long_mean(&files, dir, f, n))
 				continue;
 			*s = (struct sensor){ .form = &forms[f], .n = n };
 			read_label(dir, s);
@@ -277,13 +339,12 @@ static size_t find_sensors(const char *dir, const char *name, struct sensor *out
 /* The socket of "Grace Power Socket 1"; `other` if the label has none. */
 static int socket_of(const char *label, const struct chip *chip, int other)
 {
-	const char *at = label + strlen(chip->label);
-	uint64_t socket;
+	int socket;
 
-	if (strstr(chip->label, "Socket") == NULL || *at++ != ' ' ||
-	    !tw_parse_u64(at, strlen(at), &socket) || socket >= TW_ZONES_MAX)
-		return other;
-	return (int)socket;
+	return matches(chip->label, label, &socket) && socket >= 0 &&
+			       socket < TW_ZONES_MAX
+		       ? socket
+		       : other;
 }
 
 /* A battery of ACPI: charging is not consumption. */
@@ -304,9 +365,12 @@ static void set_name(struct tw_zone *z, const char *chip, const char *label)
 }
 
 /* Why a sensor is not read; NULL: it is. `best`: of the GPU. */
-static const char *left_out_of(const char *dir, const struct sensor *s,
+static const char *left_out_of(const char *dir, const char *name, const struct sensor *s,
 			       const struct sensor *best)
 {
+	/* drivers/hwmon/ibmaem.c: power3 to power7 */
+	if (strcmp(name, CAPS) == 0 && s->form->power)
+		return "a limit of power";
 	if (is_battery(dir, s->form, s->n))
 		return "a battery: charging is not consumption";
 	if (s->chip->kind == TW_ZONE_GPU && best != NULL && s != best)
@@ -331,7 +395,7 @@ static int add_sensor(struct tw_zone_list *l, const struct sensor *s, const char
 			     .place = place_of(chip),
 			     .reports_power = s->form->power };
 	struct tw_err ignored = { 0 };
-	const char *left_out = left_out_of(dir, s, best);
+	const char *left_out = left_out_of(dir, name, s, best);
 	char path[TW_ZONE_PATH];
 
 	set_name(&z, name, s->label);
@@ -373,7 +437,7 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 	const struct sensor *best = NULL;
 	struct sensor sensor[SENSORS_MAX];
 	char name[TW_ZONE_NAME], path[TW_ZONE_PATH];
-	size_t count;
+	size_t count, sockets = 0;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/name", dir) >= sizeof(path) ||
 	    tw_meter_line(path, name, sizeof(name), &ignored) < 0 || is_supply(dir))
@@ -383,6 +447,7 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 		struct sensor *s = &sensor[i];
 
 		s->chip = find_chip(meter, dir, name, s->label);
+		sockets += s->chip != NULL && s->chip->kind == TW_ZONE_PACKAGE;
 		if (s->chip != NULL && s->chip->kind == TW_ZONE_GPU &&
 		    strcmp(name, RAILS) != 0 && (best == NULL || s->chip < best->chip))
 			best = s;
@@ -391,9 +456,12 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 		const struct chip *chip = sensor[i].chip;
 		const bool gpu = chip != NULL && chip->kind == TW_ZONE_GPU;
 		const size_t had = l->count;
+		/* Beside several sockets, that of a sensor without a number is unknown.
+		 */
+		const int package = !gpu && sockets > 1 ? -1 : next[gpu];
 
 		if (chip != NULL &&
-		    add_sensor(l, &sensor[i], name, dir, next[gpu], best, err) < 0)
+		    add_sensor(l, &sensor[i], name, dir, package, best, err) < 0)
 			return -1;
 		added[gpu] = added[gpu] || (l->count > had && is_of_package(chip->kind));
 	}

@@ -242,6 +242,56 @@ static void amd_energy_is_counters_of_cores_and_sockets(void **state)
 	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), 300);
 }
 
+/* One device has the counters of all sockets; the numbers of cores go on. */
+static void sockets_of_one_device_are_packages(void **state)
+{
+	static const struct {
+		const char *chip, *label, *name;
+		int package;
+	} sensors[] = {
+		{ "amd_energy", "Ecore064", "Ecore064", -1 },
+		{ "amd_energy", "Esocket0", "Esocket0", 0 },
+		{ "amd_energy", "Esocket1", "Esocket1", 1 },
+		{ "ibmpowernv", "Chip 0 ", "Chip 0", 0 },
+		{ "ibmpowernv", "Chip 8 ", "Chip 8", 8 },
+		{ "ibmpowernv", "Chip 8 Memory", "Chip 8 Memory", 8 },
+		{ "ibmpowernv", "Chip 8 Vdd", "ibmpowernv:Chip 8 Vdd", -1 },
+	};
+	struct meter_fixture *f = *state;
+
+	for (size_t i = 0; i < TW_COUNT(sensors); i++) {
+		const int device = sensors[i].chip[0] == 'a' ? 0 : 1;
+		char file[32];
+
+		snprintf(file, sizeof(file), "energy%zu_label", i + 1);
+		write_sensor(f, device, sensors[i].chip, file, sensors[i].label);
+		snprintf(file, sizeof(file), "energy%zu_input", i + 1);
+		write_sensor(f, device, sensors[i].chip, file, "100");
+	}
+	meters_open(f);
+	assert_int_equal(meters_zones(f), TW_COUNT(sensors));
+	for (size_t i = 0; i < TW_COUNT(sensors); i++)
+		assert_non_null(meters_zone(f, sensors[i].name, sensors[i].package));
+}
+
+/* in4 to in7 are voltages of shunts, and curr4 is the sum of the currents. */
+static void shunts_of_an_ina3221_are_no_rails(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	for (int n = 1; n <= 7; n++) {
+		char file[32];
+
+		snprintf(file, sizeof(file), "in%d_input", n);
+		write_sensor(f, 0, "ina3221", file, "5000");
+		snprintf(file, sizeof(file), "curr%d_input", n);
+		if (n <= 4)
+			write_sensor(f, 0, "ina3221", file, "1000");
+	}
+	meters_open(f);
+	assert_int_equal(meters_zones(f), 3);
+}
+
 /* Work is divided by package: the numbers are those of the kernel. */
 static void supplies_and_cards_do_not_shift_packages(void **state)
 {
@@ -486,6 +536,8 @@ int main(void)
 		METER_TEST(older_drivers_have_their_files_in_the_device),
 		METER_TEST(ampere_reports_cpus_and_io_by_socket),
 		METER_TEST(amd_energy_is_counters_of_cores_and_sockets),
+		METER_TEST(sockets_of_one_device_are_packages),
+		METER_TEST(shunts_of_an_ina3221_are_no_rails),
 		METER_TEST(supplies_and_cards_do_not_shift_packages),
 		METER_TEST(unknown_chips_are_listed_and_never_summed),
 		METER_TEST(known_chips_and_stores_of_energy_are_no_sensors),
