@@ -116,7 +116,6 @@ struct tw_workloads {
 	uint64_t folded, dropped, refused; /* see struct tw_workloads_stats */
 	uint64_t unseen_ns;
 	struct tw_group **paths; /* scratch of workload_unseen.c */
-	size_t paths_size;
 };
 
 /* ---- workload_table.c ---- */

@@ -22,19 +22,18 @@
 #include <string.h>
 
 /* Order paths so that the descendants of a cgroup follow it directly. */
+static int rank(char c)
+{
+	return c == '\0' ? 0 : c == '/' ? 1 : 1 + (unsigned char)c;
+}
+
 static int compare_paths(const char *a, const char *b)
 {
 	while (*a == *b && *a != '\0') {
 		a++;
 		b++;
 	}
-	if (*a == *b)
-		return 0;
-	if (*a == '\0' || *b == '\0')
-		return *a == '\0' ? -1 : 1;
-	if (*a == '/' || *b == '/')
-		return *a == '/' ? -1 : 1;
-	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+	return rank(*a) - rank(*b);
 }
 
 static int by_path(const void *a, const void *b)
@@ -57,11 +56,8 @@ static size_t list_groups(struct tw_workloads *t)
 	const size_t all = t->level[TW_LEVEL_CGROUP].count;
 	size_t count = 0;
 
-	if (all > t->paths_size) {
-		if (!tw_resize(&t->paths, 2 * all, sizeof(struct tw_group *)))
-			return 0;
-		t->paths_size = 2 * all;
-	}
+	if (all == 0 || !tw_resize(&t->paths, all, sizeof(struct tw_group *)))
+		return 0;
 	for (struct tw_workload *w = t->level[TW_LEVEL_CGROUP].first; w != NULL;
 	     w = w->next) {
 		struct tw_group *g = (struct tw_group *)w;
@@ -69,8 +65,7 @@ static size_t list_groups(struct tw_workloads *t)
 		if (g->w.path != NULL)
 			t->paths[count++] = g;
 	}
-	if (count > 1)
-		qsort(t->paths, count, sizeof(struct tw_group *), by_path);
+	qsort(t->paths, count, sizeof(struct tw_group *), by_path);
 	return count;
 }
 
@@ -98,7 +93,7 @@ static void read_growth(const struct tw_workloads *t, struct tw_group *g)
 		return;
 	if (known) {
 		u->grown_ns = u->total_ns > before_ns ? u->total_ns - before_ns : 0;
-	} else if (t->tick > 0 && u->above != NULL && u->above->unseen.known) {
+	} else if (u->above != NULL && u->above->unseen.known) {
 		u->grown_ns = u->above->unseen.grown_ns < u->total_ns
 				      ? u->above->unseen.grown_ns
 				      : u->total_ns;
@@ -126,12 +121,10 @@ static int64_t settle_owed(struct tw_workloads *t, size_t count)
 		u->charged_ns = g->w.used.cpu_ns;
 		if (u->above != NULL)
 			u->above->unseen.own_ns -= (int64_t)u->grown_ns;
-		if (!u->known && u->above != NULL) {
+		if (!u->known && u->above != NULL)
 			u->above->unseen.own_ns += u->owed_ns;
+		if (!u->known)
 			u->owed_ns = 0;
-		} else if (!u->known) {
-			u->owed_ns = 0;
-		}
 		all_ns += u->owed_ns;
 	}
 	return all_ns;
@@ -203,7 +196,7 @@ void tw_workloads_unseen(struct tw_workloads *t)
 	}
 	count_active(t, count);
 	all_ns = settle_owed(t, count);
-	for (size_t i = 0; i < count && all_ns > 0; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct tw_unseen *u = &t->paths[i]->unseen;
 		const int64_t more_ns = u->owed_ns - allowance_ns(u, tick_ns);
 		const int64_t ns = more_ns < all_ns ? more_ns : all_ns;

@@ -5,6 +5,7 @@
 #include "collector/system/process.h"
 #include "collector/system/roots.h"
 #include "collector/workloads/workload.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/scratch.h"
@@ -21,8 +22,9 @@
 #define TICKS 300
 #define SERIALS 4096
 
-/* The second is a descendant of the first. */
-static const char *const paths[GROUPS] = { "/a.slice", "/a.slice/b.scope", "/c.slice",
+/* The second is a descendant of the first. The third is not, but its name sorts between
+ * theirs. */
+static const char *const paths[GROUPS] = { "/a.slice", "/a.slice/b.scope", "/a.slice-c",
 					   "/d.slice" };
 static const int above[GROUPS] = { -1, 0, -1, -1 };
 
@@ -37,6 +39,7 @@ struct machine {
 	struct tw_task_source source;
 	uint64_t id[GROUPS];
 	uint64_t ran_ns[GROUPS]; /* without descendants */
+	bool unlisted[GROUPS];   /* by the source: no process has run there */
 	uint64_t began_ns;       /* sum of all, when the table was opened */
 	struct process process[PROCESSES];
 	uint32_t tgid;
@@ -78,7 +81,8 @@ static void say_living(const struct machine *m)
 	const uint64_t tick_ns = S / tw_proc_ticks_per_s();
 
 	for (int g = 0; g < GROUPS; g++)
-		say_path(m->id[g], paths[g]);
+		if (!m->unlisted[g])
+			say_path(m->id[g], paths[g]);
 	for (int i = 0; i < PROCESSES; i++) {
 		const struct process *p = &m->process[i];
 
@@ -95,22 +99,28 @@ static void tick(struct machine *m)
 	workloads_tick(&m->f);
 }
 
-static void set_up(struct machine *m)
+/* A machine before the collector starts. */
+static void boot(struct machine *m)
 {
-	struct tw_roots roots;
-	struct tw_workloads_config c = {
-		.roots = &roots, .source = &m->source, .keep_ms = 1000, .ended_max = 5
-	};
-	struct tw_err err = { 0 };
-
 	*m = (struct machine){ .f = { .dir = scratch_new(), .now_ns = LATER },
 			       .source = scripted_tasks,
 			       .tgid = 100 };
 	m->source.reports_exits = false;
-	roots = (struct tw_roots){ .proc = m->f.dir, .sys = m->f.dir, .dev = m->f.dir };
 	tree_write(m->f.dir, "fs/cgroup/cgroup.controllers", "cpu\n");
 	for (int g = 0; g < GROUPS; g++)
 		m->ran_ns[g] = random_ns(100 * S);
+}
+
+static void start(struct machine *m)
+{
+	const struct tw_roots roots = { .proc = m->f.dir,
+					.sys = m->f.dir,
+					.dev = m->f.dir };
+	const struct tw_workloads_config c = {
+		.roots = &roots, .source = &m->source, .keep_ms = 1000, .ended_max = 5
+	};
+	struct tw_err err = { 0 };
+
 	write_totals(m);
 	for (int g = 0; g < GROUPS; g++) {
 		char path[1024];
@@ -125,6 +135,12 @@ static void set_up(struct machine *m)
 		fail_msg("%s", err.text);
 	m->began_ns = all_ns(m);
 	tick(m);
+}
+
+static void set_up(struct machine *m)
+{
+	boot(m);
+	start(m);
 }
 
 static void tear_down(struct machine *m)
@@ -209,6 +225,25 @@ static void unseen_time_is_charged_once_and_no_total_falls(void **state)
 	tear_down(&m);
 }
 
+static void spoil_total(const struct machine *m, int g)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "fs/cgroup%s/cpu.stat", paths[g]);
+	tree_remove(m->f.dir, path);
+	tree_write(m->f.dir, path, "rubbish\n");
+}
+
+/* What is charged in a cgroup, without its descendants. */
+static void expect_charged(const struct machine *m, int g, uint64_t ns)
+{
+	const uint64_t used_ns = used_by(&m->f, TW_LEVEL_CGROUP, m->id[g]);
+
+	/* Totals have microseconds. */
+	if (used_ns + 2000 < ns || used_ns > ns + 2000)
+		fail_msg("%s: %" PRIu64 " ns, not %" PRIu64, paths[g], used_ns, ns);
+}
+
 static void a_cgroup_that_was_unreadable_is_charged_later(void **state)
 {
 	static struct machine m;
@@ -222,8 +257,7 @@ static void a_cgroup_that_was_unreadable_is_charged_later(void **state)
 	assert_in_range(check_level(&m, TW_LEVEL_CGROUP), ran_ns - 4000, ran_ns + 4000);
 	m.ran_ns[2] += 3 * S;
 	write_totals(&m);
-	tree_remove(m.f.dir, "fs/cgroup/c.slice/cpu.stat");
-	tree_write(m.f.dir, "fs/cgroup/c.slice/cpu.stat", "rubbish\n");
+	spoil_total(&m, 2);
 	workloads_tick(&m.f);
 	assert_in_range(check_level(&m, TW_LEVEL_CGROUP), ran_ns - 4000, ran_ns + 4000);
 	tick(&m);
@@ -288,6 +322,102 @@ static void working_processes_hide_little_time(void **state)
 	tear_down(&m);
 }
 
+static void all_time_without_processes_is_unseen(void **state)
+{
+	static struct machine m;
+	struct tw_workloads_stats stats;
+
+	(void)state;
+	set_up(&m);
+	for (int g = 0; g < GROUPS; g++)
+		m.ran_ns[g] += (uint64_t)(g + 1) * S;
+	tick(&m);
+	for (int g = 0; g < GROUPS; g++)
+		expect_charged(&m, g, (uint64_t)(g + 1) * S);
+	m.ran_ns[3] += S;
+	tick(&m);
+	expect_charged(&m, 3, 5 * S);
+	tw_workloads_stats(m.f.t, &stats);
+	assert_int_equal(stats.unseen_ns, workloads_sum(m.f.t, TW_LEVEL_CGROUP));
+	tear_down(&m);
+}
+
+/* A cgroup without a known ancestor appears with a process, whose time is charged and is
+ * part of the cgroup's first total. */
+static void time_before_the_first_total_is_not_owed(void **state)
+{
+	static struct machine m;
+
+	(void)state;
+	boot(&m);
+	m.unlisted[3] = true;
+	start(&m);
+	m.unlisted[3] = false;
+	m.process[0] = (struct process){
+		.tgid = 200, .group = 3, .start_ns = LATER, .ran_ns = S
+	};
+	m.ran_ns[3] += 5 * S;
+	tick(&m);
+	expect_charged(&m, 3, S);
+	m.process[0].tgid = 0;
+	m.ran_ns[3] += 2 * S;
+	tick(&m);
+	expect_charged(&m, 3, 3 * S);
+	tear_down(&m);
+}
+
+/* A new cgroup counts from 0, also in the first tick after the start. Of one that was
+ * there before, no more counts than the growth of its ancestor. */
+static void the_time_of_a_new_cgroup_is_its_own(void **state)
+{
+	static const struct {
+		uint64_t before_s, own_s, above_s;
+	} cases[] = { { 0, 1, 2 }, { 50, 3, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		static struct machine m;
+
+		boot(&m);
+		m.unlisted[1] = true;
+		m.ran_ns[1] = cases[i].before_s * S;
+		start(&m);
+		m.unlisted[1] = false;
+		m.ran_ns[0] += cases[i].above_s * S;
+		m.ran_ns[1] += cases[i].own_s * S;
+		tick(&m);
+		expect_charged(&m, 0, cases[i].above_s * S);
+		expect_charged(&m, 1, cases[i].own_s * S);
+		tear_down(&m);
+	}
+}
+
+/* Two roundings of a process are not charged, unless the total cannot be read. */
+static void owed_time_of_an_unreadable_cgroup_passes_to_its_ancestor_once(void **state)
+{
+	const uint64_t owed_ns = S / tw_proc_ticks_per_s();
+	static struct machine m;
+
+	(void)state;
+	set_up(&m);
+	m.process[0] = (struct process){ .tgid = 200, .group = 1, .start_ns = LATER };
+	tick(&m);
+	m.ran_ns[1] += owed_ns;
+	tick(&m);
+	assert_int_equal(workloads_sum(m.f.t, TW_LEVEL_CGROUP), 0);
+	for (int i = 0; i < 3; i++) {
+		spoil_total(&m, 1);
+		say_living(&m);
+		workloads_tick(&m.f);
+		expect_charged(&m, 0, owed_ns);
+		m.process[0].tgid = 0;
+	}
+	tick(&m);
+	expect_charged(&m, 0, owed_ns);
+	expect_charged(&m, 1, 0);
+	tear_down(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +425,11 @@ int main(void)
 		cmocka_unit_test(a_cgroup_that_was_unreadable_is_charged_later),
 		cmocka_unit_test(processes_at_rest_hide_no_time),
 		cmocka_unit_test(working_processes_hide_little_time),
+		cmocka_unit_test(all_time_without_processes_is_unseen),
+		cmocka_unit_test(time_before_the_first_total_is_not_owed),
+		cmocka_unit_test(the_time_of_a_new_cgroup_is_its_own),
+		cmocka_unit_test(
+			owed_time_of_an_unreadable_cgroup_passes_to_its_ancestor_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
