@@ -94,6 +94,7 @@ class Online(Case):
         machine.law = (9.0, 5.0)
         self.advance(server, trainer, 5)
         self.assertEqual(self.metric(trainer, "drifting"), 1)
+        self.assertEqual(self.health(trainer)["online"]["drifting"], 1)
         self.assertGreater(self.metric(trainer, "drift_ratio"), 2)
         for _ in range(6):
             self.advance(server, trainer, 4)

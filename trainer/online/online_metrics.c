@@ -68,14 +68,17 @@ bool tw_online_metrics_polled(struct tw_online_metrics *m, bool failed,
 
 void tw_online_metrics_health(struct tw_online_metrics *m, struct tw_buf *out)
 {
-	size_t glitches = 0;
+	size_t glitches = 0, drifting = 0;
 
 	pthread_mutex_lock(&m->lock);
 	tw_json_add_object(out, "online");
 	tw_json_add_number(out, "behind_seconds", (double)m->behind_ms / 1e3);
-	for (size_t i = 0; i < m->nodes; i++)
+	for (size_t i = 0; i < m->nodes; i++) {
 		glitches += m->node[i].glitches;
+		drifting += m->node[i].serving && m->node[i].drifting;
+	}
 	tw_json_add_int(out, "glitches", (int64_t)glitches);
+	tw_json_add_int(out, "drifting", (int64_t)drifting);
 	tw_json_add_text(out, "problem", m->problem[0] != '\0' ? m->problem : NULL);
 	tw_json_end_object(out);
 	pthread_mutex_unlock(&m->lock);

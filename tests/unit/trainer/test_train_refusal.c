@@ -32,10 +32,16 @@ static double draw(uint64_t *s)
 	return (double)(*s >> 11) / 4503599627370496.0 - 1;
 }
 
+/* A drift of the power from the begin on. */
+struct drift {
+	double watts_per_hour;
+	double hours; /* then the power stays */
+};
+
 /* The loads in turn, `times` times, while the power drifts; the gauge shows whole watts.
  */
 static struct tw_prom *record(const struct load *l, size_t loads, size_t times,
-			      double watts_per_hour)
+			      struct drift d)
 {
 	struct tw_buf cpu = { 0 }, watts = { 0 };
 	struct tw_prom *p = NULL;
@@ -51,9 +57,10 @@ static struct tw_prom *record(const struct load *l, size_t loads, size_t times,
 
 		for (size_t i = 0; i < a->rows; i++) {
 			if (i % a->held == 0)
-				reading =
-					round(a->watts * (1 + a->noise * draw(&seed)) +
-					      watts_per_hour * (double)(t - 1000) / 3600);
+				reading = round(
+					a->watts * (1 + a->noise * draw(&seed)) +
+					d.watts_per_hour *
+						fmin((double)(t - 1000) / 3600, d.hours));
 			t += 10;
 			seconds += 10 * a->cpus;
 			tw_buf_addf(&cpu, ",[%zu,\"%.3f\"]", t, seconds);
@@ -72,10 +79,10 @@ static struct tw_prom *record(const struct load *l, size_t loads, size_t times,
 }
 
 /* The metadata of a line; *quality (may be NULL) gets the lines for people. */
-static json_t *train(const struct load *l, size_t loads, size_t times,
-		     double watts_per_hour, struct tw_buf *quality)
+static json_t *train_drift(const struct load *l, size_t loads, size_t times,
+			   struct drift d, struct tw_buf *quality)
 {
-	struct tw_prom *p = record(l, loads, times, watts_per_hour);
+	struct tw_prom *p = record(l, loads, times, d);
 	struct tw_train_job job = train_make_job(NULL);
 	struct tw_train_result r = { 0 };
 	struct tw_err err = { 0 };
@@ -96,6 +103,13 @@ static json_t *train(const struct load *l, size_t loads, size_t times,
 	tw_prom_free(p);
 	train_release_job(&job);
 	return m;
+}
+
+static json_t *train(const struct load *l, size_t loads, size_t times,
+		     double watts_per_hour, struct tw_buf *quality)
+{
+	return train_drift(l, loads, times,
+			   (struct drift){ watts_per_hour, (double)INFINITY }, quality);
 }
 
 /* wanted: why a model gets no certificate, or NULL. */
@@ -266,6 +280,25 @@ static void a_large_drift_costs_the_certificate(void **state)
 	json_decref(m);
 }
 
+/*
+ * 40 minutes of a drift that costs the certificate, and four hours and a half without
+ * one: an online training whose window has so much is published again.
+ */
+static void a_drift_that_has_ended_is_forgiven(void **state)
+{
+	static const struct drift d = { 45, 40.0 / 60 };
+	json_t *during = train_drift(steady, 2, 20, d, NULL);
+	json_t *after = train_drift(steady, 2, 160, d, NULL);
+
+	(void)state;
+	assert_string_equal(
+		json_string_value(json_object_get(during, TW_CERTIFICATE_REFUSED)),
+		TW_REFUSED_DRIFT);
+	assert_null(json_object_get(after, TW_CERTIFICATE_REFUSED));
+	json_decref(during);
+	json_decref(after);
+}
+
 /* The next recording has less than nothing at rest. */
 static void errors_by_a_drift_are_no_wrong_step(void **state)
 {
@@ -291,6 +324,7 @@ int main(void)
 		cmocka_unit_test(a_load_that_never_changes_is_no_wrong_unit),
 		cmocka_unit_test(a_drift_is_part_of_the_claims),
 		cmocka_unit_test(a_large_drift_costs_the_certificate),
+		cmocka_unit_test(a_drift_that_has_ended_is_forgiven),
 		cmocka_unit_test(errors_by_a_drift_are_no_wrong_step),
 	};
 
