@@ -15,8 +15,7 @@ struct config {
 static const struct tw_opts opts = {
 	.program = "tallywatt completion",
 	.operands = "SHELL",
-	.summary = "Print a script that completes commands and options, also of the "
-		   "daemons: for bash, fish or zsh.",
+	.summary = "Print a script that completes commands and options: bash, fish, zsh.",
 };
 
 /* How the shell completes the value of an option. */
@@ -180,7 +179,7 @@ static void write_zsh(struct tw_buf *b)
 		    "\t\treturn\n\tfi\n\tnames=(\n");
 	for (size_t i = 0; i < count; i++) {
 		tw_buf_addf(b, "\t\t'%s:", all[i]->name);
-		add_quoted(b, all[i]->summary);
+		add_quoted(b, all[i]->opts->summary);
 		tw_buf_adds(b, "'\n");
 	}
 	tw_buf_adds(b, "\t\t'help:print the options of a command'\n\t)\n"
@@ -253,7 +252,7 @@ static void write_fish(struct tw_buf *b)
 		tw_buf_addf(b,
 			    "complete -c tallywatt -n __fish_use_subcommand -f -a %s -d ",
 			    all[i]->name);
-		add_fish_quoted(b, all[i]->summary);
+		add_fish_quoted(b, all[i]->opts->summary);
 		tw_buf_adds(b, "\n");
 		for (size_t k = 0; (x = option_at(all[i], k)) != NULL; k++)
 			add_fish_option(b, all[i]->name, x);
@@ -307,7 +306,6 @@ static int completion(void *config, struct tw_err *err)
 
 const struct tw_command tw_command_completion = {
 	.name = "completion",
-	.summary = "print a completion script for bash, fish or zsh",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

@@ -513,7 +513,6 @@ out:
 
 const struct tw_command tw_command_estimate = {
 	.name = "estimate",
-	.summary = "predict watts from rows of features",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

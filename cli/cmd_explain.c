@@ -246,7 +246,6 @@ out:
 
 const struct tw_command tw_command_explain = {
 	.name = "explain",
-	.summary = "explain which model is chosen for a machine",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check,

@@ -260,7 +260,6 @@ out:
 
 const struct tw_command tw_command_import = {
 	.name = "import",
-	.summary = "convert kepler-model-server pipelines",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

@@ -117,7 +117,6 @@ static int list(void *config, struct tw_err *err)
 
 const struct tw_command tw_command_models = {
 	.name = "models",
-	.summary = "list the models of a model database",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.work = list,

@@ -86,7 +86,6 @@ out:
 
 const struct tw_command tw_command_profile = {
 	.name = "profile",
-	.summary = "report the power of machines at rest",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.work = profile,

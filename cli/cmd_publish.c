@@ -159,7 +159,6 @@ static int check_use(void *config, struct tw_err *err)
 
 const struct tw_command tw_command_publish = {
 	.name = "publish",
-	.summary = "publish a pipeline to a model database or a server",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

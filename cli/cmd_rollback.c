@@ -28,7 +28,7 @@ static const struct tw_opt options[] = {
 static const struct tw_opts opts = {
 	.program = "tallywatt rollback",
 	.operands = "PIPELINE",
-	.summary = "Exchange a pipeline with its previous version.",
+	.summary = "Restore the previous version of a pipeline.",
 	.opt = options,
 	.count = TW_COUNT(options),
 };
@@ -89,7 +89,6 @@ static int check_use(void *config, struct tw_err *err)
 
 const struct tw_command tw_command_rollback = {
 	.name = "rollback",
-	.summary = "restore the previous version of a pipeline",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

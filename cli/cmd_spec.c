@@ -140,7 +140,6 @@ static int print_spec(void *config, struct tw_err *err)
 
 const struct tw_command tw_command_spec = {
 	.name = "spec",
-	.summary = "print the spec of this machine",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.work = print_spec,

@@ -158,7 +158,6 @@ static void release(void *config)
 
 const struct tw_command tw_command_validate = {
 	.name = "validate",
-	.summary = "evaluate models against a recording",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

@@ -22,8 +22,7 @@ struct tw_opts;
  */
 struct tw_command {
 	const char *name;
-	const char *summary;
-	const struct tw_opts *opts;
+	const struct tw_opts *opts; /* its summary is that of the command */
 	size_t config_size;
 	/*
 	 * Environment variables that the old programs read from files

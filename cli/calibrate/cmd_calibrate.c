@@ -458,7 +458,6 @@ static int calibrate(void *config, struct tw_err *err)
 
 const struct tw_command tw_command_calibrate = {
 	.name = "calibrate",
-	.summary = "fit the prior to this machine by readings of its power",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

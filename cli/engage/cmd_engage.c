@@ -575,7 +575,6 @@ out:
 
 const struct tw_command tw_command_engage = {
 	.name = "engage",
-	.summary = "teach a power model of this machine, with a report",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

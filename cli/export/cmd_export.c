@@ -163,7 +163,6 @@ out:
 
 const struct tw_command tw_command_export = {
 	.name = "export",
-	.summary = "prepare a pipeline for publication",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

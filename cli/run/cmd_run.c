@@ -360,7 +360,6 @@ static int status_of(const void *config)
 
 const struct tw_command tw_command_run = {
 	.name = "run",
-	.summary = "report the energy of a command and its children",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_command,

@@ -116,7 +116,6 @@ static void release(void *config)
 
 const struct tw_command tw_command_merge = {
 	.name = "merge",
-	.summary = "make a pipeline from the parts of workers",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_dirs,

@@ -651,7 +651,6 @@ out:
 
 const struct tw_command tw_command_top = {
 	.name = "top",
-	.summary = "show the power of workloads, live",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

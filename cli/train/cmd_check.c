@@ -344,7 +344,6 @@ static void release(void *config)
 
 const struct tw_command tw_command_check = {
 	.name = "check",
-	.summary = "count the series of a response that are not all 0",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

@@ -70,7 +70,6 @@ static void release(void *config)
 
 const struct tw_command tw_command_extract = {
 	.name = "extract",
-	.summary = "extract a table from a Prometheus response",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

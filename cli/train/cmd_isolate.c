@@ -132,7 +132,6 @@ static void release(void *config)
 
 const struct tw_command tw_command_isolate = {
 	.name = "isolate",
-	.summary = "separate workload power from idle and background power",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

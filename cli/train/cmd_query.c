@@ -169,7 +169,6 @@ static void release(void *config)
 
 const struct tw_command tw_command_query = {
 	.name = "query",
-	.summary = "record a response from a Prometheus server",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.old_keys = old_keys,

@@ -165,7 +165,6 @@ static void release(void *config)
 
 const struct tw_command tw_command_record = {
 	.name = "record",
-	.summary = "record a response from exporters, without Prometheus",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

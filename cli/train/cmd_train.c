@@ -479,7 +479,6 @@ static void release(void *config)
 
 const struct tw_command tw_command_train = {
 	.name = "train",
-	.summary = "train a pipeline of power models",
 	.opts = &tw_train_opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

@@ -73,7 +73,6 @@ static int list(void *config, struct tw_err *err)
 
 const struct tw_command tw_command_trainers = {
 	.name = "trainers",
-	.summary = "list the trainers",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.work = list,

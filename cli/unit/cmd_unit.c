@@ -231,7 +231,6 @@ static void release(void *config)
 
 const struct tw_command tw_command_unit = {
 	.name = "unit",
-	.summary = "find the joules of a unit of work",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.old_keys = old_keys,

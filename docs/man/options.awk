@@ -3,7 +3,8 @@
 #
 #	awk -v program=build/release/tw-server -f docs/man/options.awk docs/man/tw-server.1
 #
-# A line `.\" options [COMMAND]` becomes an entry for each option of `PROGRAM [COMMAND] --help`.
+# A line `.\" options [COMMAND]` becomes an entry for each option of `PROGRAM [COMMAND] --help`, a line
+# `.\" command COMMAND` a heading and the summary of that help.
 # With -v fleet=0 the lines from `.\" fleet` to `.\" end` are left out.
 
 function roff(text)
@@ -33,6 +34,16 @@ function print_option(line,	flag, argument, at)
 /^\.\\" fleet/, /^\.\\" end/ {
 	if (fleet == "0" || /^\.\\" (fleet|end)/)
 		next
+}
+
+/^\.\\" command/ {
+	help = program " " $3 " --help"
+	print ".SS " $3
+	for (n = 1; (help | getline line) > 0; n++)
+		if (n == 2)
+			print roff(line)
+	close(help)
+	next
 }
 
 /^\.\\" options/ {

@@ -8,7 +8,8 @@ Names of registered trainers, isolators and predictors need a section of their o
 energy sources, features and feature groups a word. Links
 between pages lead to a file, and to a heading of it. Every
 option that a program's --help prints must be in its page below docs/ and in its man page, as
-it is installed; of `tallywatt`, those of each command. The tables of a daemon's options have the
+it is installed; of `tallywatt`, those of each command in the command's section, in one that it
+refers to as "#options-of-COMMAND", or in one of no command. The tables of a daemon's options have the
 defaults and the environment variables of --help. Every metric that a program's
 --list-metrics prints must be in a table of its page, and the tables name no others. Every route
 needs a mention in its program's page.
@@ -156,6 +157,25 @@ def options_of(program):
                 yield f"{program} {command}", option
 
 
+def check_commands(program):
+    """Each command has a section in its page, with its options, and in the man page."""
+    page = f"docs/{program}.md"
+    manual = read(built(f"man/{program}.1"))
+    commands = COMMAND.findall(help_of(program))
+    sections = dict(re.findall(r"^## (.+?)$(.*?)(?=^## |\Z)", read(page), re.MULTILINE | re.DOTALL))
+    shared = "".join(text for title, text in sections.items() if title not in commands)
+    for command in commands:
+        if f"\n.SS {command}\n" not in manual:
+            yield f"docs/man/{program}.1: no section '{command}'"
+        if command not in sections:
+            yield f"{page}: no section '{command}'"
+            continue
+        text = sections[command]
+        text += shared + "".join(sections[other] for other in re.findall(r"#options-of-([a-z]+)", text))
+        for option in sorted(set(OPTION.findall(help_of(program, command))) - set(OPTION.findall(text))):
+            yield f"{page}: no word of {option} in the section '{command}'"
+
+
 def check_options(program):
     pages = {f"docs/{program}.md": read(f"docs/{program}.md")}
     manual = read(built(f"man/{program}.1"))
@@ -245,8 +265,7 @@ def main(programs):
     errors = [*check_names(), *check_tables(), *check_routes(), *check_links()]
     for program in programs:
         errors += [*check_options(program), *check_metrics(program), *check_samples(program)]
-        if program != "tallywatt":
-            errors += check_settings(program)
+        errors += check_commands(program) if program == "tallywatt" else check_settings(program)
     for line in dict.fromkeys(errors):
         print(line, file=sys.stderr)
     return 1 if errors else 0

@@ -75,6 +75,19 @@ class CheckDocs(unittest.TestCase):
         self.write("bin/man/tw-x.1", "\\-\\-listen \\-\\-help\n")
         self.assertEqual(list(check_docs.check_options("tw-x")), [])
 
+    def test_a_command_has_a_section_with_its_options(self):
+        self.write("bin/tw-x", "#!/bin/sh\n[ $# = 1 ] && echo '  do  it' || printf '  --a\\n  --help\\n'\n")
+        self.write("bin/man/tw-x.1", ".SH COMMANDS\n.SS do\n")
+        self.write("docs/tw-x.md", "## other\n\n`--a`\n\n## do\n\n`--help`\n")
+        self.assertEqual(list(check_docs.check_commands("tw-x")), [])
+        self.write("docs/tw-x.md", "## do\n\n`--help`\n")
+        self.assertEqual(list(check_docs.check_commands("tw-x")),
+                         ["docs/tw-x.md: no word of --a in the section 'do'"])
+        self.write("docs/tw-x.md", "`--a` `--help` do\n")
+        self.write("bin/man/tw-x.1", "do\n")
+        self.assertEqual(list(check_docs.check_commands("tw-x")),
+                         ["docs/man/tw-x.1: no section 'do'", "docs/tw-x.md: no section 'do'"])
+
     def test_a_row_of_an_option_has_its_default_and_its_variable(self):
         default, variable = ("docs/tw-x.md: the default of --listen is 127.0.0.1:0",
                              "docs/tw-x.md: the environment variable of --listen is 'TW_X_LISTEN'")
