@@ -20,8 +20,8 @@ static const struct {
 } vendors[] = {
 	{ 0x41, "arm" },      { 0x42, "broadcom" },  { 0x43, "cavium" },
 	{ 0x46, "fujitsu" },  { 0x48, "hisilicon" }, { 0x4e, "nvidia" },
-	{ 0x51, "qualcomm" }, { 0x61, "apple" },     { 0x70, "phytium" },
-	{ 0xc0, "ampere" },
+	{ 0x51, "qualcomm" }, { 0x61, "apple" },     { 0x6d, "microsoft" },
+	{ 0x70, "phytium" },  { 0xc0, "ampere" },
 };
 
 /* "arm", "ampere"; NULL if not in the table. */

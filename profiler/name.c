@@ -107,11 +107,12 @@ static bool next_word(struct text *t, char out[WORD_MAX])
 	return len > 0;
 }
 
-/* "v4" */
-static bool is_version(const char *word)
+/* "v4" behind a model number, as in "E5-2686 v4"; not in "Neoverse V1". */
+static bool is_version(const struct name *n, const char *word)
 {
 	return word[0] == 'v' && word[1] != '\0' &&
-	       word[1 + strspn(word + 1, "0123456789")] == '\0';
+	       word[1 + strspn(word + 1, "0123456789")] == '\0' &&
+	       strpbrk(n->out + n->last, "0123456789") != NULL;
 }
 
 /* "core", "cores" */
@@ -200,7 +201,7 @@ void tw_processor_name(const char *brand, size_t len, char out[TW_SPEC_TEXT])
 				break;
 			continue;
 		}
-		add_word(&n, word, is_version(word));
+		add_word(&n, word, is_version(&n, word));
 	}
 	/* A single letter is not a name. */
 	if (n.len < 2)

@@ -442,7 +442,8 @@ int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,
 	if (is_vague(w, &mine))
 		otherwise = TW_INVALID;
 	if (tw_prior_estimate(&x->prior, &w->spec, &e, &why) < 0)
-		return tw_fail(err, otherwise, "%s", why.text);
+		return tw_fail(err, why.code == TW_UNSUPPORTED ? TW_INVALID : otherwise,
+			       "%s", why.text);
 	/* Both errors are of wall power. */
 	if (measured != NULL && chosen->match == TW_MATCH_SIMILAR &&
 	    !chosen->entry->biased && e.error > nearest_error(&x->prior, &mine, measured))

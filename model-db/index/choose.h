@@ -89,7 +89,8 @@ tw_choose_best(const struct tw_index *x, const struct tw_energy_source *source,
  * a node type or a filter; the chosen machine has the same processor; there is no prior;
  * or too little is known of the machine.
  * TW_INVALID if no model should answer: the spec names no processor or no number of CPUs,
- * so that the chosen model is of any machine, and the prior cannot answer this client.
+ * so that the chosen model is of any machine, and the prior cannot answer this client; or
+ * the machine is a mainframe.
  * *out must be all zero; it is yours: tw_model_release().
  */
 int tw_choose_prior(const struct tw_index *x, const struct tw_wanted *w,

@@ -67,23 +67,28 @@ static const struct {
 
 /* ---- the estimate ---- */
 
+/* A virtual CPU is a hardware thread, even if the guest sees one a core. */
+static double threads_of_core(const struct tw_machine_spec *s)
+{
+	struct tw_cpu_identity id;
+
+	tw_cpu_identify(s->processor, strlen(s->processor), NULL, &id);
+	if (id.threads > 0 && id.cores > 0)
+		return (double)id.threads / id.cores;
+	return s->threads_per_core > 0 ? s->threads_per_core : 1;
+}
+
 double tw_prior_share(const struct tw_prior_view *v, const struct tw_machine_spec *s,
 		      const struct tw_prior_machine *m)
 {
-	struct tw_cpu_identity id;
-	double threads = s->threads_per_core > 0 ? s->threads_per_core : 1;
-
 	if (v->unit == TW_PRIOR_OF_MACHINE)
 		return 1;
 	if (v->unit == TW_PRIOR_OF_CPU)
 		return s->cores;
 	if (v->unit == TW_PRIOR_OF_CORE)
-		return s->cores / threads;
-	/* A virtual CPU is a hardware thread, even if the guest sees one a core. */
-	tw_cpu_identify(s->processor, strlen(s->processor), NULL, &id);
-	if (id.threads > 0 && id.cores > 0)
-		threads = (double)id.threads / id.cores;
-	return s->cores / (m->number[TW_PRIOR_CORES] * threads);
+		return s->cores /
+		       (s->threads_per_core > 0 ? (double)s->threads_per_core : 1);
+	return s->cores / (m->number[TW_PRIOR_CORES] * threads_of_core(s));
 }
 
 static bool is_usable(const struct tw_prior_curve *c)
@@ -115,6 +120,38 @@ int tw_prior_take_share(const struct tw_prior_estimate *of_unit,
 	return 0;
 }
 
+/* TDP of a chip: published, or that of its generation's products. False: unknown. */
+static bool find_tdp(const struct tw_prior_machine *m, struct tw_typical_tdp *out)
+{
+	const double cores = m->number[TW_PRIOR_CORES], tdp_w = m->number[TW_PRIOR_TDP];
+
+	if (isnan(tdp_w) || isnan(cores))
+		return tw_typical_tdp(m->category[TW_PRIOR_GENERATION], cores, out);
+	*out = (struct tw_typical_tdp){ .cores = cores, .tdp_w = tdp_w, .factor = 1 };
+	return true;
+}
+
+/* Whether no chip of the table has so low a TDP. */
+static bool is_below_table(const struct tw_prior *p, const struct tw_prior_machine *m)
+{
+	struct tw_typical_tdp t;
+	double least = NAN;
+
+	for (size_t i = 0; i < p->rows; i++)
+		least = fmin(least, p->row[i].number[TW_PRIOR_TDP]);
+	return find_tdp(m, &t) && t.tdp_w < least;
+}
+
+/* Whether the table has the processor's vendor, its architecture or one before that. */
+static bool is_related(const struct tw_prior *p, const struct tw_prior_view *v,
+		       const struct tw_prior_machine *m)
+{
+	struct tw_prior_row r;
+
+	tw_prior_locate(p, v, m, &r);
+	return r.category[TW_PRIOR_VENDOR] >= 0 || r.category[TW_PRIOR_ARCHITECTURE] >= 0;
+}
+
 int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 		      struct tw_prior_estimate *out, struct tw_err *err)
 {
@@ -127,8 +164,13 @@ int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 		return tw_fail(err, TW_NOTFOUND,
 			       "the prior needs the number of CPUs: machine_spec.cores");
 	tw_prior_machine_of_spec(s, &m);
+	if (strcmp(m.category[TW_PRIOR_ARCHITECTURE], "z") == 0)
+		return tw_fail(err, TW_UNSUPPORTED,
+			       "the prior has no machine like a mainframe with '%s': its "
+			       "table has servers of Intel, AMD and Ampere",
+			       s->processor);
 	v = tw_prior_view_for(p, &m);
-	rc = m.category[TW_PRIOR_VENDOR][0] == '\0' || v == NULL
+	rc = v == NULL || !is_related(p, v, &m) || is_below_table(p, &m)
 		     ? tw_prior_typical(p, &e.curve, err)
 		     : tw_prior_answer(p, v, &m, &e.curve, err);
 	if (rc < 0)
@@ -192,15 +234,12 @@ struct base {
 
 /* TDP of the packages that the estimate is of. */
 static struct base base_tdp(const struct tw_prior_estimate *e,
+			    const struct tw_machine_spec *s,
 			    const struct tw_prior_machine *m)
 {
-	const char *generation = m->category[TW_PRIOR_GENERATION];
-	struct tw_typical_tdp t = { .cores = m->number[TW_PRIOR_CORES],
-				    .tdp_w = m->number[TW_PRIOR_TDP],
-				    .factor = 1 };
+	struct tw_typical_tdp t;
 
-	if ((isnan(t.tdp_w) || isnan(t.cores)) &&
-	    !tw_typical_tdp(generation, t.cores, &t))
+	if (!find_tdp(m, &t))
 		return (struct base){ NAN, 1 };
 	switch (e->curve.view->unit) {
 	case TW_PRIOR_OF_MACHINE:
@@ -210,7 +249,8 @@ static struct base base_tdp(const struct tw_prior_estimate *e,
 		t.tdp_w /= t.cores;
 		break;
 	case TW_PRIOR_OF_CPU:
-		return (struct base){ NAN, 1 };
+		t.tdp_w /= t.cores * threads_of_core(s);
+		break;
 	default:
 		break;
 	}
@@ -265,7 +305,7 @@ static void component_curve(enum tw_component component,
 
 	tw_prior_machine_of_spec(s, &m);
 	if (component == TW_PACKAGE)
-		base = base_tdp(e, &m);
+		base = base_tdp(e, s, &m);
 	else if (s->memory_gib > 0)
 		base.value = s->memory_gib;
 	if (isnan(base.value)) {

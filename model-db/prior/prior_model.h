@@ -43,8 +43,9 @@ int tw_prior_take_share(const struct tw_prior_estimate *of_unit,
 			struct tw_prior_estimate *out, struct tw_err *err);
 
 /*
- * Of a processor whose vendor the prior does not know, the logical CPUs are those of a
- * typical machine. TW_NOTFOUND if the spec lacks the number of logical CPUs.
+ * The logical CPUs are those of a typical machine if the table has neither the vendor nor
+ * an architecture of the processor's line, or no chip of so low a TDP. TW_NOTFOUND if the
+ * spec lacks the number of logical CPUs, TW_UNSUPPORTED for a mainframe.
  */
 int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 		      struct tw_prior_estimate *out, struct tw_err *err);

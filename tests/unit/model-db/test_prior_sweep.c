@@ -356,11 +356,50 @@ static void a_guest_on_a_custom_part_is_no_small_machine(void **state)
 	}
 }
 
+/* The view of a machine of eight CPUs; "" if the prior has no answer. */
+static void check_view(const struct tw_prior *p, const char *processor, const char *view)
+{
+	struct tw_machine_spec s = { .cores = 8 };
+	struct tw_prior_estimate e;
+	struct tw_err err = { 0 };
+
+	snprintf(s.processor, sizeof(s.processor), "%s", processor);
+	if (tw_prior_estimate(p, &s, &e, &err) < 0)
+		assert_true(*view == '\0' && strstr(err.text, "mainframe") != NULL);
+	else if (strcmp(e.curve.view->name, view) != 0)
+		fail_msg("%s: %s", processor, e.curve.view->name);
+}
+
+static void machines_unlike_the_table_are_no_share_of_a_server(void **state)
+{
+	static const char *const cases[][2] = {
+		/* Relatives of the table's: by the architecture of Altra, of Naples. */
+		{ "aws_graviton4", "chip-name" },
+		{ "cobalt_200", "core" },
+		{ "hygon_c86_4g", "core" },
+		/* Below its TDP. */
+		{ "intel_n100", "typical" },
+		{ "intel_celeron_j4125", "typical" },
+		{ "intel_core_i7_1165g7", "typical" },
+		/* Of other vendors. */
+		{ "apple_m2_pro", "typical" },
+		{ "cortex_a76", "typical" },
+		{ "neoverse_v3ae", "typical" },
+		{ "power10", "typical" },
+		{ "sifive_u74_mc", "typical" },
+		{ "ibm_3931", "" },
+	};
+
+	for (size_t i = 0; i < TW_COUNT(cases); i++)
+		check_view(*state, cases[i][0], cases[i][1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(physics_bounds_guests),
 		cmocka_unit_test(physics_bounds_hosts),
+		cmocka_unit_test(machines_unlike_the_table_are_no_share_of_a_server),
 		cmocka_unit_test(a_cpu_more_is_no_jump),
 		cmocka_unit_test(a_word_of_the_name_is_no_jump),
 		cmocka_unit_test(a_guest_on_a_custom_part_is_no_small_machine),

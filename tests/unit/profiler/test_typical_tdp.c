@@ -21,9 +21,10 @@ static void tdp_is_that_of_the_generation_s_products(void **state)
 		{ "granite_rapids", 120, 400, 520 },
 		{ "sierra_forest", 144, 230, 330 },
 		{ "siena", 64, 160, 220 },
-		/* Without products: as Sierra Forest, and as Sapphire Rapids. */
+		{ "sapphire_rapids_w", 48, 300, 400 },
+		/* Without products: as Sierra Forest, and as Naples. */
 		{ "clearwater_forest", 144, 230, 330 },
-		{ "sapphire_rapids_w", 48, 250, 350 },
+		{ "c86_4g", 32, 150, 200 },
 	};
 
 	(void)state;
