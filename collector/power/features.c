@@ -51,15 +51,6 @@ static const struct feature_source {
 
 _Static_assert(TW_COUNT(features) <= TW_FEATURES_MAX, "a row has room for all features");
 
-static double mean_frequency(const struct tw_node *n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n->frequencies; i++)
-		sum += (double)n->hz[i];
-	return n->frequencies > 0 ? sum / (double)n->frequencies : NAN;
-}
-
 /* The value per second. The node's counters may be of several ticks. NAN: unknown. */
 static double value_of(const struct feature_source *f, const struct tw_node *n)
 {
@@ -72,7 +63,7 @@ static double value_of(const struct feature_source *f, const struct tw_node *n)
 	case FROM_USED:
 		return (double)n->used.cpu_ns / 1e6 / seconds;
 	case FROM_CPUS:
-		return mean_frequency(n);
+		return tw_node_frequency_hz(n);
 	case FROM_NODE:
 		break;
 	}

@@ -9,6 +9,7 @@
 #include "lib/core/num.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,16 +205,22 @@ static int frequency_path(const struct tw_node *n, size_t cpu, char *path, size_
 			n->roots->sys, cpu);
 }
 
+/* CPUs up to the last with a frequency: one that is offline has a directory only. */
 static size_t count_frequencies(const struct tw_node *n)
 {
 	size_t count = 0;
 	char path[512];
 
-	while (count < FREQUENCIES_MAX) {
-		frequency_path(n, count, path, sizeof(path));
+	for (size_t cpu = 0; cpu < FREQUENCIES_MAX; cpu++) {
+		frequency_path(n, cpu, path, sizeof(path));
+		if (access(path, F_OK) == 0) {
+			count = cpu + 1;
+			continue;
+		}
+		snprintf(path, sizeof(path), "%.400s/devices/system/cpu/cpu%zu",
+			 n->roots->sys, cpu);
 		if (access(path, F_OK) < 0)
 			break;
-		count++;
 	}
 	return count;
 }
@@ -327,6 +334,18 @@ int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *
 		n->cpus = cpus;
 	n->fresh = true;
 	return 0;
+}
+
+double tw_node_frequency_hz(const struct tw_node *n)
+{
+	size_t known = 0;
+	double sum = 0;
+
+	for (size_t i = 0; i < n->frequencies; i++) {
+		known += n->hz[i] > 0;
+		sum += (double)n->hz[i];
+	}
+	return known > 0 ? sum / (double)known : NAN;
 }
 
 double tw_node_load(const struct tw_node *n)

@@ -99,6 +99,9 @@ void tw_node_release(struct tw_node *n);
 int tw_node_tick(struct tw_node *n, uint64_t elapsed_ns, const struct tw_usage *used,
 		 struct tw_err *err);
 
+/* The mean frequency of the CPUs that have one; NAN: of none it is known. */
+double tw_node_frequency_hz(const struct tw_node *n);
+
 /* The load: the used part of the CPUs' time, 0 to 1; below 0: unknown. */
 double tw_node_load(const struct tw_node *n);
 

@@ -9,6 +9,7 @@
 #include "tests/unit/tw_test.h"
 
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #define S UINT64_C(1000000000)
@@ -117,6 +118,33 @@ static void a_tick_reports_differences_and_frequencies(void **state)
 	scratch_free(dir);
 }
 
+/* As the exported gauges: the mean of the CPUs that have a frequency. */
+static void an_offline_cpu_has_no_frequency(void **state)
+{
+	char *dir = scratch_new();
+	const struct tw_roots roots = { .proc = dir, .sys = dir, .dev = dir };
+	struct tw_err err = { 0 };
+	struct tw_node n;
+
+	(void)state;
+	tree_write(dir, "stat", stat_text);
+	tree_write(dir, "vmstat", "pgfault 70\n");
+	tree_write(dir, "devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2400000\n");
+	tree_write(dir, "devices/system/cpu/cpu1/online", "0\n");
+	tree_write(dir, "devices/system/cpu/cpu2/cpufreq/scaling_cur_freq", "1200000\n");
+	tree_write(dir, "devices/system/cpu/cpu3/online", "0\n");
+	assert_int_equal(tw_node_open(&n, &roots, &err), 0);
+	assert_true(isnan(tw_node_frequency_hz(&n)));
+	assert_int_equal(tw_node_tick(&n, 0, NULL, &err), 0);
+	assert_int_equal(n.frequencies, 3);
+	assert_float_equal(tw_node_frequency_hz(&n), 1.8e9, 1);
+	tree_remove(dir, "devices/system/cpu/cpu2/cpufreq/scaling_cur_freq");
+	assert_int_equal(tw_node_tick(&n, S, NULL, &err), 0);
+	assert_float_equal(tw_node_frequency_hz(&n), 2.4e9, 1);
+	tw_node_release(&n);
+	scratch_free(dir);
+}
+
 static void without_memory_there_is_no_node(void **state)
 {
 	const struct tw_roots roots = { .proc = "/none", .sys = "/none", .dev = "/none" };
@@ -145,6 +173,7 @@ int main(void)
 		cmocka_unit_test(the_lines_of_proc_stat_are_counters),
 		cmocka_unit_test(a_malformed_proc_stat_is_rejected),
 		cmocka_unit_test(a_tick_reports_differences_and_frequencies),
+		cmocka_unit_test(an_offline_cpu_has_no_frequency),
 		cmocka_unit_test(without_memory_there_is_no_node),
 	};
 
