@@ -13,6 +13,7 @@ test-src := $(filter-out tests/unit/collector/test_agent% tests/unit/server/test
 endif
 # The map of a program.
 test-wrap-test_collector := clock_gettime
+test-wrap-test_run_meter := clock_gettime
 test-wrap-test_counts := bpf_map_delete_elem
 test-wrap-test_counters_moved := bpf_map_lookup_elem bpf_map_get_next_key
 fuzz-src := $(sort $(wildcard tests/fuzz/fuzz_*.c))

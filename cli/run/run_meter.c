@@ -24,21 +24,21 @@
 struct tw_run_meter {
 	struct tw_node node;
 	struct tw_power *power;
-	uint64_t last_ns;
+	uint64_t last_ns; /* of the last look, without suspend */
 	double joules, peak_w;
 };
 
 /* Read all meters; the joules since the last look. */
 static double look(struct tw_run_meter *m)
 {
-	const uint64_t now_ns = tw_boot_ns(),
-		       tick_ns = m->last_ns != 0 ? now_ns - m->last_ns : 0;
+	const uint64_t now_ns = tw_boot_ns(), awake_ns = tw_now_ns(),
+		       tick_ns = m->last_ns != 0 ? awake_ns - m->last_ns : 0;
 	const struct tw_charge *e;
 	unsigned kinds;
 	double uj = 0;
 
 	tw_power_tick(m->power, now_ns, tick_ns, -1, NULL);
-	m->last_ns = now_ns;
+	m->last_ns = awake_ns;
 	e = tw_power_ticked(m->power);
 	kinds = tw_power_ticked_kinds(m->power);
 	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
