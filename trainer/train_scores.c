@@ -84,14 +84,10 @@ static int gather(const struct tw_train_scores *s, size_t folds, size_t c,
 static int expect_drift(struct tw_train_scores *s, size_t c, struct held_out *h,
 			struct tw_err *err)
 {
-	const struct tw_drift_rows rows = { .measured = h->measured,
-					    .predicted = h->predicted,
-					    .load = h->load,
-					    .time_ms = s->data->d.time_ms,
-					    .rows = h->rows,
-					    .folds = s->data->folds };
+	const struct tw_samples samples =
+		tw_train_data_samples(s->data, s->data->folds, c);
 
-	if (tw_drift_find(&rows, &s->drift[c], err) < 0)
+	if (tw_drift_find(&samples, &s->drift[c], err) < 0)
 		return -1;
 	for (size_t r = 0; r < h->rows; r++)
 		h->measured[r] += s->drift[c].watts;

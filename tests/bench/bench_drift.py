@@ -6,7 +6,7 @@ import subprocess
 
 import bench
 
-RECORDINGS = bench.quick(2000, 200)
+RECORDINGS = bench.quick(1000, 100)
 # With rest and without, where a kind of work lasts for up to an eighth of the recording.
 FALSE, LONGEST_KIND = 2, 150
 # The usual machine, whose power changes by 4 W in a line.

@@ -12,6 +12,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "trainer/fit/drift.h"
+#include "trainer/fit/trainer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,8 +24,6 @@
 #define LOAD_W 140
 #define KINDS 0.15
 #define NOISE 0.01
-/* A model of each fold has all rows but a few. */
-#define FOLDS 1000000
 
 struct machine {
 	const char *shape;
@@ -88,10 +87,16 @@ static double deviate(uint64_t *s)
 
 static bool is_found(const struct machine *m, double (*change)(double), uint64_t seed)
 {
-	static double measured[ROWS], predicted[ROWS], loads[ROWS];
+	static const char *const features[] = { "cpu_cycles" };
+	static double measured[ROWS], loads[ROWS];
 	static int64_t time_ms[ROWS];
-	const struct tw_drift_rows rows = { measured, predicted, loads,
-					    time_ms,  ROWS,      FOLDS };
+	const struct tw_samples samples = { .rows = ROWS,
+					    .cols = 1,
+					    .x = loads,
+					    .y = measured,
+					    .features = features,
+					    .component = TW_PACKAGE,
+					    .time_ms = time_ms };
 	struct tw_drift d;
 	struct tw_err err = { 0 };
 	double load = 0, kind = 0;
@@ -106,12 +111,11 @@ static bool is_found(const struct machine *m, double (*change)(double), uint64_t
 			kind = 2 * draw(&seed) - 1;
 		time_ms[i] = (int64_t)i * STEP_MS;
 		loads[i] = load;
-		predicted[i] = REST_W + LOAD_W * load;
-		measured[i] = predicted[i] * (1 + NOISE * deviate(&seed)) +
+		measured[i] = (REST_W + LOAD_W * load) * (1 + NOISE * deviate(&seed)) +
 			      KINDS * LOAD_W * load * kind +
 			      m->watts * change((double)i / ROWS);
 	}
-	if (tw_drift_find(&rows, &d, &err) < 0) {
+	if (tw_drift_find(&samples, &d, &err) < 0) {
 		fprintf(stderr, "drift: %s\n", err.text);
 		exit(1);
 	}

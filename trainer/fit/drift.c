@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/fit/drift.h"
 
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/line.h"
 #include "lib/core/num.h"
+#include "lib/field/feature.h"
+#include "trainer/fit/trainer.h"
+#include "trainer/fit/validate.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Rows of equal load are compared over time, in this many bins of load. */
 #define BINS 8
@@ -29,6 +34,16 @@
 #define WATTS_MIN 0.01
 #define MS_PER_HOUR 3.6e6
 
+/* Arrays of `rows` numbers. */
+struct rows {
+	const double *measured; /* W */
+	double *predicted;
+	double *load; /* any unit */
+	double *sorted;
+	const int64_t *time_ms;
+	size_t rows;
+};
+
 /* Sums of its rows. */
 struct cell {
 	double rows, hours, error;
@@ -40,13 +55,13 @@ struct bin {
 	double weight;
 };
 
-static double hours_at(const struct tw_drift_rows *r, size_t row)
+static double hours_at(const struct rows *r, size_t row)
 {
 	return (double)(r->time_ms[row] - r->time_ms[0]) / MS_PER_HOUR;
 }
 
 /* A change between two recordings is no drift of a machine. */
-static bool has_pause(const struct tw_drift_rows *r)
+static bool has_pause(const struct rows *r)
 {
 	const double most = hours_at(r, r->rows - 1) / BLOCKS;
 
@@ -56,19 +71,18 @@ static bool has_pause(const struct tw_drift_rows *r)
 	return false;
 }
 
-/* Equal loads share a bin. sorted has room for all rows. */
-static void fill(struct bin *bin, const struct tw_drift_rows *r, double *sorted)
+/* Equal loads share a bin. */
+static void fill(struct bin *bin, const struct rows *r)
 {
-	for (size_t i = 0; i < r->rows; i++)
-		sorted[i] = r->load[i];
-	qsort(sorted, r->rows, sizeof(*sorted), tw_compare_doubles);
+	memcpy(r->sorted, r->load, r->rows * sizeof(*r->sorted));
+	qsort(r->sorted, r->rows, sizeof(*r->sorted), tw_compare_doubles);
 	for (size_t i = 0; i < r->rows; i++) {
 		const double error = r->measured[i] - r->predicted[i];
 		const double hours = hours_at(r, i);
 		struct cell *c;
 		size_t b = 0;
 
-		while (b + 1 < BINS && r->load[i] > sorted[r->rows * (b + 1) / BINS])
+		while (b + 1 < BINS && r->load[i] > r->sorted[r->rows * (b + 1) / BINS])
 			b++;
 		c = &bin[b].cell[i * CELLS / r->rows];
 		c->rows++;
@@ -179,25 +193,61 @@ static double find_certain_slope(const struct bin *bin)
 		       : 0;
 }
 
-int tw_drift_find(const struct tw_drift_rows *r, struct tw_drift *out, struct tw_err *err)
+/* Predict all rows by a line that is fitted on them. False: there is no such line. */
+static bool predict(const struct tw_samples *s, double *predicted, struct tw_err *err)
 {
-	/* A fold t hours from the middle has a model of rows t / (folds - 1) beyond it.
-	 */
-	const double f = (double)r->folds, excess = 1 + (f + 1) / (f * f);
-	struct bin bin[BINS] = { 0 };
-	double *sorted = calloc(r->rows + 1, sizeof(*sorted)), slope = 0, watts;
+	const struct tw_trainer *line = &tw_trainer_linear;
+	struct tw_buf text = { 0 };
+	const bool done = line->fit(line, s, 0, &text, err) == 0 &&
+			  tw_validate_text(line, s, (struct tw_fold){ 0, s->rows }, &text,
+					   predicted, NULL, err) == 0;
 
-	if (sorted == NULL)
-		return tw_fail(err, TW_NOMEM, "drift of %zu rows", r->rows);
-	*out = (struct tw_drift){ 0 };
-	if (r->rows >= (size_t)2 * CELLS && !has_pause(r)) {
-		fill(bin, r, sorted);
-		if (weigh(bin))
-			slope = find_certain_slope(bin) / excess;
-		watts = slope * hours_at(r, r->rows - 1);
-		if (fabs(watts) > WATTS_MIN)
-			*out = (struct tw_drift){ slope, watts };
+	tw_buf_clear(&text);
+	return done;
+}
+
+static struct tw_drift find(const struct rows *r)
+{
+	struct bin bin[BINS] = { 0 };
+	double slope = 0, watts;
+
+	fill(bin, r);
+	if (weigh(bin))
+		slope = find_certain_slope(bin);
+	watts = slope * hours_at(r, r->rows - 1);
+	return fabs(watts) > WATTS_MIN ? (struct tw_drift){ slope, watts }
+				       : (struct tw_drift){ 0 };
+}
+
+int tw_drift_find(const struct tw_samples *s, struct tw_drift *out, struct tw_err *err)
+{
+	struct rows r = { .measured = s->y, .time_ms = s->time_ms, .rows = s->rows };
+	struct tw_err unfit = { 0 };
+	int rc = -1;
+
+	if (r.rows < (size_t)2 * CELLS || has_pause(&r)) {
+		*out = (struct tw_drift){ 0 };
+		return 0;
 	}
-	free(sorted);
-	return 0;
+	r.predicted = calloc(3 * r.rows, sizeof(*r.predicted));
+	if (r.predicted == NULL) {
+		tw_fail(err, TW_NOMEM, "drift of %zu rows", r.rows);
+		goto out;
+	}
+	r.load = r.predicted + r.rows;
+	r.sorted = r.load + r.rows;
+	tw_samples_column(s, tw_main_feature(s->features, s->cols, s->component), r.load);
+	if (predict(s, r.predicted, &unfit)) {
+		*out = find(&r);
+	} else if (unfit.code == TW_NOMEM) {
+		*err = unfit;
+		goto out;
+	} else {
+		*out = (struct tw_drift){ 0 };
+	}
+
+	rc = 0;
+out:
+	free(r.predicted);
+	return rc;
 }

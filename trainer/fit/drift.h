@@ -3,14 +3,14 @@
 #define TW_TRAINER_DRIFT_H
 
 /*
- * The drift of a machine's power: a trend over time of measured - predicted power on
- * held-out rows of equal load (docs/accuracy.md, "Drift").
+ * The drift of a machine's power: a trend over time of measured - predicted power of rows
+ * of equal load (docs/accuracy.md, "Drift"). The prediction is that of
+ * LinearRegressionTrainer, fitted on all rows, whatever model is trained. A model that
+ * bends more would follow the drift where kinds of work take turns.
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
 struct tw_err;
+struct tw_samples;
 
 /* All zero: no drift is certain. */
 struct tw_drift {
@@ -18,17 +18,7 @@ struct tw_drift {
 	double watts; /* in the time of one more recording */
 };
 
-/* Borrowed arrays of `rows` numbers. Each of `folds` blocks of time, 2 or more, is
- * predicted by a model of the other blocks. */
-struct tw_drift_rows {
-	const double *measured, *predicted; /* W */
-	const double *load;                 /* any unit */
-	const int64_t *time_ms;             /* ascends */
-	size_t rows, folds;
-};
-
-/* *out is unchanged on failure. */
-int tw_drift_find(const struct tw_drift_rows *r, struct tw_drift *out,
-		  struct tw_err *err);
+/* Time stamps ascend. *out is unchanged on failure. */
+int tw_drift_find(const struct tw_samples *s, struct tw_drift *out, struct tw_err *err);
 
 #endif /* TW_TRAINER_DRIFT_H */
