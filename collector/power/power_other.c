@@ -158,8 +158,11 @@ void tw_power_tick_other(struct tw_power *p, uint64_t tick_ns)
 	p->complete[TW_ZONE_OTHER] = complete;
 	snprintf(z->why, sizeof(z->why), "%s",
 		 complete ? "" : "platform or one of its parts was not read");
-	/* Without a package the platform counts as a whole: nothing of it waits. */
-	if (p->lost || !tw_power_has_read(p, TW_ZONE_PACKAGE)) {
+	/*
+	 * Without a package, or while its parts have too much power, the platform counts
+	 * as a whole: nothing of it waits.
+	 */
+	if (p->lost || p->guard.doubted || !tw_power_has_read(p, TW_ZONE_PACKAGE)) {
 		forget_kept(p);
 		if (!complete)
 			return;

@@ -450,6 +450,31 @@ static void a_platform_counts_again_once_it_is_plausible(void **state)
 	assert_string_equal(doubt_of(f, "power1"), "");
 }
 
+/*
+ * A platform that had less power than its parts for a while: "other" begins with it once
+ * it has more, and does not make up for what was missing.
+ */
+static void a_doubt_that_ends_leaves_no_debt(void **state)
+{
+	enum { LOW = 300, ALL = LOW + 2 * (int)(TW_GUARD_SPAN_NS / S) };
+	struct meter_fixture *f = *state;
+
+	for (int i = 0; i < ALL; i++) {
+		write_counter(f, CAP "intel-rapl:0", "package-0", 100 * (i + 2));
+		write_board(f, i < LOW ? "50000000\n" : "300000000\n");
+		if (i == 0)
+			meters_open(f);
+		meters_tick(f);
+		if (i == LOW - 1) {
+			assert_doubted(f, "power1", "package, dram and gpu have");
+			assert_int_equal(tw_power_sum_kinds(f->power), BIT(PLATFORM));
+		}
+	}
+	assert_string_equal(doubt_of(f, "power1"), "");
+	assert_int_equal(tw_power_sum_kinds(f->power), BIT(PACKAGE) | BIT(OTHER));
+	assert_int_equal(meters_ticked(f, TW_ZONE_OTHER), WATTS(200));
+}
+
 /* ---- copies, by the energy of each tick ---- */
 
 struct pair {
@@ -614,6 +639,7 @@ int main(void)
 		cmocka_unit_test(a_doubted_platform_is_rejected_once_its_unit_is_wrong),
 		cmocka_unit_test(a_copy_counts_again_once_its_steps_differ),
 		METER_TEST(a_platform_counts_again_once_it_is_plausible),
+		METER_TEST(a_doubt_that_ends_leaves_no_debt),
 		cmocka_unit_test(copies_are_equal_steps_that_vary),
 		METER_TEST(a_board_has_at_most_what_its_supplies_take),
 		cmocka_unit_test(a_reading_lies_between_what_its_supplies_take_and_give),
