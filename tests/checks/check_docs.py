@@ -12,7 +12,7 @@ it is installed; of `tallywatt`, those of each command in the command's section,
 refers to as "#options-of-COMMAND", or in one of no command. The tables of a daemon's options have the
 defaults and the environment variables of --help. Every metric that a program's
 --list-metrics prints must be in a table of its page, and the tables name no others. Every route
-needs a mention in its program's page.
+and every argument of a request needs a mention in its program's page, an argument also in openapi.json.
 TW_BIN is where the programs are.
 """
 import glob
@@ -39,6 +39,8 @@ ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/service/*.c", "docs/tw-
           ("collector/expose/*.c", "docs/tw-collector.md"))
 NAME = re.compile(r'^\s*\.name = "([^"]+)"', re.MULTILINE)
 ROUTE = re.compile(r'^\t\{ "[A-Z]+", "(/[^"]*)"', re.MULTILINE)
+# What a handler reads of a request q: an argument of the query, or of the path.
+ARGUMENT = re.compile(r'\w+\(q, "([a-z][a-z_-]*)"')
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 # A line of --help: option, default, environment variable.
 HELP_LINE = re.compile(r"^  (?:-\w, )?(--[a-z0-9-]+)(?: \S+)?  +.*?(?: \[([^][]*)\])?(?: \(([A-Z0-9_]+)\))?$",
@@ -100,6 +102,16 @@ def check_routes():
         for path, route in found_in(pattern, ROUTE):
             if not re.search(re.escape(route) + r"(?![\w/-])", text):
                 yield f"{page}: no word of the route '{route}' ({path})"
+
+
+def check_arguments():
+    for pattern, page in ROUTES:
+        for place, form in ((page, r"\b{}=|`{}`|\{{}\}"),
+                            (f"{os.path.dirname(pattern)}/openapi.json", '"name": "{}"')):
+            text = read(place)
+            for path, name in found_in(pattern, ARGUMENT):
+                if not re.search(form.replace("{}", re.escape(name)), text):
+                    yield f"{place}: no word of the argument '{name}' ({path})"
 
 
 def headings(path):
@@ -262,7 +274,7 @@ def check_samples(program):
 
 
 def main(programs):
-    errors = [*check_names(), *check_tables(), *check_routes(), *check_links()]
+    errors = [*check_names(), *check_tables(), *check_routes(), *check_arguments(), *check_links()]
     for program in programs:
         errors += [*check_options(program), *check_metrics(program), *check_samples(program)]
         errors += check_commands(program) if program == "tallywatt" else check_settings(program)

@@ -67,6 +67,15 @@ class CheckDocs(unittest.TestCase):
         self.write("docs/tw-server.md", "POST /model\n")
         self.assertEqual(list(check_docs.check_routes()), [])
 
+    def test_an_undocumented_argument_is_reported(self):
+        self.write("server/route_x.c", '\tread_number(q, "limit", 1, 9, &n);\n\ttw_http_header(q, "Accept");\n')
+        self.assertEqual(list(check_docs.check_arguments()),
+                         ["docs/tw-server.md: no word of the argument 'limit' (server/route_x.c)",
+                          "server/openapi.json: no word of the argument 'limit' (server/route_x.c)"])
+        self.write("server/openapi.json", '{ "name": "limit" }\n')
+        self.write("docs/tw-server.md", "`limit`\n")
+        self.assertEqual(list(check_docs.check_arguments()), [])
+
     def test_an_option_must_be_in_the_page_and_in_the_man_page(self):
         self.write("docs/tw-x.md", "`--listen` `--help`\n")
         self.write("bin/man/tw-x.1", "\\-\\-listen\n")
