@@ -17,6 +17,14 @@ import { gzipSync } from 'node:zlib';
 const SOURCES = join(dirname(fileURLToPath(import.meta.url)), 'src');
 /** The pages of each daemon. The first is at "/", another at "/" and its name. */
 const DAEMONS = [['live', 'fleet'], ['models'], ['jobs']];
+const METRICS = '; as metrics: <a href="metrics">metrics</a>';
+/** The title of a page, and where its figures are for who has no JavaScript. */
+const PAGES = {
+	live: ['Live power', `<a href="api/v1/power">api/v1/power</a>${METRICS}`],
+	fleet: ['Fleet', `<a href="api/v1/agents?level=namespace">api/v1/agents</a>${METRICS}`],
+	models: ['Models', '<a href="api/v1/models">api/v1/models</a>'],
+	jobs: ['Jobs', '<a href="api/v1/jobs">api/v1/jobs</a>'],
+};
 const LIMIT_BYTES = 60 * 1024;
 
 const [out, modules] = process.argv.slice(2).map((path) => resolve(path));
@@ -40,6 +48,9 @@ async function bundle(name, options) {
 }
 
 const script = (name) => bundle(name, { format: 'esm', external: ['./library.js'] });
+
+const html = (page) => Buffer.from(readFileSync(join(SOURCES, 'page.html'), 'utf8')
+	.replace('@page@', page).replace('@title@', PAGES[page][0]).replace('@links@', PAGES[page][1]));
 
 /** The library itself is an entry point, which `external` would leave out. */
 const library = () => bundle('library.js', { format: 'esm' });
@@ -78,7 +89,7 @@ mkdirSync(out, { recursive: true });
 for (const pages of DAEMONS) {
 	const own = [];
 	for (const page of pages)
-		own.push(packed(page === pages[0] ? '' : page, 'text/html; charset=utf-8', readFileSync(join(SOURCES, `${page}.html`))),
+		own.push(packed(page === pages[0] ? '' : page, 'text/html; charset=utf-8', html(page)),
 			packed(`${page}.js`, 'text/javascript; charset=utf-8', await script(`${page}.js`)));
 	sizes.push(...own.map((f) => [f.name || `${pages[0]}.html`, f.gzip.length]));
 	writeFileSync(join(out, `${pages[0]}.inc`), cOf(pages[0], [...own, ...shared]));
