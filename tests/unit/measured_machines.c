@@ -29,3 +29,18 @@ void measured_other(struct tw_prior_machine *m, int cores, int tdp, int chips)
 	m->number[TW_PRIOR_MEMORY] = 64 * chips;
 	m->number[TW_PRIOR_THREADS] = 2;
 }
+
+int measured_set_up(void **state)
+{
+	static struct tw_prior p;
+
+	measured_prior(&p);
+	*state = &p;
+	return 0;
+}
+
+int measured_tear_down(void **state)
+{
+	tw_prior_release(*state);
+	return 0;
+}

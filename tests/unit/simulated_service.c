@@ -130,3 +130,21 @@ void simulated_service_release(struct simulated_service *s)
 {
 	tw_prom_free(s->prom);
 }
+
+struct simulated_law simulated_law_make(unsigned seconds)
+{
+	return (struct simulated_law){
+		.seed = 1,
+		.seconds = seconds,
+		.works = 2,
+		.standing_w = 6,
+		.unit_j = { 0.5, 0.02 },
+		.rate = { 10, 300 },
+		.memory_s = { 120, 600 },
+		.noise_w = 0.5,
+		.noise_memory_s = 300,
+		.energy_scrape_s = 15,
+		.work_scrape_s = 15,
+		.jitter_s = 0.5,
+	};
+}

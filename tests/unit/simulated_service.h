@@ -30,6 +30,9 @@ struct simulated_law {
 	double energy_scrape_s, work_scrape_s, jitter_s;
 };
 
+/* Two kinds of work, with noise. */
+struct simulated_law simulated_law_make(unsigned seconds);
+
 struct simulated_service {
 	struct tw_prom *prom;
 	const struct tw_series *series[1 + SIMULATED_WORKS];

@@ -290,21 +290,28 @@ static void delete_job(void *app, const struct tw_http_request *q,
 	answer_job(app, id, 202, r);
 }
 
+/* The zip of a finished job. NULL: the reply is an error. */
+static struct tw_jobs_zip *find_zip(void *app, const struct tw_http_request *q,
+				    struct tw_http_reply *r, const char **id)
+{
+	struct tw_jobs_zip *zip = NULL;
+	struct tw_err err = { 0 };
+
+	*id = find_job(app, q, r);
+	if (*id != NULL && tw_jobs_zip(jobs_of(app), *id, &zip, &err) < 0)
+		answer_job_error(r, &err);
+	return zip;
+}
+
 static void get_pipeline(void *app, const struct tw_http_request *q,
 			 struct tw_http_reply *r)
 {
-	const char *id = find_job(app, q, r);
-	struct tw_jobs_zip *zip;
-	struct tw_err err = { 0 };
-	const char *data;
+	const char *id, *data;
+	struct tw_jobs_zip *zip = find_zip(app, q, r, &id);
 	size_t len;
 
-	if (id == NULL)
+	if (zip == NULL)
 		return;
-	if (tw_jobs_zip(jobs_of(app), id, &zip, &err) < 0) {
-		answer_job_error(r, &err);
-		return;
-	}
 	data = tw_jobs_zip_data(zip, &len);
 	attach(r, id);
 	tw_http_reply_lend(r, data, len, tw_jobs_zip_free, zip);
@@ -314,19 +321,14 @@ static void get_pipeline(void *app, const struct tw_http_request *q,
 static void get_report(void *app, const struct tw_http_request *q,
 		       struct tw_http_reply *r)
 {
-	const char *id = find_job(app, q, r);
-	struct tw_jobs_zip *zip = NULL;
+	const char *id, *data;
+	struct tw_jobs_zip *zip = find_zip(app, q, r, &id);
 	struct tw_err err = { 0 };
 	struct tw_buf b = { 0 };
-	const char *data;
 	size_t len;
 
-	if (id == NULL)
+	if (zip == NULL)
 		return;
-	if (tw_jobs_zip(jobs_of(app), id, &zip, &err) < 0) {
-		answer_job_error(r, &err);
-		return;
-	}
 	data = tw_jobs_zip_data(zip, &len);
 	if (tw_job_report_write(data, len, &b, &err) < 0) {
 		tw_http_reply_error(r, &err);

@@ -17,21 +17,6 @@
 
 #define LAST (TW_PRIOR_LOADS - 1)
 
-static int setup(void **state)
-{
-	static struct tw_prior p;
-
-	measured_prior(&p);
-	*state = &p;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	tw_prior_release(*state);
-	return 0;
-}
-
 static void answer(const struct tw_prior *p, const struct tw_prior_view *v,
 		   const struct tw_prior_machine *m, struct tw_prior_curve *out)
 {
@@ -326,5 +311,5 @@ int main(void)
 		cmocka_unit_test(a_singular_view_is_refused_when_it_is_asked),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, measured_set_up, measured_tear_down);
 }

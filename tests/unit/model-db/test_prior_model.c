@@ -19,21 +19,6 @@
 
 #define LAST (TW_PRIOR_LOADS - 1)
 
-static int setup(void **state)
-{
-	static struct tw_prior p;
-
-	measured_prior(&p);
-	*state = &p;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	tw_prior_release(*state);
-	return 0;
-}
-
 static struct tw_machine_spec vm_of(uint32_t cpus)
 {
 	return (struct tw_machine_spec){ .processor = "intel_xeon_e5_2620v3",
@@ -515,5 +500,5 @@ int main(void)
 		cmocka_unit_test(powers_that_are_no_numbers_are_no_answer),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, measured_set_up, measured_tear_down);
 }

@@ -17,21 +17,6 @@
 
 #define LAST (TW_PRIOR_LOADS - 1)
 
-static int setup(void **state)
-{
-	static struct tw_prior p;
-
-	measured_prior(&p);
-	*state = &p;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	tw_prior_release(*state);
-	return 0;
-}
-
 /* ---- readings ---- */
 
 static void wrong_readings_are_refused(void **state)
@@ -322,5 +307,5 @@ int main(void)
 		cmocka_unit_test(the_interval_grows_with_the_difference_of_the_readings),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, measured_set_up, measured_tear_down);
 }

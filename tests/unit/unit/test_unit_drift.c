@@ -12,24 +12,6 @@
 
 #define HOUR_S 3600
 
-static struct simulated_law make_law(void)
-{
-	return (struct simulated_law){
-		.seed = 1,
-		.seconds = 24 * HOUR_S,
-		.works = 2,
-		.standing_w = 6,
-		.unit_j = { 0.5, 0.02 },
-		.rate = { 10, 300 },
-		.memory_s = { 120, 600 },
-		.noise_w = 0.5,
-		.noise_memory_s = 300,
-		.energy_scrape_s = 15,
-		.work_scrape_s = 15,
-		.jitter_s = 0.5,
-	};
-}
-
 static void find(const struct simulated_law *law, struct tw_unit_drift *out)
 {
 	struct simulated_service s;
@@ -47,7 +29,7 @@ static void find(const struct simulated_law *law, struct tw_unit_drift *out)
 /* A release takes a third more for each unit of b. */
 static void a_new_law_is_seen(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(24 * HOUR_S);
 	struct tw_unit_drift d;
 
 	(void)state;
@@ -64,7 +46,7 @@ static void a_new_law_is_seen(void **state)
 
 static void a_small_change_is_no_drift(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(24 * HOUR_S);
 	struct tw_unit_drift d;
 
 	(void)state;
@@ -78,14 +60,14 @@ static void a_small_change_is_no_drift(void **state)
 
 static void what_cannot_be_compared_is_unknown(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(24 * HOUR_S);
 	struct tw_unit_drift d;
 
 	(void)state;
 	law.seconds = 3 * HOUR_S; /* 90 blocks */
 	find(&law, &d);
 	assert_int_equal(d.state, TW_UNIT_DRIFT_UNKNOWN);
-	law = make_law();
+	law = simulated_law_make(24 * HOUR_S);
 	law.mixed = 1; /* the counters move together */
 	find(&law, &d);
 	assert_int_equal(d.state, TW_UNIT_DRIFT_UNKNOWN);
@@ -94,7 +76,7 @@ static void what_cannot_be_compared_is_unknown(void **state)
 /* Of three values each, with noise that lasts. */
 static void few_recordings_of_one_law_drift(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(24 * HOUR_S);
 	const int recordings = quick() ? 10 : 100;
 	struct tw_unit_drift d;
 	int seen = 0;
@@ -112,7 +94,7 @@ static void few_recordings_of_one_law_drift(void **state)
 
 static void without_memory_it_fails(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(24 * HOUR_S);
 	struct tw_unit_blocks b = { 0 };
 	struct simulated_service s;
 	struct tw_unit_drift d;

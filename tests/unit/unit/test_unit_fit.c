@@ -11,24 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-static struct simulated_law make_law(void)
-{
-	return (struct simulated_law){
-		.seed = 1,
-		.seconds = 6 * 3600,
-		.works = 2,
-		.standing_w = 6,
-		.unit_j = { 0.5, 0.02 },
-		.rate = { 10, 300 },
-		.memory_s = { 120, 600 },
-		.noise_w = 0.5,
-		.noise_memory_s = 300,
-		.energy_scrape_s = 15,
-		.work_scrape_s = 15,
-		.jitter_s = 0.5,
-	};
-}
-
 static int fit(const struct simulated_law *law, uint64_t block_ms,
 	       struct tw_unit_fit *out, struct tw_err *err)
 {
@@ -56,7 +38,7 @@ static void expect_joules(const char *what, const struct tw_unit_value *v, doubl
 /* Without noise only the samples' times and whole units are in the way. */
 static void a_law_is_found(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(6 * 3600);
 	struct tw_unit_fit f = { 0 };
 	struct tw_err err = { 0 };
 
@@ -75,7 +57,7 @@ static void a_law_is_found(void **state)
  * few joules. */
 static void loads_shorter_than_a_scrape_cost_no_joules(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(6 * 3600);
 	struct tw_unit_fit f = { 0 };
 	struct tw_err err = { 0 };
 
@@ -93,7 +75,7 @@ static void loads_shorter_than_a_scrape_cost_no_joules(void **state)
 
 static void work_without_energy_has_no_joules(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(6 * 3600);
 	struct tw_unit_fit f = { 0 };
 	struct tw_err err = { 0 };
 
@@ -110,7 +92,7 @@ static void work_without_energy_has_no_joules(void **state)
 /* Power that falls with work: 0 J, and said. */
 static void work_that_takes_energy_away_is_named(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(6 * 3600);
 	struct tw_unit_fit f = { 0 };
 	struct tw_err err = { 0 };
 
@@ -127,7 +109,7 @@ static void work_that_takes_energy_away_is_named(void **state)
 /* By their definitions, of the blocks; the noise is known. */
 static void the_figures_of_a_fit_add_up(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(6 * 3600);
 	struct simulated_service s;
 	struct tw_unit_blocks b = { 0 };
 	struct tw_unit_fit f = { 0 };
@@ -196,7 +178,7 @@ static void a_law_has_any_scale(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < TW_COUNT(scales); i++) {
-		struct simulated_law law = make_law();
+		struct simulated_law law = simulated_law_make(6 * 3600);
 		struct tw_unit_fit f = { 0 };
 		struct tw_err err = { 0 };
 
@@ -367,7 +349,7 @@ static void refuse(const struct simulated_law *law, const char *begin)
 
 static void counters_that_move_together_are_refused(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(6 * 3600);
 
 	(void)state;
 	/* In proportion; the samples of each have their own times and whole units. */
@@ -377,7 +359,7 @@ static void counters_that_move_together_are_refused(void **state)
 	refuse(&law, "a_total moves together with b_total (correlation 0.99");
 	/* What differs is more than the noise of the samples, and less than that of
 	 * power. */
-	law = make_law();
+	law = simulated_law_make(6 * 3600);
 	law.mixed = 0.97;
 	refuse(&law, "a_total moves together with b_total (correlation 0.99");
 	scale(&law, 1e-4);
@@ -387,7 +369,7 @@ static void counters_that_move_together_are_refused(void **state)
 /* The same counters are told apart where power has no noise: what differs is enough. */
 static void counters_that_nearly_move_together_are_told_apart(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(6 * 3600);
 	struct tw_unit_fit f = { 0 };
 	struct tw_err err = { 0 };
 
@@ -408,7 +390,7 @@ static void counters_that_nearly_move_together_are_told_apart(void **state)
 
 static void a_constant_load_is_refused(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(6 * 3600);
 
 	(void)state;
 	law.memory_s[0] = 0;
@@ -417,22 +399,22 @@ static void a_constant_load_is_refused(void **state)
 
 static void too_little_is_refused(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(6 * 3600);
 
 	(void)state;
 	law.seconds = 1200;
 	refuse(&law, "19 blocks of 60");
-	law = make_law();
+	law = simulated_law_make(6 * 3600);
 	law.rate[1] = 0;
 	refuse(&law, "b_total does not grow: no work");
-	law = make_law();
+	law = simulated_law_make(6 * 3600);
 	law.standing_w = law.unit_j[0] = law.unit_j[1] = law.noise_w = 0;
 	refuse(&law, "the energy does not grow");
 }
 
 static void every_failed_allocation_is_reported(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(6 * 3600);
 	struct tw_unit_blocks b = { 0 };
 	struct simulated_service s;
 	struct tw_err err = { 0 };
@@ -505,7 +487,7 @@ static void cover(const char *what, struct simulated_law law)
 
 static void intervals_hold_the_value_in_nine_of_ten_recordings(void **state)
 {
-	struct simulated_law law = make_law();
+	struct simulated_law law = simulated_law_make(6 * 3600);
 
 	(void)state;
 	cover("samples each 15 s", law);
@@ -514,7 +496,7 @@ static void intervals_hold_the_value_in_nine_of_ten_recordings(void **state)
 	law.energy_scrape_s = 5;
 	law.work_scrape_s = 30;
 	cover("samples each 5 s and 30 s", law);
-	law = make_law();
+	law = simulated_law_make(6 * 3600);
 	law.memory_s[0] = law.memory_s[1] = 5;
 	cover("loads of 5 s", law);
 }
