@@ -108,15 +108,18 @@ void tw_judged_find_load(struct tw_judged_rows *j)
 
 struct point {
 	double load, watts;
-	uint32_t place; /* among equal loads, so that wrong rows in sequence are spread */
+	/* Orders equal loads, so that wrong rows in sequence are spread. No two are
+	 * equal. */
+	uint32_t place;
 };
 
 static int compare_points(const void *a, const void *b)
 {
 	const struct point *x = a, *y = b;
 
-	return x->load != y->load ? (x->load < y->load ? -1 : 1)
-				  : (x->place > y->place) - (x->place < y->place);
+	if (x->load != y->load)
+		return x->load < y->load ? -1 : 1;
+	return x->place < y->place ? -1 : 1;
 }
 
 double tw_judged_line_at(const struct tw_judged_rows *j, double load)
