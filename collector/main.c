@@ -449,6 +449,39 @@ static int run_loop(struct loop *l, struct tw_err *err)
 	}
 }
 
+/* Everything that needs rights, and the first tick. Close c and *signals, also after a
+ * failure. */
+static int open_collector(struct tw_collector *c,
+			  const struct tw_collector_settings *config, int *signals,
+			  struct tw_err *err)
+{
+	int finder = -1;
+
+	if (start_keeper(c, config, err) < 0 || tw_texts_open(&c->texts, err) < 0)
+		return -1;
+	if (tw_collector_start_finder(c, config, &finder, err) < 0 ||
+	    tw_signals_open(signals, err) < 0) {
+		if (finder >= 0)
+			close(finder);
+		return -1;
+	}
+	return tw_collector_open(c, config, finder, passed_over, meter_found, err) < 0 ||
+			       tw_push_open(config, c->show.node_name, &c->push, err) <
+				       0 ||
+			       tw_collector_tick(c, 0, 0, err) < 0
+		       ? -1
+		       : 0;
+}
+
+/* After the first tick: it ran as root, so root would own its files. */
+static void set_trees(struct tw_collector *c, const struct tw_collector_settings *config)
+{
+	c->powercap.node_dir = config->powercap_out;
+	c->powercap.vm_dir = config->vm_power_dir;
+	c->powercap.trees_max = TW_POWERCAP_TREES_MAX;
+	c->powercap.keep_ns = config->keep_ended_ms * MS;
+}
+
 static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 {
 	char host[256];
@@ -472,20 +505,11 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 			     .watch_timer = -1,
 			     .step_timer = -1 };
 	bool ready = false;
-	int signals = -1, finder = -1, rc = -1;
+	int signals = -1, rc = -1;
 
-	if (start_keeper(&c, config, err) < 0 || tw_texts_open(&c.texts, err) < 0)
-		goto out;
 	hc.routes = tw_collector_routes(&hc.route_count);
-	if (tw_collector_start_finder(&c, config, &finder, err) < 0 ||
-	    tw_signals_open(&signals, err) < 0) {
-		if (finder >= 0)
-			close(finder);
-		goto out;
-	}
-	if (tw_collector_open(&c, config, finder, passed_over, meter_found, err) < 0 ||
-	    tw_push_open(config, c.show.node_name, &c.push, err) < 0 ||
-	    tw_collector_tick(&c, 0, 0, err) < 0 || tw_httpd_open(&hc, &httpd, err) < 0)
+	if (open_collector(&c, config, &signals, err) < 0 ||
+	    tw_httpd_open(&hc, &httpd, err) < 0)
 		goto out;
 	/* Loading the BPF programs needs much more memory than keeping them. */
 	tw_daemon_trim();
@@ -496,14 +520,7 @@ static int serve(const struct tw_collector_settings *config, struct tw_err *err)
 	    tw_daemon_ready(config->ready_file, tw_httpd_address(httpd), err) < 0)
 		goto out;
 	ready = true;
-	/*
-	 * Set the directories after the first tick: it ran as root, so root would own its
-	 * files.
-	 */
-	c.powercap.node_dir = config->powercap_out;
-	c.powercap.vm_dir = config->vm_power_dir;
-	c.powercap.trees_max = TW_POWERCAP_TREES_MAX;
-	c.powercap.keep_ns = config->keep_ended_ms * MS;
+	set_trees(&c, config);
 	if (drop_rights(&c, config, err) < 0)
 		goto out;
 	if (c.workloads != NULL)
