@@ -110,6 +110,7 @@ struct tw_workloads {
 	uint64_t scraped;             /* the last tick that was scraped */
 	uint64_t serial;
 	uint64_t opened_ns, now_ns; /* since boot */
+	double walk_part;           /* of this tick, from the walk's begin to its end */
 	size_t seen;                /* processes in this tick's walk */
 	unsigned looks;             /* command lines that this tick may still read */
 	bool overflowed;            /* some cgroup has overflow_ns */

@@ -6,8 +6,10 @@
 #include "collector/workloads/counters.h"
 #include "collector/workloads/traces.h"
 #include "collector/workloads/workload_state.h"
+#include "lib/core/clock.h"
 #include "lib/program/daemon.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Wait this long for the exit of a process that no walk lists: RCU may wait 10 s. */
@@ -544,6 +546,7 @@ static void return_memory(struct tw_workloads *t)
 int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *err)
 {
 	const struct tw_task_sink sink = make_sink(t);
+	const uint64_t elapsed_ns = now_ns - t->now_ns, began_ns = tw_now_ns();
 	struct tw_slices shown = t->shown;
 
 	t->now_ns = now_ns;
@@ -563,6 +566,7 @@ int tw_workloads_tick(struct tw_workloads *t, uint64_t now_ns, struct tw_err *er
 	    tw_traces_read(t->config.traces, tw_workloads_counted, t, err) < 0)
 		return -1;
 	settle(t);
+	t->walk_part = fmin((double)(tw_now_ns() - began_ns) / (double)elapsed_ns, 1);
 	tw_workloads_unseen(t);
 	sample(t);
 	return_memory(t);

@@ -164,22 +164,26 @@ static void count_active(struct tw_workloads *t, size_t groups)
 }
 
 /*
- * Time of living processes that rounding hides. A process lacks 0 to 2 ticks, of user and
- * of system time: a newcomer 1 tick in the mean. Others lacked as much when they were
- * first seen, so their change is 0 in the mean, with a variance of 4/12 tick^2. Allow
- * three standard deviations of the sum; a worst case of 2 ticks a process would delay the
- * first seconds of unseen time on a machine with many processes.
+ * Time of living processes that is not charged yet. By rounding, a process lacks 0 to 2
+ * ticks, of user and of system time: a newcomer 1 tick in the mean. Others lacked as much
+ * when they were first seen, so their change is 0 in the mean, with a variance of 4/12
+ * tick^2. Allow three standard deviations of the sum; a worst case of 2 ticks a process
+ * would delay the first seconds of unseen time on a machine with many processes. And
+ * totals are read after the walk, so they have time that the walk has not.
  */
-static int64_t allowance_ns(const struct tw_unseen *u, double tick_ns)
+static int64_t allowance_ns(const struct tw_workloads *t, const struct tw_unseen *u)
 {
+	const double tick_ns = 1e9 / (double)tw_proc_ticks_per_s();
 	const double ticks = u->newcomers + sqrt(3.0 * u->active);
 
-	return (int64_t)(fmin(ticks, 2.0 * u->active) * tick_ns);
+	if (u->active == 0)
+		return 0;
+	return (int64_t)(fmin(ticks, 2.0 * u->active) * tick_ns +
+			 fmax((double)u->own_ns, 0) * t->walk_part);
 }
 
 void tw_workloads_unseen(struct tw_workloads *t)
 {
-	const double tick_ns = 1e9 / (double)tw_proc_ticks_per_s();
 	struct tw_group *before = NULL;
 	int64_t all_ns;
 	size_t count;
@@ -198,7 +202,7 @@ void tw_workloads_unseen(struct tw_workloads *t)
 	all_ns = settle_owed(t, count);
 	for (size_t i = 0; i < count; i++) {
 		const struct tw_unseen *u = &t->paths[i]->unseen;
-		const int64_t more_ns = u->owed_ns - allowance_ns(u, tick_ns);
+		const int64_t more_ns = u->owed_ns - allowance_ns(t, u);
 		const int64_t ns = more_ns < all_ns ? more_ns : all_ns;
 
 		if (ns <= 0)

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define GROUPS 4
 #define PROCESSES 24
@@ -418,6 +419,37 @@ static void owed_time_of_an_unreadable_cgroup_passes_to_its_ancestor_once(void *
 	tear_down(&m);
 }
 
+/* A walk of 100 ms, a tenth of the tick. */
+static int read_slowly(void *state, const struct tw_task_sink *sink, struct tw_err *err)
+{
+	const struct timespec pause = { .tv_nsec = 100000000 };
+
+	nanosleep(&pause, NULL);
+	return scripted_tasks.read(state, sink, err);
+}
+
+/* Totals are read after the walk: the time between is that of living processes. */
+static void time_after_a_slow_walk_is_not_unseen(void **state)
+{
+	static struct machine m;
+	struct tw_workloads_stats stats;
+
+	(void)state;
+	srand(11);
+	set_up(&m);
+	m.source.read = read_slowly;
+	m.process[0] = (struct process){ .tgid = ++m.tgid, .group = 2, .start_ns = 1 };
+	tick(&m);
+	for (int i = 0; i < 3; i++) {
+		m.process[0].ran_ns += 10 * S;
+		m.ran_ns[2] += 10 * S + (i == 0 ? 9 * S / 10 : 0);
+		tick(&m);
+	}
+	tw_workloads_stats(m.f.t, &stats);
+	assert_int_equal(stats.unseen_ns, 0);
+	tear_down(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,6 +457,7 @@ int main(void)
 		cmocka_unit_test(a_cgroup_that_was_unreadable_is_charged_later),
 		cmocka_unit_test(processes_at_rest_hide_no_time),
 		cmocka_unit_test(working_processes_hide_little_time),
+		cmocka_unit_test(time_after_a_slow_walk_is_not_unseen),
 		cmocka_unit_test(all_time_without_processes_is_unseen),
 		cmocka_unit_test(time_before_the_first_total_is_not_owed),
 		cmocka_unit_test(the_time_of_a_new_cgroup_is_its_own),
