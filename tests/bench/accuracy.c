@@ -6,10 +6,11 @@
  *	accuracy DATA GOLDEN [TRAINER..]
  *
  * DATA holds nx12_abs_*.csv; GOLDEN is what the old programs reach on the same folds of
- * all columns (accuracy/blocked.csv). Of data that it lacks, the old trainers are those
- * of this program without limits (struct tw_samples, unconstrained), which have nearly
- * the same errors. The features are those of the group that a file is named after, as in
- * training.
+ * all columns (accuracy/blocked.csv). Trainers of the same names fit without limits, as
+ * the old programs do (struct tw_samples, unconstrained), and with limits. Of data that
+ * GOLDEN lacks, the old trainers beside AutoTrainer are those of this program without
+ * limits, which have nearly the same errors. The features are those of the group that a
+ * file is named after, as in training.
  */
 
 #include "lib/core/array.h"
@@ -76,6 +77,7 @@ struct target {
 struct result {
 	const struct target *target;
 	const struct tw_trainer *trainer;
+	bool unconstrained;
 	double *alone, *series;
 	struct tw_err err[FOLDS];
 	uint64_t ns[FOLDS];
@@ -83,7 +85,7 @@ struct result {
 
 struct bench {
 	struct golden golden[GOLDEN_MAX];
-	size_t goldens;
+	size_t goldens, from_file; /* all, and the first ones: of the file */
 	struct tw_dataset data[FILES_MAX];
 	struct target target[4 * FILES_MAX];
 	size_t targets;
@@ -278,16 +280,26 @@ static void read_data(struct bench *b, const char *dir)
 
 /* ---- fits ---- */
 
+static void add_result(struct bench *b, const struct tw_trainer *t,
+		       const struct target *target, bool unconstrained)
+{
+	const size_t rows = target->samples.rows;
+
+	b->result[b->results++] =
+		(struct result){ .target = target,
+				 .trainer = t,
+				 .unconstrained = unconstrained,
+				 .alone = must(calloc(rows, sizeof(double))),
+				 .series = must(calloc(rows, sizeof(double))) };
+}
+
+/* A result with limits follows the one without. */
 static void add_results(struct bench *b, const struct tw_trainer *t)
 {
 	for (size_t i = 0; i < b->targets; i++) {
-		struct result *r = &b->result[b->results++];
-		const size_t rows = b->target[i].samples.rows;
-
-		r->target = &b->target[i];
-		r->trainer = t;
-		r->alone = must(calloc(rows, sizeof(*r->alone)));
-		r->series = must(calloc(rows, sizeof(*r->series)));
+		if (strcmp(t->name, AUTO) != 0)
+			add_result(b, t, &b->target[i], true);
+		add_result(b, t, &b->target[i], false);
 	}
 }
 
@@ -295,12 +307,14 @@ static void run_fold(void *arg, size_t i)
 {
 	struct bench *b = arg;
 	struct result *r = &b->result[i / FOLDS];
+	struct tw_samples s = r->target->samples;
 	const size_t f = i % FOLDS;
-	const struct tw_fold fold = tw_fold_at(r->target->samples.rows, FOLDS, f);
+	const struct tw_fold fold = tw_fold_at(s.rows, FOLDS, f);
 	const uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	tw_validate_fold(r->trainer, &r->target->samples, fold, SEED,
-			 r->alone + fold.from, r->series + fold.from, &r->err[f]);
+	s.unconstrained = r->unconstrained;
+	tw_validate_fold(r->trainer, &s, fold, SEED, r->alone + fold.from,
+			 r->series + fold.from, &r->err[f]);
 	r->ns[f] = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
@@ -364,32 +378,58 @@ static double seconds_of(const struct bench *b, const struct tw_trainer *t)
 	return s;
 }
 
+struct totals {
+	double logs, largest;
+	size_t count;
+};
+
+static void add_total(struct totals *t, double ratio)
+{
+	t->logs += log(ratio);
+	t->largest = fmax(t->largest, ratio);
+	t->count++;
+}
+
+static double mean_of(const struct totals *t)
+{
+	return exp(t->logs / (double)t->count);
+}
+
+/*
+ * Whether the old trainers had the same features. GOLDEN's Basic has those of CgroupOnly
+ * and KubeletOnly, too.
+ */
+static bool is_comparable(const struct bench *b, const struct target *t,
+			  const struct golden *old)
+{
+	return old < b->golden + b->from_file && strstr(t->name, "Basic") == NULL;
+}
+
 static void print_trainer(const struct bench *b, const struct tw_trainer *t)
 {
-	double logs = 0.0, largest = 0.0;
-	size_t count = 0;
+	struct totals free = { 0 }, limited = { 0 };
 
-	printf("\n%s\n  %-22s %-9s %9s %9s %6s\n", t->name, "data", "component", "MAE, W",
-	       "old, W", "ratio");
+	printf("\n%s\n  %-22s %-9s %9s %9s %6s %12s\n", t->name, "data", "component",
+	       "MAE, W", "old, W", "ratio", "with limits");
 	for (size_t i = 0; i < b->results; i++) {
 		const struct result *r = &b->result[i];
-		const struct golden *old;
-		double mae, ratio;
+		const struct golden *old = find_old(b, r->target, t->name);
+		double mae, with_limits;
 
-		if (r->trainer != t)
+		if (r->trainer != t || !r->unconstrained ||
+		    !is_comparable(b, r->target, old))
 			continue;
-		old = find_old(b, r->target, t->name);
 		mae = score(r, r->alone).mae;
-		ratio = mae / old->mae;
-		printf("  %-22s %-9s %9.4f %9.4f %6.3f%s\n", r->target->name,
+		with_limits = score(r + 1, r[1].alone).mae / old->mae;
+		add_total(&free, mae / old->mae);
+		add_total(&limited, with_limits);
+		printf("  %-22s %-9s %9.4f %9.4f %6.3f %12.3f%s\n", r->target->name,
 		       tw_component_name(r->target->samples.component), mae, old->mae,
-		       ratio, ratio > MARK_ABOVE ? "  <-- above 1.10" : "");
-		logs += log(ratio);
-		largest = fmax(largest, ratio);
-		count++;
+		       mae / old->mae, with_limits,
+		       mae / old->mae > MARK_ABOVE ? "  <-- above 1.10" : "");
 	}
-	printf("  geometric mean %.3f, largest %.3f, %.1f s of fits\n",
-	       exp(logs / (double)count), largest, seconds_of(b, t));
+	printf("  geometric mean %.3f, largest %.3f; with limits %.3f; %.1f s of fits\n",
+	       mean_of(&free), free.largest, mean_of(&limited), seconds_of(b, t));
 }
 
 /* What a machine's users see: its packages, or the platform. */
@@ -425,18 +465,6 @@ static bool small(double bias, double power)
 	return fabs(bias) <= fmax(3.0, 0.03 * power);
 }
 
-struct totals {
-	double logs, largest;
-	size_t count;
-};
-
-static void add_total(struct totals *t, double ratio)
-{
-	t->logs += log(ratio);
-	t->largest = fmax(t->largest, ratio);
-	t->count++;
-}
-
 static void print_auto_row(const struct bench *b, const struct result *r,
 			   const double *predicted, const char *form, struct totals *t)
 {
@@ -455,8 +483,8 @@ static void print_auto_row(const struct bench *b, const struct result *r,
 
 static void print_totals(const char *what, const struct totals *t)
 {
-	printf("  %-44s geometric mean %.3f, largest %.3f\n", what,
-	       exp(t->logs / (double)t->count), t->largest);
+	printf("  %-44s geometric mean %.3f, largest %.3f\n", what, mean_of(t),
+	       t->largest);
 }
 
 static void print_auto(const struct bench *b, const struct tw_trainer *t)
@@ -513,7 +541,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < tw_trainer_count(); i++)
 		if (wanted(tw_trainer_at(i)->name, argc, argv))
 			trainer[trainers++] = tw_trainer_at(i);
-	b->result = must(calloc(trainers * b->targets + 1, sizeof(*b->result)));
+	b->from_file = b->goldens;
+	b->result = must(calloc(2 * trainers * b->targets + 1, sizeof(*b->result)));
 	for (size_t i = 0; i < trainers; i++)
 		add_results(b, trainer[i]);
 	printf("%zu data sets and components, %zu trainers, %d blocked folds\n",
