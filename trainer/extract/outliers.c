@@ -188,7 +188,9 @@ static bool other_moves(const struct tw_judged_rows *j, const struct standing *k
 	bool off = false;
 
 	for (size_t i = from; i < end; i++) {
-		n += j->fate[i] != TW_ROW_OUTLIER && is_unexplained(j, i, limit);
+		if (j->fate[i] == TW_ROW_OUTLIER)
+			continue;
+		n += is_unexplained(j, i, limit);
 		off |= fabs(j->watts[i] - tw_judged_line_at(j, j->load[i])) > limit;
 	}
 	return n >= kind->unexplained_min ||

@@ -6,7 +6,10 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
+#include "tests/unit/extract/rows_fixture.h"
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/sampled.h"
+#include "trainer/extract/clean_rows.h"
 #include "trainer/extract/extract.h"
 #include "trainer/extract/quality.h"
 #include "trainer/response/prom.h"
@@ -355,6 +358,226 @@ static void gauges_do_not_stand_still(void **state)
 	tw_buf_clear(&joules);
 }
 
+/* ---- rows that a test writes ---- */
+
+/* A few rows have no usual power: only TDP limits them, and any number may be wrong. */
+static void a_few_rows_are_judged_by_tdp_alone(void **state)
+{
+	static const struct {
+		size_t rows, wrong;
+		double tdp_w;
+		size_t outliers;
+		int status;
+	} cases[] = {
+		{ 19, 3, 0, 0, 0 },   { 19, 3, 100, 3, 0 },  { 20, 2, 0, 2, 0 },
+		{ 20, 2, 100, 2, 0 }, { 20, 3, 100, 0, -1 },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < TW_COUNT(cases); k++) {
+		static struct rows_fixture f;
+		struct tw_clean_counts n = { 0 };
+		struct tw_err err = { 0 };
+
+		rows_write(&f);
+		f.args.tdp_w = cases[k].tdp_w;
+		f.rates.end = f.power.times = cases[k].rows;
+		for (size_t i = 0; i < cases[k].wrong; i++)
+			f.watts[0][6 * i] = 9999;
+		assert_int_equal(tw_clean_rows(&f.power, &f.rows, &f.rates, &n, &err),
+				 cases[k].status);
+		assert_int_equal(n.outliers, cases[k].outliers);
+		assert_int_equal(f.power.times, cases[k].rows - cases[k].outliers);
+		if (n.outliers > 0) {
+			assert_int_equal(n.first_ms, 1000);
+			assert_true(n.first_w == 9999);
+		}
+	}
+}
+
+/* A workload appears in row 30 or later that ran before. */
+static void rows_that_lack_a_workloads_work_are_dropped(void **state)
+{
+	static const struct {
+		size_t lack; /* rows with 0.6 of their work */
+		struct tw_hidden at;
+		size_t dropped;
+		bool most;
+	} cases[] = {
+		{ 0, { { 30000 }, 1 }, 0, false },
+		{ 30, { { 30000 }, 1 }, 30, false },
+		{ 30, { { 29001 }, 1 }, 30, false },
+		{ 30, { { 0 }, 0 }, 0, false },
+		{ 30, { { 3000, 30000 }, 2 }, 30, false },
+		/* The rows after it are too few to show it. */
+		{ 50, { { 50000 }, 1 }, 0, true },
+		{ 50, { { 30000, 50000 }, 2 }, 0, true },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < TW_COUNT(cases); k++) {
+		static struct rows_fixture f;
+		struct tw_clean_counts n = { 0 };
+		struct tw_err err = { 0 };
+
+		rows_write(&f);
+		for (size_t i = 0; i < cases[k].lack; i++)
+			f.cpu_ms[i] *= 0.6;
+		assert_int_equal(tw_drop_unseen_rows(&f.power, &f.rows, &f.rates,
+						     &cases[k].at, &n, &err),
+				 0);
+		if (n.unseen != cases[k].dropped || n.unseen_most != cases[k].most)
+			fail_msg("case %zu: %zu, %d", k, n.unseen, n.unseen_most);
+		assert_int_equal(f.power.times, ROWS - n.unseen);
+		assert_int_equal(f.time_ms[0], 1000 * (n.unseen + 1));
+	}
+}
+
+/* Power of the row before, this share of it. */
+static void lag(struct rows_fixture *f, double share)
+{
+	for (size_t i = ROWS; i-- > 1;)
+		f->watts[0][i] += share * (f->watts[0][i - 1] - f->watts[0][i]);
+}
+
+/* A gauge, or a meter with inertia. Energy of a counter without is that of its work. */
+static void rows_of_a_changing_load_are_dropped(void **state)
+{
+	static const struct {
+		size_t steady; /* rows of a load */
+		double share, grown_j;
+		bool dropped, unsure;
+	} cases[] = {
+		{ 6, 0, 0, false, false },     { 6, 1, 0, true, false },
+		{ 6, 0.2, 0, true, false },    { 6, 0, 1e6, false, false },
+		{ 6, 0.2, 1e6, false, false }, { 6, 1, 1e6, true, false },
+		{ 1, 1, 0, false, true },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < TW_COUNT(cases); k++) {
+		static struct rows_fixture f;
+		struct tw_clean_counts n = { 0 };
+		struct tw_err err = { 0 };
+		size_t off = 0;
+
+		rows_write(&f);
+		for (size_t i = 0; i < ROWS; i++)
+			rows_set(&f, i, (double)(i / cases[k].steady * 7 % 11) / 5);
+		lag(&f, cases[k].share);
+		f.power.grown_j = cases[k].grown_j;
+		assert_int_equal(
+			tw_drop_unsteady_rows(&f.power, &f.rows, &f.rates, &n, &err), 0);
+		if ((n.unsteady > 0) != cases[k].dropped || n.unsure != cases[k].unsure)
+			fail_msg("case %zu: %zu, %d", k, n.unsteady, n.unsure);
+		assert_int_equal(f.power.times, ROWS - n.unsteady);
+		for (size_t i = 0; i < f.power.times; i++) {
+			const size_t row = (size_t)f.from_ms[i] / 1000;
+
+			off += fabs(f.watts[0][i] - REST_W -
+				    CPU_W * f.cpu_ms[row] / 1000) > 1e-9;
+		}
+		if (cases[k].dropped)
+			assert_int_equal(off, 0);
+	}
+}
+
+/* A row far off the line is a glitch, unless the meter has the power of other rows. */
+static void rows_of_a_meter_with_inertia_stay(void **state)
+{
+	static const struct {
+		double share, more_w;
+		size_t outliers;
+	} cases[] = { { 0, 50, 1 }, { 1, 50, 0 }, { 0, 5000, 1 }, { 1, 5000, 1 } };
+
+	(void)state;
+	for (size_t k = 0; k < 2 * TW_COUNT(cases); k++) {
+		static struct rows_fixture f;
+		struct tw_clean_counts n = { 0 };
+		struct tw_err err = { 0 };
+
+		rows_write(&f);
+		lag(&f, cases[k / 2].share);
+		f.watts[0][33] += cases[k / 2].more_w;
+		f.power.grown_j = k % 2 == 0 ? 0 : 1e6;
+		assert_int_equal(tw_clean_rows(&f.power, &f.rows, &f.rates, &n, &err), 0);
+		if (n.outliers != cases[k / 2].outliers)
+			fail_msg("case %zu: %zu", k, n.outliers);
+		assert_int_equal(n.standing, 0);
+		assert_int_equal(f.power.times, ROWS - n.outliers);
+	}
+}
+
+/* Rows of a second, and scrapes each 2 s: a row has the work of both seconds, or none. */
+static void a_row_without_a_scrape_is_part_of_the_next(void **state)
+{
+	(void)state;
+	for (size_t first = 0; first < 2; first++) {
+		static struct rows_fixture f;
+		struct tw_clean_counts n = { 0 };
+		struct tw_err err = { 0 };
+
+		rows_write(&f);
+		f.power.grown_j = 0;
+		for (size_t i = 0; i < ROWS; i++)
+			rows_set(&f, i, (double)(i / 2 * 7 % 11) / 5);
+		for (size_t i = 0; i < ROWS; i++) {
+			if (i % 2 == first) {
+				f.cpu_ms[i] *= 2;
+				continue;
+			}
+			f.cpu_ms[i] = 0;
+			if (i > 0)
+				f.watts[0][i] = f.watts[0][i - 1];
+		}
+		assert_int_equal(tw_clean_rows(&f.power, &f.rows, &f.rates, &n, &err), 0);
+		assert_int_equal(n.joined, ROWS / 2);
+		assert_int_equal(n.outliers + n.standing, 0);
+		assert_true(n.scrapes_s == 0);
+		assert_int_equal(f.power.times, ROWS / 2);
+		for (size_t i = 0; i < ROWS / 2; i++) {
+			const int64_t to_ms = (int64_t)(2 * i + first + 1) * 1000;
+
+			assert_int_equal(f.time_ms[i], to_ms);
+			assert_int_equal(f.from_ms[i], to_ms > 1000 ? to_ms - 2000 : 0);
+		}
+	}
+}
+
+static int clean_all(struct rows_fixture *f, struct tw_err *err)
+{
+	const struct tw_hidden at = { { 30000 }, 1 };
+	struct tw_clean_counts n = { 0 };
+
+	return tw_clean_rows(&f->power, &f->rows, &f->rates, &n, err) < 0 ||
+			       tw_drop_unseen_rows(&f->power, &f->rows, &f->rates, &at,
+						   &n, err) < 0 ||
+			       tw_drop_unsteady_rows(&f->power, &f->rows, &f->rates, &n,
+						     err) < 0
+		       ? -1
+		       : 0;
+}
+
+static void without_memory_no_row_is_dropped(void **state)
+{
+	(void)state;
+	for (int inert = 0; inert < 2; inert++)
+		for (int n = 1;; n++) {
+			static struct rows_fixture f;
+			struct tw_err err = { 0 };
+			int rc;
+
+			rows_write(&f);
+			f.power.grown_j = 0;
+			lag(&f, inert);
+			fail_alloc_at(n);
+			rc = clean_all(&f, &err);
+			if (!fail_alloc_told(rc, &err))
+				break;
+			assert_int_equal(f.power.times, ROWS);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +593,12 @@ int main(void)
 		cmocka_unit_test(a_step_that_divides_no_scrapes_is_found),
 		cmocka_unit_test(a_step_that_divides_the_scrapes_is_joined),
 		cmocka_unit_test(gauges_do_not_stand_still),
+		cmocka_unit_test(a_few_rows_are_judged_by_tdp_alone),
+		cmocka_unit_test(rows_that_lack_a_workloads_work_are_dropped),
+		cmocka_unit_test(rows_of_a_changing_load_are_dropped),
+		cmocka_unit_test(rows_of_a_meter_with_inertia_stay),
+		cmocka_unit_test(a_row_without_a_scrape_is_part_of_the_next),
+		cmocka_unit_test(without_memory_no_row_is_dropped),
 	};
 
 	return cmocka_run_group_tests_name("clean_rows", tests, NULL, NULL);

@@ -323,6 +323,22 @@ static void a_short_rest_is_no_stillness(void **state)
 	expect(&f, 0, 30, "o");
 }
 
+/* A row of rest whose power is impossible tells nothing of the rows of rest after it. */
+static void wrong_rows_show_no_stillness(void **state)
+{
+	static struct rows_fixture f;
+
+	(void)state;
+	rows_write(&f);
+	rows_set(&f, 24, 0.5);
+	rows_set(&f, 28, 0.5);
+	f.watts[0][25] = 5000;
+	rows_judge(&f);
+	f.j.fate[25] = f.j.fate[28] = TW_ROW_OUTLIER;
+	tw_outliers_mark_still(&f.j);
+	expect(&f, 0, 25, "o..o");
+}
+
 /* A row is still if it has counters, and none of them moved. */
 static void only_counters_stand_still(void **state)
 {
@@ -392,6 +408,7 @@ int main(void)
 		cmocka_unit_test(rows_that_are_judged_already_stay),
 		cmocka_unit_test(features_stand_still),
 		cmocka_unit_test(a_short_rest_is_no_stillness),
+		cmocka_unit_test(wrong_rows_show_no_stillness),
 		cmocka_unit_test(only_counters_stand_still),
 		cmocka_unit_test(a_gauge_stands_still),
 	};
