@@ -61,6 +61,7 @@ bool tw_typical_tdp(const char *generation, double cores, struct tw_typical_tdp 
 		if (l.n < PRODUCTS_MIN)
 			continue;
 		fit(&l, cores, out);
+		out->is_own = strcmp(g->key, generation) == 0;
 		return true;
 	}
 	return false;

@@ -18,6 +18,7 @@ struct tw_typical_tdp {
 	double cores;  /* of the chip; the typical number if it was unknown */
 	double tdp_w;  /* of the chip */
 	double factor; /* exp of the standard deviation of log TDP */
+	bool is_own;   /* of the generation itself, not of one before it */
 };
 
 /*

@@ -131,6 +131,22 @@ static bool find_tdp(const struct tw_prior_machine *m, struct tw_typical_tdp *ou
 	return true;
 }
 
+/*
+ * A whole machine whose TDP nobody published has the typical one, if that is as sure as
+ * this: views with a TDP are then better than those without, at rest and at full load. Of
+ * one chip they are not (docs/machines.md).
+ */
+#define TYPICAL_FACTOR_MAX 1.23
+
+static void suppose_tdp(struct tw_prior_machine *m)
+{
+	struct tw_typical_tdp t;
+
+	if (isnan(m->number[TW_PRIOR_TDP]) && !isnan(m->number[TW_PRIOR_CHIPS]) &&
+	    find_tdp(m, &t) && t.is_own && t.factor < TYPICAL_FACTOR_MAX)
+		m->number[TW_PRIOR_TDP] = t.tdp_w;
+}
+
 /* Whether no chip of the table has so low a TDP. */
 static bool is_below_table(const struct tw_prior *p, const struct tw_prior_machine *m)
 {
@@ -169,6 +185,7 @@ int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 			       "the prior has no machine like a mainframe with '%s': its "
 			       "table has servers of Intel, AMD and Ampere",
 			       s->processor);
+	suppose_tdp(&m);
 	v = tw_prior_view_for(p, &m);
 	rc = v == NULL || !is_related(p, v, &m) || is_below_table(p, &m)
 		     ? tw_prior_typical(p, &e.curve, err)

@@ -394,6 +394,33 @@ static void machines_unlike_the_table_are_no_share_of_a_server(void **state)
 		check_view(*state, cases[i][0], cases[i][1]);
 }
 
+/* An EPYC 9R14 is of the cores of a 9654, and its TDP is not published. */
+static void a_server_of_a_custom_part_is_like_one_of_its_generation(void **state)
+{
+	static const char *const pairs[][2] = {
+		{ "amd_epyc_9r14", "amd_epyc_9654" },
+		{ "intel_xeon_platinum_8488c", "intel_xeon_platinum_8468" },
+	};
+
+	for (size_t i = 0; i < TW_COUNT(pairs); i++) {
+		struct tw_prior_estimate e[2];
+
+		for (size_t k = 0; k < 2; k++) {
+			struct tw_machine_spec s = { .cores = i == 0 ? 192 : 96,
+						     .chips = i == 0 ? 2 : 1,
+						     .memory_gib = 384,
+						     .threads_per_core = i == 0 ? 1 : 2 };
+
+			snprintf(s.processor, sizeof(s.processor), "%s", pairs[i][k]);
+			estimate(*state, &s, &e[k]);
+			assert_string_equal(e[k].curve.view->name, "host");
+		}
+		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+			assert_true(fabs(log(e[0].curve.w[l] / e[1].curve.w[l])) <
+				    log(1.25));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -403,6 +430,7 @@ int main(void)
 		cmocka_unit_test(a_cpu_more_is_no_jump),
 		cmocka_unit_test(a_word_of_the_name_is_no_jump),
 		cmocka_unit_test(a_guest_on_a_custom_part_is_no_small_machine),
+		cmocka_unit_test(a_server_of_a_custom_part_is_like_one_of_its_generation),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

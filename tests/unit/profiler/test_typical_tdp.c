@@ -14,17 +14,18 @@ static void tdp_is_that_of_the_generation_s_products(void **state)
 	static const struct {
 		const char *generation;
 		double cores, low, high;
+		bool is_own;
 	} cases[] = {
-		{ "genoa", 96, 300, 400 },
-		{ "genoa", 16, 180, 250 },
-		{ "sapphire_rapids", 48, 250, 350 },
-		{ "granite_rapids", 120, 400, 520 },
-		{ "sierra_forest", 144, 230, 330 },
-		{ "siena", 64, 160, 220 },
-		{ "sapphire_rapids_w", 48, 300, 400 },
+		{ "genoa", 96, 300, 400, true },
+		{ "genoa", 16, 180, 250, true },
+		{ "sapphire_rapids", 48, 250, 350, true },
+		{ "granite_rapids", 120, 400, 520, true },
+		{ "sierra_forest", 144, 230, 330, true },
+		{ "siena", 64, 160, 220, true },
+		{ "sapphire_rapids_w", 48, 300, 400, true },
 		/* Without products: as Sierra Forest, and as Naples. */
-		{ "clearwater_forest", 144, 230, 330 },
-		{ "c86_4g", 32, 150, 200 },
+		{ "clearwater_forest", 144, 230, 330, false },
+		{ "c86_4g", 32, 150, 200, false },
 	};
 
 	(void)state;
@@ -33,6 +34,7 @@ static void tdp_is_that_of_the_generation_s_products(void **state)
 
 		assert_true(tw_typical_tdp(cases[i].generation, cases[i].cores, &t));
 		assert_true(t.cores == cases[i].cores);
+		assert_true(t.is_own == cases[i].is_own);
 		if (t.tdp_w < cases[i].low || t.tdp_w > cases[i].high)
 			fail_msg("%s of %g cores: %g W", cases[i].generation,
 				 cases[i].cores, t.tdp_w);
