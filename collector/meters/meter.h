@@ -54,7 +54,7 @@ enum tw_place {
 	TW_PLACE_MODULE, /* a module of processors, GPUs and their memory */
 };
 
-/* A zone of a meter. Only its origin changes while the meter is open. */
+/* A zone of a meter. Only its origin and path change while the meter is open. */
 struct tw_zone {
 	enum tw_zone_kind kind;
 	enum tw_place place;     /* of TW_ZONE_PLATFORM */

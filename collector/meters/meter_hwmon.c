@@ -6,24 +6,24 @@
  * on its own: they may overlap, so they are never summed. Sensors of batteries and
  * chargers are skipped: charging is not consumption.
  */
+#include "collector/meters/hwmon_device.h"
 #include "collector/meters/meter.h"
 #include "collector/meters/meter_file.h"
 #include "collector/system/roots.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
-#include "lib/core/hash.h"
 #include "lib/core/num.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define SENSORS_MAX 256
-#define DEVICES_MAX 128
+/* Readings from one search for a device to the next. */
+#define SEARCH_READINGS 10
 
 /* "/hwmonN/device/powerN_average_interval" */
 #define LONGEST 80
@@ -502,14 +502,14 @@ static int add_devices(struct tw_zone_list *l, const struct tw_meter_config *c,
 		       const char *meter, struct tw_err *err)
 {
 	char dir[TW_ZONE_PATH], device[TW_ZONE_PATH];
-	unsigned at[DEVICES_MAX];
+	unsigned at[TW_HWMON_DEVICES_MAX];
 	size_t count = 0;
 	int next[2] = { 0, 0 };
 
 	if ((size_t)snprintf(dir, sizeof(dir), "%s/class/hwmon", c->roots->sys) >=
 	    sizeof(dir) - LONGEST)
 		return tw_fail(err, TW_INVALID, "'%s' is too long", c->roots->sys);
-	if (tw_meter_list(dir, "hwmon", at, DEVICES_MAX, &count, err) < 0)
+	if (tw_meter_list(dir, "hwmon", at, TW_HWMON_DEVICES_MAX, &count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
 		const size_t had = l->count;
@@ -531,39 +531,17 @@ static int add_devices(struct tw_zone_list *l, const struct tw_meter_config *c,
 	return tw_zone_list_open(l, err);
 }
 
+/* The device behind a zone. */
+struct device {
+	struct tw_hwmon_device at;
+	unsigned lost; /* readings since it was in its place */
+};
+
 /* The state of a meter. The list is first, so that its operations take the whole. */
 struct sensors {
 	struct tw_zone_list list;
-	uint64_t *device; /* of each zone: device_of() */
+	struct device *device; /* of each zone */
 };
-
-/* The directory hwmonN of a sensor. False: it is elsewhere. */
-static bool directory_of(const struct tw_zone *z, char dir[TW_ZONE_PATH])
-{
-	static const char class[] = "/class/hwmon/";
-	const char *at = strstr(z->path, class), *end;
-
-	end = at != NULL ? strchr(at + sizeof(class) - 1, '/') : NULL;
-	if (end == NULL)
-		return false;
-	snprintf(dir, TW_ZONE_PATH, "%.*s", (int)(end - z->path), z->path);
-	return true;
-}
-
-/*
- * Identifies the device behind the directory hwmonN of a sensor, which is a link to it. A
- * driver that is loaded again may get the number of another one. 0: no link.
- */
-static uint64_t device_of(const struct tw_zone *z)
-{
-	char dir[TW_ZONE_PATH], target[PATH_MAX];
-	ssize_t len;
-
-	if (!directory_of(z, dir))
-		return 0;
-	len = readlinkat(AT_FDCWD, dir, target, sizeof(target));
-	return len > 0 ? tw_hash(target, (size_t)len) | 1 : 0;
-}
 
 /*
  * Add the load of a GPU, which only amdgpu has: Documentation/gpu/amdgpu,
@@ -575,7 +553,7 @@ static void read_load(const struct tw_zone *z, struct tw_reading *out)
 	struct tw_err ignored = { 0 };
 	uint64_t percent;
 
-	if (z->kind != TW_ZONE_GPU || !directory_of(z, dir))
+	if (z->kind != TW_ZONE_GPU || !tw_hwmon_directory(z->path, dir))
 		return;
 	snprintf(path, sizeof(path), "%s/device/gpu_busy_percent", dir);
 	if (tw_meter_number(path, &percent, &ignored) < 0)
@@ -598,6 +576,7 @@ static int open_chip(const struct tw_meter_config *c, const char *meter, void **
 		     struct tw_err *err)
 {
 	struct sensors *s = calloc(1, sizeof(*s));
+	char dir[TW_ZONE_PATH];
 	int rc = -1;
 
 	if (s == NULL)
@@ -610,7 +589,8 @@ static int open_chip(const struct tw_meter_config *c, const char *meter, void **
 		goto out;
 	}
 	for (size_t i = 0; i < s->list.count; i++)
-		s->device[i] = device_of(&s->list.at[i]);
+		if (tw_hwmon_directory(s->list.at[i].path, dir))
+			s->device[i].at = tw_hwmon_device_of(dir);
 
 	*state = s;
 	s = NULL;
@@ -640,21 +620,53 @@ static void multiply(const struct tw_zone *z, struct tw_reading *out)
 	snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1, err.text);
 }
 
+/* Look for the device of a zone under another number, now and then. */
+static void follow(struct sensors *s, size_t i, const char *dir)
+{
+	struct tw_zone *z = &s->list.at[i];
+	struct device *d = &s->device[i];
+	const char *file = z->path + strlen(dir);
+	char class[TW_ZONE_PATH], to[TW_ZONE_PATH], path[TW_ZONE_PATH];
+
+	if (d->at.is == 0 || d->lost++ % SEARCH_READINGS != 0)
+		return;
+	snprintf(class, sizeof(class), "%.*s", (int)(strrchr(dir, '/') - dir), dir);
+	if (!tw_hwmon_device_find(class, &d->at, to) ||
+	    (size_t)snprintf(path, sizeof(path), "%s%s", to, file) >= sizeof(path))
+		return;
+	memcpy(z->path, path, sizeof(path));
+	d->at = tw_hwmon_device_of(to);
+	d->lost = 0;
+	if (s->list.fd[i] >= 0)
+		close(s->list.fd[i]);
+	s->list.fd[i] = open(z->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
 /* Look at the device after its values: one that came in between is seen. */
 static void read_sensors(void *state, struct tw_reading *out)
 {
-	const struct sensors *s = state;
+	struct sensors *s = state;
+	char dir[TW_ZONE_PATH];
 
 	tw_zone_list_read(state, out);
 	for (size_t i = 0; i < s->list.count; i++) {
-		if (!out[i].readable)
+		const struct tw_zone *z = &s->list.at[i];
+		const bool has_dir = tw_hwmon_directory(z->path, dir);
+
+		if (out[i].readable) {
+			read_load(z, &out[i]);
+			multiply(z, &out[i]);
+		}
+		if (!has_dir || tw_hwmon_link_of(dir) == s->device[i].at.link) {
+			s->device[i].lost = 0;
 			continue;
-		read_load(&s->list.at[i], &out[i]);
-		multiply(&s->list.at[i], &out[i]);
-		if (device_of(&s->list.at[i]) == s->device[i])
-			continue;
-		out[i] = (struct tw_reading){ .readable = false };
-		snprintf(out[i].why, sizeof(out[i].why), "another device has its place");
+		}
+		if (out[i].readable) {
+			out[i] = (struct tw_reading){ .readable = false };
+			snprintf(out[i].why, sizeof(out[i].why),
+				 "another device has its place");
+		}
+		follow(s, i, dir);
 	}
 }
 

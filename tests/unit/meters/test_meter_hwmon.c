@@ -509,16 +509,55 @@ static void a_device_in_the_place_of_another_is_not_that_one(void **state)
 	before_uj = zone_energy(meters_zone(f, "power1", -2));
 	link_device(f, "devices/b", 0);
 	link_device(f, "devices/c", 1);
-	for (int i = 0; i < 3; i++)
-		meters_tick(f);
+	meters_tick(f);
 	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), 0);
+	assert_untold(f, "power1", "another device has its place");
+	/* The second GPU is found under its new number, and has the energy of the gap. */
+	meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(300 * 2));
 	assert_int_equal(zone_energy(meters_zone(f, "power1", -2)), before_uj);
 	assert_untold(f, "power1", "another device has its place");
-	/* It is back in its place. */
+	/* The first is back in its place, and the second follows. */
 	link_device(f, "devices/a", 0);
 	link_device(f, "devices/b", 1);
 	meters_tick(f);
-	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(350 * 4));
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(50 * 3));
+	meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(50 + 300 * 2));
+}
+
+/* The chip of a driver that was loaded again has another number; then two are alike. */
+static void a_device_is_found_under_another_number(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	tree_write(f->dir, "devices/gpu/hwmon/hwmon3/name", "amdgpu\n");
+	tree_write(f->dir, "devices/gpu/hwmon/hwmon3/power1_average", "50000000\n");
+	tree_write(f->dir, "devices/gpu/hwmon/hwmon7/name", "amdgpu\n");
+	tree_write(f->dir, "devices/gpu/hwmon/hwmon7/power1_average", "60000000\n");
+	tree_write(f->dir, "devices/gpu/hwmon/hwmon8/name", "other\n");
+	tree_write(f->dir, "class/hwmon/hwmon9/name", "coretemp\n");
+	link_device(f, "devices/gpu/hwmon/hwmon3", 3);
+	meters_open(f);
+	meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(50));
+	tree_remove(f->dir, "class/hwmon/hwmon3");
+	link_device(f, "devices/gpu/hwmon/hwmon8", 8);
+	for (int i = 0; i < 5; i++)
+		meters_tick(f);
+	assert_untold(f, "power1", "No such file");
+	link_device(f, "devices/gpu/hwmon/hwmon7", 7);
+	for (int i = 0; i < 10; i++)
+		meters_tick(f);
+	assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(60));
+	assert_non_null(strstr(meters_zone(f, "power1", -2)->zone->path, "/hwmon7/"));
+	/* Which of two is it? */
+	tree_remove(f->dir, "class/hwmon/hwmon7");
+	link_device(f, "devices/gpu/hwmon/hwmon3", 3);
+	link_device(f, "devices/gpu/hwmon/hwmon7", 4);
+	for (int i = 0; i < 12; i++)
+		meters_tick(f);
+	assert_untold(f, "power1", "No such file");
 }
 
 int main(void)
@@ -527,6 +566,7 @@ int main(void)
 		METER_TEST(the_load_of_the_processors_is_not_a_gpu_s),
 		METER_TEST(idle_power_of_a_gpu_follows_its_own_load),
 		METER_TEST(a_device_in_the_place_of_another_is_not_that_one),
+		METER_TEST(a_device_is_found_under_another_number),
 		METER_TEST(an_acpi_power_meter_is_the_platform),
 		METER_TEST(a_window_of_weeks_is_unknown),
 		METER_TEST(meters_of_grace_within_each_other_count_once),
