@@ -5,7 +5,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/program/opt.h"
 #include "trainer/response/machines.h"
 #include "trainer/response/prom.h"

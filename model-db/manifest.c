@@ -6,6 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/core/sha256.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/zip/fileset.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 #include "lib/core/file.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"

@@ -4,6 +4,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "model-db/fitness.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"

@@ -18,7 +18,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/client/http.h"
-#include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/program/opt.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/index.h"

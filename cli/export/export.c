@@ -6,6 +6,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "lib/zip/fileset.h"
 #include "model-db/pipeline.h"
 #include "model-db/report/card.h"

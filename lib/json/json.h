@@ -85,13 +85,4 @@ void tw_buf_add_json_text(struct tw_buf *b, const char *s, size_t len);
 /* Append a document without white space; keys in the order of insertion. */
 void tw_buf_add_json(struct tw_buf *b, const json_t *v);
 
-/*
- * Replace a document without white space by its indented form, with two spaces a level
- * and a final newline: for files and people. An array of plain values stays on one line.
- */
-void tw_json_indent(struct tw_buf *b);
-
-/* As tw_buf_add_json(), indented as by tw_json_indent(). */
-void tw_buf_add_json_pretty(struct tw_buf *b, const json_t *v);
-
 #endif /* TW_JSON_H */

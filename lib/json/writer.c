@@ -167,3 +167,94 @@ void tw_json_add_value_take(struct tw_buf *b, const char *key, json_t *v)
 	tw_json_add_value(b, key, v);
 	json_decref(v);
 }
+
+/* ---- indented ---- */
+
+static void new_line(struct tw_buf *b, unsigned depth)
+{
+	tw_buf_addf(b, "\n%*s", (int)(2 * depth), "");
+}
+
+/* The end of the string whose opening quote is at p. */
+static const char *end_of_string(const char *p, const char *end)
+{
+	for (p++; p < end && *p != '"'; p++)
+		p += *p == '\\' && end - p > 1;
+	return p < end ? p + 1 : end;
+}
+
+/* The bytes of the document that p is at: a string, or one byte. */
+static size_t token_length(const char *p, const char *end)
+{
+	return (size_t)((*p == '"' ? end_of_string(p, end) : p + 1) - p);
+}
+
+/* The state of indenting a document. */
+struct indent {
+	unsigned depth; /* of brackets whose members have a line each */
+	unsigned flat;  /* of brackets from a plain array on, whose members have none */
+	char last;      /* the first byte of the last token */
+};
+
+static void close_bracket(struct tw_buf *b, struct indent *in)
+{
+	if (in->flat > 0) {
+		in->flat--;
+		return;
+	}
+	in->depth--;
+	if (in->last != '{')
+		new_line(b, in->depth);
+}
+
+static void open_bracket(struct indent *in, char bracket, char next)
+{
+	if (in->flat > 0 || (bracket == '[' && next != '{' && next != '['))
+		in->flat++;
+	else
+		in->depth++;
+}
+
+static void add_indented(struct tw_buf *b, const char *text, size_t len)
+{
+	const char *const end = text + len;
+	struct indent in = { 0 };
+
+	for (const char *p = text; p < end;) {
+		const size_t n = token_length(p, end);
+		const char next = p + n < end ? p[n] : '\0';
+		const bool opens = *p == '{' || *p == '[';
+
+		if ((*p == '}' || *p == ']') && in.depth + in.flat > 0)
+			close_bracket(b, &in);
+		tw_buf_add(b, p, n);
+		if (opens)
+			open_bracket(&in, *p, next);
+		if (in.flat == 0 && (*p == ',' || (opens && next != '}')))
+			new_line(b, in.depth);
+		else if ((in.flat == 1 && *p == ',') || (in.flat == 0 && *p == ':'))
+			tw_buf_adds(b, " ");
+		in.last = *p;
+		p += n;
+	}
+	tw_buf_adds(b, "\n");
+}
+
+void tw_json_indent(struct tw_buf *b)
+{
+	struct tw_buf text = *b;
+
+	*b = (struct tw_buf){ .limit = text.limit, .failed = text.failed };
+	add_indented(b, text.data, text.len);
+	tw_buf_clear(&text);
+}
+
+void tw_buf_add_json_pretty(struct tw_buf *b, const json_t *v)
+{
+	struct tw_buf text = { 0 };
+
+	tw_buf_add_json(&text, v);
+	add_indented(b, text.data, text.len);
+	b->failed |= text.failed;
+	tw_buf_clear(&text);
+}

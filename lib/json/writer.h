@@ -57,4 +57,13 @@ void tw_json_add_value(struct tw_buf *b, const char *key, const json_t *v);
 /* As tw_json_add_value(), and frees the document. */
 void tw_json_add_value_take(struct tw_buf *b, const char *key, json_t *v);
 
+/*
+ * Replace a document without white space by its indented form, with two spaces a level
+ * and a final newline: for files and people. An array of plain values stays on one line.
+ */
+void tw_json_indent(struct tw_buf *b);
+
+/* As tw_buf_add_json(), indented as by tw_json_indent(). */
+void tw_buf_add_json_pretty(struct tw_buf *b, const json_t *v);
+
 #endif /* TW_JSON_WRITER_H */

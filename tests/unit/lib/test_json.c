@@ -6,6 +6,7 @@
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/json/json.h"
+#include "lib/json/writer.h"
 #include "tests/unit/fail_alloc.h"
 
 #include <stdint.h>
