@@ -22,14 +22,38 @@ static bool is_of(const struct tw_cpu_product *p, const struct tw_cpu_generation
 	       tw_cpu_generation_of_name(p->processor) == g;
 }
 
-/* log TDP over log cores. */
-static void add_products(const struct tw_cpu_generation *g, struct tw_line *l)
+/* The letters at the end of a model number: "u" of a laptop's part, "t", "k", "p". NULL:
+ * the name ends without a number. */
+static const char *suffix_of(const char *processor)
 {
+	const char *at = processor + strlen(processor);
+
+	while (at > processor && at[-1] >= 'a' && at[-1] <= 'z')
+		at--;
+	return at > processor && at[-1] >= '0' && at[-1] <= '9' ? at : NULL;
+}
+
+static bool has_suffix(const char *processor, const char *suffix)
+{
+	const char *of = suffix_of(processor);
+
+	return suffix != NULL && of != NULL && strcmp(of, suffix) == 0;
+}
+
+/* log TDP over log cores: of all products, and of those with the processor's suffix. */
+static void add_products(const struct tw_cpu_generation *g, const char *processor,
+			 struct tw_line *all, struct tw_line *alike)
+{
+	const char *suffix = suffix_of(processor);
 	const struct tw_cpu_product *p;
 
-	for (size_t i = 0; (p = tw_cpu_product_at(i)) != NULL; i++)
-		if (is_of(p, g))
-			tw_line_add(l, log(p->cores), log(p->tdp_w));
+	for (size_t i = 0; (p = tw_cpu_product_at(i)) != NULL; i++) {
+		if (!is_of(p, g))
+			continue;
+		tw_line_add(all, log(p->cores), log(p->tdp_w));
+		if (has_suffix(p->processor, suffix))
+			tw_line_add(alike, log(p->cores), log(p->tdp_w));
+	}
 }
 
 static void fit(const struct tw_line *l, double cores, struct tw_typical_tdp *out)
@@ -49,18 +73,19 @@ static void fit(const struct tw_line *l, double cores, struct tw_typical_tdp *ou
 					.factor = exp(hypot(sd, of_cores)) };
 }
 
-bool tw_typical_tdp(const char *generation, double cores, struct tw_typical_tdp *out)
+bool tw_typical_tdp(const char *generation, const char *processor, double cores,
+		    struct tw_typical_tdp *out)
 {
 	const struct tw_cpu_generation *g = tw_cpu_generation_find(generation);
 
 	for (; g != NULL;
 	     g = g->after != NULL ? tw_cpu_generation_find(g->after) : NULL) {
-		struct tw_line l = { 0 };
+		struct tw_line all = { 0 }, alike = { 0 };
 
-		add_products(g, &l);
-		if (l.n < PRODUCTS_MIN)
+		add_products(g, processor, &all, &alike);
+		if (all.n < PRODUCTS_MIN)
 			continue;
-		fit(&l, cores, out);
+		fit(alike.n < PRODUCTS_MIN ? &all : &alike, cores, out);
 		out->is_own = strcmp(g->key, generation) == 0;
 		return true;
 	}

@@ -8,8 +8,9 @@
  *
  *	log TDP = a + b log cores
  *
- * by least squares over the products of the table (b shrunk). With a product of Xeon
- * Scalable, Xeon 6 or EPYC left out, its TDP is wrong by a factor of 1.14 to 1.26.
+ * by least squares over the products of the table with the same letters behind the
+ * number, if there are some, else over all (b shrunk). With a product of Xeon Scalable,
+ * Xeon 6 or EPYC left out, its TDP is wrong by a factor of 1.12 to 1.27.
  */
 
 #include <stdbool.h>
@@ -22,10 +23,12 @@ struct tw_typical_tdp {
 };
 
 /*
- * generation is a key of profiler/data/generations.csv. cores <= 0 or NaN: unknown. A
- * generation with too few products counts as the one before it. False if the table has
- * no products of any of them. It takes about a millisecond.
+ * generation is a key of profiler/data/generations.csv, processor a canonical name ("":
+ * unknown). cores <= 0 or NaN: unknown. A generation with too few products counts as the
+ * one before it. False if the table has no products of any of them. It takes about a
+ * millisecond.
  */
-bool tw_typical_tdp(const char *generation, double cores, struct tw_typical_tdp *out);
+bool tw_typical_tdp(const char *generation, const char *processor, double cores,
+		    struct tw_typical_tdp *out);
 
 #endif /* TW_PROFILER_TYPICAL_TDP_H */

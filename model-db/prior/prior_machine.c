@@ -124,7 +124,7 @@ static double cores_of_chip(const struct tw_prior_machine *m, double counted)
 {
 	struct tw_typical_tdp t;
 
-	if (!tw_typical_tdp(m->category[TW_PRIOR_GENERATION], NAN, &t))
+	if (!tw_typical_tdp(m->category[TW_PRIOR_GENERATION], "", NAN, &t))
 		return isnan(m->number[TW_PRIOR_MHZ]) ? NAN : counted;
 	return fmax(counted, t.cores);
 }

@@ -126,24 +126,23 @@ static bool find_tdp(const struct tw_prior_machine *m, struct tw_typical_tdp *ou
 	const double cores = m->number[TW_PRIOR_CORES], tdp_w = m->number[TW_PRIOR_TDP];
 
 	if (isnan(tdp_w) || isnan(cores))
-		return tw_typical_tdp(m->category[TW_PRIOR_GENERATION], cores, out);
+		return tw_typical_tdp(m->category[TW_PRIOR_GENERATION],
+				      m->category[TW_PRIOR_PROCESSOR], cores, out);
 	*out = (struct tw_typical_tdp){ .cores = cores, .tdp_w = tdp_w, .factor = 1 };
 	return true;
 }
 
 /*
- * A whole machine whose TDP nobody published has the typical one, if that is as sure as
- * this: views with a TDP are then better than those without, at rest and at full load. Of
- * one chip they are not (docs/machines.md).
+ * A whole machine whose TDP nobody published has that of its generation's products: views
+ * with a TDP are then better than those without. Of one chip they are not
+ * (docs/machines.md).
  */
-#define TYPICAL_FACTOR_MAX 1.23
-
 static void suppose_tdp(struct tw_prior_machine *m)
 {
 	struct tw_typical_tdp t;
 
 	if (isnan(m->number[TW_PRIOR_TDP]) && !isnan(m->number[TW_PRIOR_CHIPS]) &&
-	    find_tdp(m, &t) && t.is_own && t.factor < TYPICAL_FACTOR_MAX)
+	    find_tdp(m, &t) && t.is_own)
 		m->number[TW_PRIOR_TDP] = t.tdp_w;
 }
 

@@ -12,27 +12,31 @@
 static void tdp_is_that_of_the_generation_s_products(void **state)
 {
 	static const struct {
-		const char *generation;
+		const char *generation, *processor;
 		double cores, low, high;
 		bool is_own;
 	} cases[] = {
-		{ "genoa", 96, 300, 400, true },
-		{ "genoa", 16, 180, 250, true },
-		{ "sapphire_rapids", 48, 250, 350, true },
-		{ "granite_rapids", 120, 400, 520, true },
-		{ "sierra_forest", 144, 230, 330, true },
-		{ "siena", 64, 160, 220, true },
-		{ "sapphire_rapids_w", 48, 300, 400, true },
+		{ "genoa", "", 96, 300, 400, true },
+		{ "genoa", "", 16, 180, 250, true },
+		{ "sapphire_rapids", "", 48, 250, 350, true },
+		{ "granite_rapids", "", 120, 400, 520, true },
+		{ "sierra_forest", "", 144, 230, 330, true },
+		{ "siena", "", 64, 160, 220, true },
+		{ "sapphire_rapids_w", "", 48, 300, 400, true },
 		/* Without products: as Sierra Forest, and as Naples. */
-		{ "clearwater_forest", 144, 230, 330, false },
-		{ "c86_4g", 32, 150, 200, false },
+		{ "clearwater_forest", "", 144, 230, 330, false },
+		{ "c86_4g", "", 32, 150, 200, false },
+		/* By the letters: a laptop's part, and an economical desktop's. */
+		{ "raptor_lake", "intel_core_i7_1366u", 10, 14, 16, true },
+		{ "raptor_lake", "intel_core_i7_14701t", 20, 33, 42, true },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < TW_COUNT(cases); i++) {
 		struct tw_typical_tdp t;
 
-		assert_true(tw_typical_tdp(cases[i].generation, cases[i].cores, &t));
+		assert_true(tw_typical_tdp(cases[i].generation, cases[i].processor,
+					   cases[i].cores, &t));
 		assert_true(t.cores == cases[i].cores);
 		assert_true(t.is_own == cases[i].is_own);
 		if (t.tdp_w < cases[i].low || t.tdp_w > cases[i].high)
@@ -63,7 +67,7 @@ static void the_factor_holds_two_thirds_of_the_products(void **state)
 			if (of == NULL || strcmp(of->key, generations[g]) != 0 ||
 			    p->tdp_w == 0 || p->cores == 0)
 				continue;
-			assert_true(tw_typical_tdp(of->key, p->cores, &t));
+			assert_true(tw_typical_tdp(of->key, p->processor, p->cores, &t));
 			assert_true(t.factor > 1.05 && t.factor < 1.35);
 			inside += fabs(log(p->tdp_w / t.tdp_w)) < log(t.factor);
 			all++;
@@ -78,9 +82,9 @@ static void unknown_cores_make_it_less_certain(void **state)
 	struct tw_typical_tdp known, unknown;
 
 	(void)state;
-	assert_true(tw_typical_tdp("milan", NAN, &unknown));
+	assert_true(tw_typical_tdp("milan", "", NAN, &unknown));
 	assert_true(unknown.cores > 16 && unknown.cores < 40);
-	assert_true(tw_typical_tdp("milan", unknown.cores, &known));
+	assert_true(tw_typical_tdp("milan", "", unknown.cores, &known));
 	assert_float_equal(known.tdp_w, unknown.tdp_w, 1e-9);
 	assert_true(unknown.factor > 1.2 * known.factor);
 }
@@ -93,7 +97,7 @@ static void a_generation_without_products_has_none(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < TW_COUNT(none); i++)
-		assert_false(tw_typical_tdp(none[i], 64, &t));
+		assert_false(tw_typical_tdp(none[i], "", 64, &t));
 }
 
 int main(void)
