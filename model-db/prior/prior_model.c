@@ -181,8 +181,7 @@ int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 	tw_prior_machine_of_spec(s, &m);
 	if (strcmp(m.category[TW_PRIOR_ARCHITECTURE], "z") == 0)
 		return tw_fail(err, TW_UNSUPPORTED,
-			       "the prior has no machine like a mainframe with '%s': its "
-			       "table has servers of Intel, AMD and Ampere",
+			       "the prior has no machine like the mainframe '%s'",
 			       s->processor);
 	suppose_tdp(&m);
 	v = tw_prior_view_for(p, &m);
