@@ -108,7 +108,8 @@ static void describe(const struct tw_series *s, const struct tw_series *other,
 
 /* ---- values ---- */
 
-/* The values of a series, interpolated between its samples. Times ascend. */
+/* The values of a series, interpolated between its samples: one or more, whose times
+ * ascend. */
 struct line {
 	struct tw_unpack times, values;
 	size_t left; /* samples that were not read */
@@ -119,13 +120,10 @@ static struct line begin_line(const struct tw_series *s)
 {
 	struct line l = { .times = tw_unpack_begin(&s->time_ms),
 			  .values = tw_unpack_begin(&s->value),
-			  .left = s->value.count };
+			  .left = s->value.count - 1 };
 
-	if (l.left > 0) {
-		l.from_ms = l.to_ms = tw_unpack_next(&l.times);
-		l.from = l.to = tw_unpack_next(&l.values);
-		l.left--;
-	}
+	l.from_ms = l.to_ms = tw_unpack_next(&l.times);
+	l.from = l.to = tw_unpack_next(&l.values);
 	return l;
 }
 
@@ -434,7 +432,7 @@ static bool has_twin(const struct tw_counter_set *c, const struct tw_series *map
 
 int tw_clean_twins(struct tw_counter_set *c, struct tw_err *err)
 {
-	struct label_kinds kinds = { .count = 0 };
+	struct label_kinds kinds = { 0 };
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct tw_series *s = c->at[i].series;
@@ -452,7 +450,7 @@ int tw_clean_twins(struct tw_counter_set *c, struct tw_err *err)
 int tw_clean_series(struct tw_counter_set *c, const struct tw_metric_series *metric,
 		    bool of_node, struct tw_err *err)
 {
-	struct label_kinds kinds = { .count = 0 };
+	struct label_kinds kinds = { 0 };
 	size_t next;
 
 	for (size_t i = 0; i < c->count; i = next) {
