@@ -11,6 +11,9 @@ import socket
 import ssl
 import threading
 
+import answering
+
+
 V1 = "/redfish/v1"
 USER, PASSWORD = "reader", "s\"ecret\\"
 
@@ -82,24 +85,15 @@ def metrics(watts, kwh):
             "EnergykWh": {"Reading": kwh, "LifetimeReading": 6491}}
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(answering.Handler):
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *_):
-        pass
-
-    def answer(self, status, doc=None, headers=()):
-        body = doc if isinstance(doc, bytes) else json.dumps(doc).encode()
-        self.send_response(status)
-        for name, value in headers:
-            self.send_header(name, value)
-        self.send_header("Content-Type", "application/json; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+    def reply(self, status, doc=None, headers=()):
+        self.answer(doc if isinstance(doc, bytes) else json.dumps(doc).encode(), status,
+                    [*headers, ("Content-Type", "application/json; charset=utf-8")])
 
     def refuse(self, status, text):
-        self.answer(status, {"error": {"code": "Base.1.8.GeneralError", "message": "See info.",
+        self.reply(status, {"error": {"code": "Base.1.8.GeneralError", "message": "See info.",
                                        "@Message.ExtendedInfo": [{"Message": text}]}})
 
     def in_trouble(self):
@@ -109,7 +103,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             bmc.over.wait()
             self.close_connection = True
         elif trouble == "garbage":
-            self.answer(200, b"<html>{ 404 }")
+            self.reply(200, b"<html>{ 404 }")
         elif trouble is not None:
             self.refuse(trouble, "trouble")
         return trouble is not None
@@ -133,7 +127,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.refuse(401, "There is no valid session established.")
         elif path in bmc.tree:
             found = bmc.tree[path]
-            self.answer(*found if isinstance(found, list) else (200, found))
+            self.reply(*found if isinstance(found, list) else (200, found))
         else:
             self.refuse(404, "The resource was not found.")
 
@@ -143,7 +137,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.in_trouble():
             return
         if bmc.redirect:
-            self.answer(307, {}, [("Location", bmc.redirect + self.path)])
+            self.reply(307, {}, [("Location", bmc.redirect + self.path)])
             return
         if self.path != f"{V1}/SessionService/Sessions" or not bmc.makes_sessions:
             self.refuse(405, "The method is not allowed.")
@@ -154,7 +148,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         token = f"token-{bmc.logins}"
         bmc.sessions[token] = f"{self.path}/{bmc.logins}"
-        self.answer(201, {"@odata.id": bmc.sessions[token], "Id": str(bmc.logins)},
+        self.reply(201, {"@odata.id": bmc.sessions[token], "Id": str(bmc.logins)},
                     [("X-Auth-Token", token),
                      ("Location", f"https://{self.headers['Host']}{bmc.sessions[token]}")])
 
@@ -165,7 +159,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.refuse(401, "There is no valid session established.")
             return
         del bmc.sessions[token]
-        self.answer(200, {})
+        self.reply(200, {})
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -6,6 +6,9 @@ import http.server
 import struct
 import threading
 
+import answering
+
+
 
 def varint(data, at):
     """The number that begins at a place, and the place after it."""
@@ -117,7 +120,7 @@ class Receiver:
         self.bodies = []
         outer = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Handler(answering.Handler):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
@@ -127,9 +130,6 @@ class Receiver:
                     outer.reply(self)
                 except OSError:
                     self.close_connection = True
-
-            def log_message(self, *_):
-                pass
 
         self.httpd = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.httpd.daemon_threads = True

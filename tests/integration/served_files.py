@@ -3,6 +3,9 @@
 import http.server
 import threading
 
+import answering
+
+
 
 class Served:
     """What a path answers. `etag` None: it has none, and no part of it can be had."""
@@ -25,14 +28,11 @@ class Files:
         self.closing = threading.Event()
         files = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Handler(answering.Handler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self):
                 files.answer(self)
-
-            def log_message(self, *args):
-                pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True

@@ -12,6 +12,7 @@ import threading
 import urllib.error
 import urllib.request
 
+import answering
 from harness import TIMEOUT_S, need, wait_until
 
 
@@ -82,7 +83,7 @@ class Server:
         self.asked = []
         outer = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Handler(answering.Handler):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True  # or each answer takes 40 ms
 
@@ -92,9 +93,6 @@ class Server:
                     answer(self)
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True
-
-            def log_message(self, *_):
-                pass
 
         self.httpd = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.httpd.daemon_threads = True

@@ -5,7 +5,6 @@ The workloads are real processes. The machine that tw-collector sees is in files
 and its meter follow the phase that the command reports, so that other load does not matter.
 """
 import csv
-import http.server
 import json
 import os
 import re
@@ -17,6 +16,7 @@ import time
 import unittest
 from xml.etree import ElementTree
 
+import answering
 from harness import BIN, Case, need, sanitized, wait_until
 from metered import CPU_W, IDLE_W, RANGE, WORKLOADS, Metered, keep_time
 
@@ -209,7 +209,7 @@ class Attribution(Metered):
         self.assertRegex(said, "verdict: (fair|not fair|none)")
 
 
-class Collector(http.server.BaseHTTPRequestHandler):
+class Collector(answering.Handler):
     """A tw-collector with RAPL, and a meter of the user's own."""
     METRICS = "".join(
         f'tallywatt_node_energy_joules_total{{{labels},mode="dynamic"}} 5\n'
@@ -219,25 +219,7 @@ class Collector(http.server.BaseHTTPRequestHandler):
                        'zone="platform",name="platform",path="ask-plug",source="plug"'))
 
     def do_GET(self):
-        body = self.METRICS.encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
-def serve(case, handler):
-    """The URL of an HTTP server that ends with the test."""
-    server = http.server.HTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    case.addCleanup(server.server_close)
-    case.addCleanup(thread.join)
-    case.addCleanup(server.shutdown)
-    return f"http://127.0.0.1:{server.server_address[1]}"
+        self.answer(self.METRICS.encode())
 
 
 class Lagging(Case):
@@ -283,7 +265,7 @@ class Lagging(Case):
             f"{name},{date(start)},{date(end)}\n" for name, start, end in edges))
         self.write("out/warnings.txt", "")
         said = self.tallywatt(
-            "engage", "--url", serve(self, Collector), "--dir", self.path("out"), "--phase", "15s", "--interval", "1s", "--trainers",
+            "engage", "--url", answering.serve(self, Collector), "--dir", self.path("out"), "--phase", "15s", "--interval", "1s", "--trainers",
             "LinearRegressionTrainer", "--group", "BPFOnly")
         found = re.search(r"platform of plug: ([\d.]+) W at rest, ([\d.]+) W under full load; "
                           r"power follows load by ([\d.]+) s, which is corrected", said)
@@ -310,7 +292,7 @@ class Without(Case):
         class Estimating(Collector):
             METRICS = ("tallywatt_collector_ticks_total 3\n" + Collector.METRICS.replace(
                 'source="rapl-sysfs"', 'source="model"').replace('source="plug"', 'source="fake"'))
-        url = serve(self, Estimating)
+        url = answering.serve(self, Estimating)
         for args, words in (((), "measures no power: 'tallywatt probe'"),
                             (("--source", "acpi"), "measures no power of --source acpi")):
             line = self.refused("engage", "--url", url, "--dir", self.path("out"), *args)

@@ -11,6 +11,7 @@ import threading
 import unittest
 import urllib.request
 
+import answering
 from harness import (COUNTER_ONLY, Case, ask_estimator, power_request, train_generated,
                      wait_until)
 
@@ -28,15 +29,12 @@ class ModelServer:
         self.release = threading.Event()
         outer = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Handler(answering.Handler):
             def do_POST(self):
                 self.rfile.read(int(self.headers["Content-Length"]))
                 outer.requests += 1
                 outer.tags.append(self.headers.get("If-None-Match"))
                 outer.behave(self)
-
-            def log_message(self, *_):
-                pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True

@@ -13,6 +13,7 @@ import subprocess
 import threading
 import unittest
 
+import answering
 from harness import ROOT, Case, call, need, run_tallywatt, sanitized, wait_until
 from promtool import need_promtool, run
 from scripted_vm import FIRST_PID, LABEL, Machine, Scrape, write
@@ -39,19 +40,12 @@ WATTS = r"power_watts:|power_watts$|energy_joules_total\{.*rate|rate\(tallywatt_
 OTHERS = r"co2e|label_values|idle_power|estimated"
 
 
-class Replay(http.server.BaseHTTPRequestHandler):
+class Replay(answering.Handler):
     """The answers of one tick, again and again."""
-
-    def log_message(self, *_):
-        pass
 
     def do_GET(self):
         body = json.dumps(self.server.answers[self.path.rpartition("=")[2]]).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.answer(body, headers=[("Content-Type", "application/json")])
 
 
 def alert(name):

@@ -4,7 +4,6 @@ import base64
 import ctypes
 import fcntl
 import hashlib
-import http.server
 import io
 import json
 import os
@@ -16,6 +15,7 @@ import unittest
 import warnings
 import zipfile
 
+import answering
 from harness import COUNTER_ONLY, GENERATED, LINEAR_TRAINERS, QUICK, ROOT, TIMEOUT_S, Case, \
     call, need, raw_call, read_json, run_tallywatt, tree, wait_until
 
@@ -327,25 +327,13 @@ class OverHttp(Case):
                 self.assertIn("is no tw-server", self.refused(*command, "--to", page))
 
     def page(self, body):
-        class Page(http.server.BaseHTTPRequestHandler):
-            def answer(self):
+        class Page(answering.Handler):
+            def do_POST(self):
                 self.rfile.read(int(self.headers["Content-Length"]))
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+                self.answer(body)
 
-            do_PUT = do_POST = answer
-
-            def log_message(self, *_):
-                pass
-        server = http.server.HTTPServer(("127.0.0.1", 0), Page)
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(thread.join)
-        self.addCleanup(server.shutdown)
-        return f"http://127.0.0.1:{server.server_port}"
+            do_PUT = do_POST
+        return answering.serve(self, Page)
 
     def test_a_zip_and_its_tag_are_of_one_version_while_versions_change(self):
         server = self.serve()

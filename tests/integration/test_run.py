@@ -10,6 +10,7 @@ import threading
 import time
 import unittest
 
+import answering
 from harness import BIN, children, need, run_tallywatt, wait_until
 from metered import RANGE, Metered
 from test_collector import bpf_works
@@ -37,21 +38,14 @@ class Scripted(http.server.ThreadingHTTPServer):
         self.processes, self.ticks, self.count = processes, 0, count
         super().__init__(("127.0.0.1", 0), Scripted.Answer)
 
-    class Answer(http.server.BaseHTTPRequestHandler):
+    class Answer(answering.Handler):
         def do_GET(self):
             self.server.ticks += 1
             rows = [{"level": "process", "pid": str(pid), "serial": str(serial), "cpu_time_ms": 1e6,
                      "zones": [{"zone": "package", "dynamic_joules": 3, "dynamic_watts": 1}]}
                     for pid, serial in self.server.processes()]
-            body = json.dumps({"interval_seconds": 1, "sum": ["package"], "workloads": rows,
-                               **self.server.count(self.server.ticks)}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
+            self.answer(json.dumps({"interval_seconds": 1, "sum": ["package"], "workloads": rows,
+                                    **self.server.count(self.server.ticks)}).encode())
 
 
 class Run(Metered):
@@ -171,17 +165,9 @@ class Run(Metered):
 
     def test_a_collector_that_counts_no_ticks_is_refused(self):
         """One of an earlier release, or another program."""
-        url = self.serve(Scripted(lambda: (), count=lambda _: {}))
+        url = answering.serve(self, Scripted(lambda: (), count=lambda _: {}))
         done = self.run_command("--url", url, "--", "true", status=1)
         self.assertIn("ticks", done.stderr.decode())
-
-    def serve(self, server):
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        return f"http://127.0.0.1:{server.server_port}"
 
     def run_scripted(self, *args, processes=lambda made: ()):
         """The runs' reports, by a collector that has processes(pids of the commands) so far."""
@@ -189,7 +175,7 @@ class Run(Metered):
             made.update(map(str, children(done.pid)) if done is not None else ())
             return processes(made)
         done, made, report = None, set(), self.path("report")
-        url = self.serve(Scripted(now))
+        url = answering.serve(self, Scripted(now))
         done = subprocess.Popen([f"{BIN}/tallywatt", "run", "--json", "--output", report, "--sys",
                                  self.path("none"), "--url", url, *args])
         self.assertEqual(done.wait(timeout=60), 0)

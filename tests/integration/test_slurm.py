@@ -8,6 +8,7 @@ import subprocess
 import threading
 import unittest
 
+import answering
 from harness import ROOT, Case, call, need, run_tallywatt, sanitized, wait_until
 from scripted_vm import FIRST_PID, Machine, Scrape, Watched, write
 from test_collector import bpf_works, removed
@@ -49,16 +50,9 @@ class Answers:
     """A node that answers all questions with this document."""
 
     def __init__(self, document):
-        class Answer(http.server.BaseHTTPRequestHandler):
+        class Answer(answering.Handler):
             def do_GET(self):
-                body = json.dumps(document).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
+                self.answer(json.dumps(document).encode())
         self.server = http.server.HTTPServer(("127.0.0.1", 0), Answer)
         self.address = f"127.0.0.1:{self.server.server_port}"
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))

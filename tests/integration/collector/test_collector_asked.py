@@ -10,6 +10,7 @@ import threading
 import time
 import unittest
 
+import answering
 from metered import Metered
 from fake_bmc import PASSWORD, USER, V1, Controller, chassis, metrics, power, supplies
 from harness import BIN, ROOT, call, children, need, read_json, run_tallywatt, sanitized, wait_until
@@ -385,11 +386,8 @@ class Kubelet(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Pods)
 
 
-class Pods(http.server.BaseHTTPRequestHandler):
+class Pods(answering.Handler):
     protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
 
     def do_GET(self):
         server = self.server
@@ -397,11 +395,7 @@ class Pods(http.server.BaseHTTPRequestHandler):
         status, body = server.status, json.dumps(server.pods).encode()
         if self.headers.get("Authorization") != f"Bearer {server.token}":
             status, body = 401, b"Unauthorized"
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.answer(body, status, [("Content-Type", "application/json")])
 
 
 class Names(Asked):

@@ -6,11 +6,11 @@ import json
 import os
 import signal
 import sys
-import threading
 import time
 import unittest
 from urllib.parse import parse_qs, urlparse
 
+import answering
 from harness import children, need, sanitized, wait_until
 from metered import Metered
 
@@ -212,36 +212,23 @@ class Server(http.server.ThreadingHTTPServer):
                                                for v in values]}}
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(answering.Handler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
         url = urlparse(self.path)
         self.server.queries.append((url.path, parse_qs(url.query).get("query", [""])[0]))
         status, body = self.server.answer
-        body = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        self.answer(json.dumps(body).encode(), status)
 
 
 class Prometheus(OwnMeter):
     def test_a_query_is_power(self):
         server = Server()
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(thread.join)
-        self.addCleanup(server.shutdown)
+        url = answering.serve(self, server)
         server.samples(120.5)
         query = 'sum(pdu_watts{outlet=~"3|4"})'
-        daemon = self.meter("--meter-prometheus",
-                            f"http://127.0.0.1:{server.server_address[1]}/prefix/",
-                            "--query", query)
+        daemon = self.meter("--meter-prometheus", f"{url}/prefix/", "--query", query)
         self.wait_watts(daemon, 120.5, "prometheus")
         self.assertEqual(server.queries[-1], ("/prefix/api/v1/query", query))
         for values, why in (([], "the query has no series now"), ([1, 2], "has 2 series"),
