@@ -117,8 +117,9 @@ static void add_node(struct live *l)
 	tw_json_add_object(&l->b, "node");
 	tw_json_add_text(&l->b, "name", tw_text(l->c->show.node_name));
 	tw_json_add_array(&l->b, "zones");
+	/* A rejected zone tells why it does not count. */
 	for (size_t i = 0; i < count; i++)
-		if (!z[i].superseded)
+		if (!z[i].superseded || z[i].rejected[0] != '\0')
 			add_zone(l, z, i);
 	tw_json_end_array(&l->b);
 	tw_json_add_kinds(&l->b, "sum", l->kinds);
