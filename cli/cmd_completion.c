@@ -83,7 +83,7 @@ static void add_bash_command(struct tw_buf *b, const struct tw_command *c)
 {
 	const struct tw_opt *x;
 
-	tw_buf_addf(b, "\t%s)\n\t\toptions='", c->name);
+	tw_buf_addf(b, "\t%s)\n\t\toptions='", tw_command_name(c));
 	for (size_t i = 0; (x = option_at(c, i)) != NULL; i++)
 		tw_buf_addf(b, " --%s", x->name);
 	tw_buf_adds(b, "'\n\t\tcase $prev in\n");
@@ -99,7 +99,7 @@ static void add_names(struct tw_buf *b)
 	const struct tw_command *const *all = tw_commands(&count);
 
 	for (size_t i = 0; i < count; i++)
-		tw_buf_addf(b, "%s ", all[i]->name);
+		tw_buf_addf(b, "%s ", tw_command_name(all[i]));
 	tw_buf_adds(b, "help");
 }
 
@@ -178,7 +178,7 @@ static void write_zsh(struct tw_buf *b)
 		    "\tif [[ $service = tw-* ]]; then\n\t\t_gnu_generic\n"
 		    "\t\treturn\n\tfi\n\tnames=(\n");
 	for (size_t i = 0; i < count; i++) {
-		tw_buf_addf(b, "\t\t'%s:", all[i]->name);
+		tw_buf_addf(b, "\t\t'%s:", tw_command_name(all[i]));
 		add_quoted(b, all[i]->opts->summary);
 		tw_buf_adds(b, "'\n");
 	}
@@ -189,10 +189,10 @@ static void write_zsh(struct tw_buf *b)
 		       "\tcase $words[1] in\n"
 		       "\thelp) _describe command names ;;\n");
 	for (size_t i = 0; i < count; i++) {
-		tw_buf_addf(b, "\t%s) _arguments", all[i]->name);
+		tw_buf_addf(b, "\t%s) _arguments", tw_command_name(all[i]));
 		for (size_t k = 0; (x = option_at(all[i], k)) != NULL; k++)
 			add_zsh_option(b, x);
-		if (strcmp(all[i]->name, "completion") == 0)
+		if (strcmp(tw_command_name(all[i]), "completion") == 0)
 			tw_buf_adds(b, " ':shell:(" SHELLS ")'");
 		else if (all[i]->opts->operands != NULL)
 			tw_buf_adds(b, " '*:file:_files'");
@@ -251,11 +251,11 @@ static void write_fish(struct tw_buf *b)
 	for (size_t i = 0; i < count; i++) {
 		tw_buf_addf(b,
 			    "complete -c tallywatt -n __fish_use_subcommand -f -a %s -d ",
-			    all[i]->name);
+			    tw_command_name(all[i]));
 		add_fish_quoted(b, all[i]->opts->summary);
 		tw_buf_adds(b, "\n");
 		for (size_t k = 0; (x = option_at(all[i], k)) != NULL; k++)
-			add_fish_option(b, all[i]->name, x);
+			add_fish_option(b, tw_command_name(all[i]), x);
 	}
 	tw_buf_adds(b, "for program in " DAEMONS "\n"
 		       "\tcomplete -c $program -a \"($program" LIST_OPTIONS ")\"\nend\n");
@@ -305,7 +305,6 @@ static int completion(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_completion = {
-	.name = "completion",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

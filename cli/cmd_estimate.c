@@ -512,7 +512,6 @@ out:
 }
 
 const struct tw_command tw_command_estimate = {
-	.name = "estimate",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

@@ -245,7 +245,6 @@ out:
 }
 
 const struct tw_command tw_command_explain = {
-	.name = "explain",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check,

@@ -259,7 +259,6 @@ out:
 }
 
 const struct tw_command tw_command_import = {
-	.name = "import",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

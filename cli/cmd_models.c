@@ -116,7 +116,6 @@ static int list(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_models = {
-	.name = "models",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.work = list,

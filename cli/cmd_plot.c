@@ -225,7 +225,6 @@ static int check_use(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_plot = {
-	.name = "plot",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

@@ -243,7 +243,6 @@ static int probe(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_probe = {
-	.name = "probe",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

@@ -85,7 +85,6 @@ out:
 }
 
 const struct tw_command tw_command_profile = {
-	.name = "profile",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.work = profile,

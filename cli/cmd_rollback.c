@@ -88,7 +88,6 @@ static int check_use(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_rollback = {
-	.name = "rollback",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

@@ -139,7 +139,6 @@ static int print_spec(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_spec = {
-	.name = "spec",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.work = print_spec,

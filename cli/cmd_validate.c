@@ -157,7 +157,6 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_validate = {
-	.name = "validate",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

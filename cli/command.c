@@ -193,6 +193,11 @@ static const struct tw_command *const commands[] = {
 	&tw_command_unit,      &tw_command_validate,
 };
 
+const char *tw_command_name(const struct tw_command *c)
+{
+	return c->opts->program + strlen("tallywatt ");
+}
+
 const struct tw_command *const *tw_commands(size_t *count)
 {
 	*count = TW_COUNT(commands);
@@ -204,7 +209,7 @@ static int fail_unknown(const char *name, struct tw_err *err)
 	const char *best = NULL;
 
 	for (size_t i = 0; i < TW_COUNT(commands); i++)
-		tw_suggest(name, commands[i]->name, &best);
+		tw_suggest(name, tw_command_name(commands[i]), &best);
 	if (best != NULL)
 		return tw_fail(
 			err, TW_NOTFOUND,
@@ -218,9 +223,9 @@ static int fail_ambiguous(const char *name, size_t len, struct tw_err *err)
 	struct tw_buf names = { 0 };
 
 	for (size_t i = 0; i < TW_COUNT(commands); i++)
-		if (strncmp(commands[i]->name, name, len) == 0)
+		if (strncmp(tw_command_name(commands[i]), name, len) == 0)
 			tw_buf_addf(&names, "%s%s", names.len > 0 ? ", " : "",
-				    commands[i]->name);
+				    tw_command_name(commands[i]));
 	tw_must_have(!tw_buf_failed(&names));
 	tw_fail(err, TW_INVALID, "ambiguous command '%.64s': %s", name, names.data);
 	tw_buf_clear(&names);
@@ -234,9 +239,11 @@ int tw_command_find(const char *name, const struct tw_command **out, struct tw_e
 	size_t count = 0;
 
 	for (size_t i = 0; i < TW_COUNT(commands); i++) {
-		if (len == 0 || strncmp(commands[i]->name, name, len) != 0)
+		const char *known = tw_command_name(commands[i]);
+
+		if (len == 0 || strncmp(known, name, len) != 0)
 			continue;
-		if (commands[i]->name[len] == '\0') {
+		if (known[len] == '\0') {
 			*out = commands[i];
 			return 0;
 		}

@@ -21,8 +21,7 @@ struct tw_opts;
  * stderr. Results go to stdout, which is flushed and checked afterwards.
  */
 struct tw_command {
-	const char *name;
-	const struct tw_opts *opts; /* its summary is that of the command */
+	const struct tw_opts *opts; /* with its name, "tallywatt x", and its summary */
 	size_t config_size;
 	/*
 	 * Environment variables that the old programs read from files
@@ -78,6 +77,9 @@ int tw_command_credentials(struct tw_credentials *w,
 
 /* argv[0] is the command's name. Returns the exit status (lib/program/opt.h). */
 int tw_command_execute(const struct tw_command *c, int argc, char **argv);
+
+/* "x" of "tallywatt x". */
+const char *tw_command_name(const struct tw_command *c);
 
 /* All commands, sorted by name. */
 const struct tw_command *const *tw_commands(size_t *count);

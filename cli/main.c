@@ -23,7 +23,7 @@ static int print_help(void)
 	       "answers.\n\n"
 	       "Commands (tallywatt COMMAND --help lists its options):\n");
 	for (size_t i = 0; i < count; i++)
-		printf("  %-14s %s\n", all[i]->name, all[i]->opts->summary);
+		printf("  %-14s %s\n", tw_command_name(all[i]), all[i]->opts->summary);
 	return fflush(stdout) == 0 ? TW_EXIT_OK : TW_EXIT_FAILED;
 }
 

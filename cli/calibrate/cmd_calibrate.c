@@ -457,7 +457,6 @@ static int calibrate(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_calibrate = {
-	.name = "calibrate",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

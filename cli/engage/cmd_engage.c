@@ -574,7 +574,6 @@ out:
 }
 
 const struct tw_command tw_command_engage = {
-	.name = "engage",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

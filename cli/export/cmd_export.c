@@ -162,7 +162,6 @@ out:
 }
 
 const struct tw_command tw_command_export = {
-	.name = "export",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

@@ -359,7 +359,6 @@ static int status_of(const void *config)
 }
 
 const struct tw_command tw_command_run = {
-	.name = "run",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_command,

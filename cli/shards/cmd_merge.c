@@ -115,7 +115,6 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_merge = {
-	.name = "merge",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_dirs,

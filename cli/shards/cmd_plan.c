@@ -196,7 +196,6 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_plan = {
-	.name = "plan",
 	.opts = &tw_plan_opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

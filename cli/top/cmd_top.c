@@ -650,7 +650,6 @@ out:
 }
 
 const struct tw_command tw_command_top = {
-	.name = "top",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

@@ -343,7 +343,6 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_check = {
-	.name = "check",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

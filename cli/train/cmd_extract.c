@@ -69,7 +69,6 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_extract = {
-	.name = "extract",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

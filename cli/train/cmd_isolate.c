@@ -131,7 +131,6 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_isolate = {
-	.name = "isolate",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

@@ -168,7 +168,6 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_query = {
-	.name = "query",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.old_keys = old_keys,

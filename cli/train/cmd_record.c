@@ -164,7 +164,6 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_record = {
-	.name = "record",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.operands = take_operands,

@@ -478,7 +478,6 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_train = {
-	.name = "train",
 	.opts = &tw_train_opts,
 	.config_size = sizeof(struct config),
 	.check = check_use,

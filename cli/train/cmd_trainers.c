@@ -72,7 +72,6 @@ static int list(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_trainers = {
-	.name = "trainers",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.work = list,

@@ -230,7 +230,6 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_unit = {
-	.name = "unit",
 	.opts = &opts,
 	.config_size = sizeof(struct config),
 	.old_keys = old_keys,

@@ -48,7 +48,7 @@ static int run(const char *dir, const char *output, const struct tw_command *com
 	int argc = 1, status;
 	size_t len;
 
-	argv[0] = strdup(command->name);
+	argv[0] = strdup(tw_command_name(command));
 	for (; words[argc - 1] != NULL; argc++) {
 		assert_true(argc < ARGS_MAX);
 		argv[argc] = strdup(words[argc - 1]);
