@@ -80,10 +80,6 @@ static const char *const full[] = { "accelerator_intel_qat",
 				    "cpu_scaling_frequency_hertz",
 				    "node_info" };
 static const char *const kubelet_only[] = { "kubelet_cpu_usage", "kubelet_memory_bytes" };
-static const char *const node_cpu[] = { "node_context_switches", "node_cpu_irq_ms",
-					"node_cpu_nice_ms",      "node_cpu_softirq_ms",
-					"node_cpu_system_ms",    "node_cpu_user_ms",
-					"node_interrupts",       "node_page_faults" };
 static const char *const node_cpu_freq[] = { "cpu_scaling_frequency_hertz",
 					     "node_context_switches",
 					     "node_cpu_irq_ms",
@@ -93,16 +89,7 @@ static const char *const node_cpu_freq[] = { "cpu_scaling_frequency_hertz",
 					     "node_cpu_user_ms",
 					     "node_interrupts",
 					     "node_page_faults" };
-static const char *const workload_only[] = { "accelerator_intel_qat",
-					     "bpf_block_irq",
-					     "bpf_cpu_time_ms",
-					     "bpf_net_rx_irq",
-					     "bpf_net_tx_irq",
-					     "bpf_page_cache_hit",
-					     "cache_miss",
-					     "cpu_cycles",
-					     "cpu_instructions" };
-
+/* NodeCPU lacks the first of NodeCPUFreq, WorkloadOnly the last two of Full. */
 static const struct tw_feature_group groups[] = {
 	{ "AcceleratorOnly", accelerator_only, TW_COUNT(accelerator_only), false, false },
 	{ "BPFIRQ", bpf_irq, TW_COUNT(bpf_irq), false, false },
@@ -113,10 +100,10 @@ static const struct tw_feature_group groups[] = {
 	{ "CounterOnly", counter_only, TW_COUNT(counter_only), false, false },
 	{ "Full", full, TW_COUNT(full), false, false },
 	{ "KubeletOnly", kubelet_only, TW_COUNT(kubelet_only), false, true },
-	{ "NodeCPU", node_cpu, TW_COUNT(node_cpu), true, false },
+	{ "NodeCPU", node_cpu_freq + 1, TW_COUNT(node_cpu_freq) - 1, true, false },
 	{ "NodeCPUFreq", node_cpu_freq, TW_COUNT(node_cpu_freq), true, false },
 	{ "ThirdParty", NULL, 0, false, false },
-	{ "WorkloadOnly", workload_only, TW_COUNT(workload_only), false, false },
+	{ "WorkloadOnly", full, TW_COUNT(full) - 2, false, false },
 };
 
 static const char *const outputs[] = {

@@ -33,7 +33,7 @@ TABLES = (("collector/meters/meter_*.c",
           ("collector/meters/meter_own.c", r'OWN_METER\((\w+), "', "docs/tw-collector.md"),
           ("lib/field/energy.c", r'^\t\{ "([^"]+)", PARTS', "docs/tallywatt.md"),
           ("lib/field/feature.c", r'^\t\{ "([^"]+)", "', "docs/wire.md"),
-          ("lib/field/feature.c", r'^\t\{ "([^"]+)", \w+, TW_COUNT', "docs/wire.md"))
+          ("lib/field/feature.c", r'^\t\{ "([^"]+)", [\w +]+, TW_COUNT', "docs/wire.md"))
 # Files with routes, and the page that describes them.
 ROUTES = (("server/*.c", "docs/tw-server.md"), ("trainer/service/*.c", "docs/tw-trainer.md"),
           ("collector/expose/*.c", "docs/tw-collector.md"))

@@ -34,6 +34,9 @@ static void features_of_a_group_are_known_sorted_and_short(void **state)
 
 			assert_non_null(f);
 			assert_string_equal(f->name, g->features[k]);
+			if (strcmp(g->name, "WorkloadOnly") == 0 ||
+			    strcmp(g->name, "NodeCPU") == 0)
+				assert_true(tw_feature_is_work(f->name));
 			assert_non_null(f->unit);
 			assert_true(strlen(f->name) <= TW_FEATURE_NAME_MAX);
 			if (k > 0)
