@@ -105,6 +105,7 @@ int tw_ticks_add_series(struct tw_ticks *t, const struct tw_series *s,
 int tw_ticks_add_set(struct tw_ticks *t, const struct tw_counter_set *c,
 		     struct tw_err *err);
 
+/* Sort the added times into ->ms. Fails without memory only. */
 int tw_ticks_settle(struct tw_ticks *t, struct tw_err *err);
 
 /* The tick before a time; the time itself if there is none. *from, a place in ->ms of an

@@ -27,6 +27,7 @@ struct tw_strs;
 int tw_store_open(const char *path, struct tw_store **out, struct tw_err *err);
 void tw_store_close(struct tw_store *s); /* NULL is fine */
 
+/* A transaction: all that follows is stored by the commit, or not at all. */
 int tw_store_begin(struct tw_store *s, struct tw_err *err);
 int tw_store_commit(struct tw_store *s, struct tw_err *err);
 void tw_store_abort(struct tw_store *s); /* nothing without a transaction */
@@ -37,6 +38,7 @@ int tw_store_set_read_to(struct tw_store *s, int64_t to_ms, struct tw_err *err);
 
 /* ---- windows ---- */
 
+/* Append the names of all windows, sorted. */
 int tw_store_windows(struct tw_store *s, struct tw_strs *out, struct tw_err *err);
 
 /*
@@ -54,6 +56,7 @@ int tw_store_segments(struct tw_store *s, const char *window, struct tw_segments
 int tw_store_text(struct tw_store *s, int64_t id, char **text, size_t *len,
 		  struct tw_err *err);
 
+/* Remove a segment with its response. */
 int tw_store_remove(struct tw_store *s, int64_t id, struct tw_err *err);
 
 /* Remove the segments of a window up to a time. */
@@ -83,6 +86,7 @@ struct tw_standing {
 	double error_w;
 };
 
+/* A window without a decision has all zero bytes. */
 int tw_store_standing(struct tw_store *s, const char *window, struct tw_standing *out,
 		      struct tw_err *err);
 int tw_store_set_standing(struct tw_store *s, const char *window,

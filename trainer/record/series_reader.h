@@ -94,6 +94,10 @@ int tw_prom_answer_open(struct tw_prom_answer *a, struct tw_err *err);
 /* Feed a piece of the answer's body. arg is the answer; a sink of struct tw_http_call. */
 int tw_prom_answer_feed(void *arg, const char *data, size_t len, struct tw_err *err);
 
+/*
+ * The body is whole. Fails for a body that ends early, the server's own error and an
+ * answer without the list.
+ */
 int tw_prom_answer_end(struct tw_prom_answer *a, struct tw_err *err);
 
 void tw_prom_answer_release(struct tw_prom_answer *a);

@@ -34,6 +34,7 @@ struct tw_selector {
 	struct tw_strs texts; /* of the matchers, for tw_prom_query.match */
 };
 
+/* Parse name{a="b",c=~"d|e"} of PromQL. *out is yours: tw_selector_release(). */
 int tw_selector_parse(const char *text, struct tw_selector *out, struct tw_err *err);
 void tw_selector_release(struct tw_selector *s);
 
