@@ -3,6 +3,7 @@
 
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
+#include "tests/unit/fail_alloc.h"
 #include "trainer/online/glitches.h"
 #include "trainer/online/window.h"
 
@@ -71,6 +72,66 @@ static void one_or_two_segments_are_a_glitch(void **state)
 	t.at[10].watts -= 0.8; /* the end of it */
 	t.at[12].watts -= 0.8;
 	assert_int_equal(find(&t), 7UL << 8);
+	set_up(&t);
+	t.at[7].watts += 0.8; /* its begin */
+	t.at[8].watts += 20;
+	assert_int_equal(find(&t), 3UL << 7);
+	/* There is none before the first; the last two are never marked. */
+	set_up(&t);
+	t.at[0].watts = t.at[COUNT - 3].watts = 2500;
+	t.at[COUNT - 2].watts += 0.8;
+	assert_int_equal(find(&t), 1UL | 1UL << (COUNT - 3));
+}
+
+/* Six usual deviations: 1.4826 times the median of the distances, which is 3 W. */
+static void noise_is_no_glitch(void **state)
+{
+	(void)state;
+	for (int off = 25; off <= 29; off += 4) {
+		struct window t;
+
+		set_up(&t);
+		for (size_t i = 0; i < COUNT; i++)
+			t.at[i].watts =
+				30 + t.at[i].mean[0] / 50 + 3 * ((double)(i % 3) - 1);
+		t.at[7].watts += off; /* 7 % 3 is 1: no noise */
+		assert_int_equal(find(&t), off == 25 ? 0 : 1UL << 7);
+	}
+}
+
+/* Up to a fifth, and the line is that of the others. */
+static void many_glitches_are_another_law(void **state)
+{
+	(void)state;
+	for (size_t many = 12; many <= 13; many++) {
+		unsigned long want = 0;
+		struct window t;
+
+		set_up(&t);
+		for (size_t k = 0; k < many; k++) {
+			t.at[1 + k * 9 / 2].watts = 2500;
+			want |= 1UL << (1 + k * 9 / 2);
+		}
+		assert_int_equal(find(&t), many == 12 ? want : 0);
+	}
+}
+
+static void without_memory_none_is_marked(void **state)
+{
+	(void)state;
+	for (int n = 1;; n++) {
+		struct tw_err err = { 0 };
+		struct window t;
+		int rc;
+
+		set_up(&t);
+		t.at[5].watts = 2500;
+		fail_alloc_at(n);
+		rc = tw_glitches_mark(&t.w, &err);
+		assert_int_equal(t.at[5].glitch, rc == 0);
+		if (!fail_alloc_told(rc, &err))
+			break;
+	}
 }
 
 static void a_change_of_the_law_is_none(void **state)
@@ -104,6 +165,12 @@ static void work_that_stands_is_a_glitch(void **state)
 		t.at[i].watts = 60;
 	}
 	assert_int_equal(find(&t), 15UL << 10);
+	/* So much less than rest is no load's power. */
+	for (size_t i = 10; i < 14; i++) {
+		t.at[i].watts = 10;
+		t.at[i].glitch = false;
+	}
+	assert_int_equal(find(&t), 0);
 }
 
 static void segments_without_power_are_none(void **state)
@@ -115,6 +182,12 @@ static void segments_without_power_are_none(void **state)
 	t.at[5].watts = NAN;
 	t.at[6].features = 0;
 	assert_int_equal(find(&t), 0);
+	/* Other features than those of the last one. */
+	set_up(&t);
+	t.at[5].watts = t.at[15].watts = t.at[25].watts = 2500;
+	t.at[5].feature[0] = tw_feature_find("cpu_cycles");
+	t.at[15].feature[t.at[15].features++] = tw_feature_find("cpu_cycles");
+	assert_int_equal(find(&t), 1UL << 25);
 	/* Too few. */
 	set_up(&t);
 	t.at[5].watts = 2500;
@@ -141,6 +214,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_of_a_law_has_none),
 		cmocka_unit_test(one_or_two_segments_are_a_glitch),
+		cmocka_unit_test(noise_is_no_glitch),
+		cmocka_unit_test(many_glitches_are_another_law),
+		cmocka_unit_test(without_memory_none_is_marked),
 		cmocka_unit_test(a_change_of_the_law_is_none),
 		cmocka_unit_test(work_that_stands_is_a_glitch),
 		cmocka_unit_test(segments_without_power_are_none),
