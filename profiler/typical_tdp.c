@@ -78,7 +78,8 @@ bool tw_typical_tdp(const char *generation, const char *processor, double cores,
 {
 	const struct tw_cpu_generation *g = tw_cpu_generation_find(generation);
 
-	for (; g != NULL;
+	/* Of an architecture alone, machines may be of any size. */
+	for (; g != NULL && g->name != NULL;
 	     g = g->after != NULL ? tw_cpu_generation_find(g->after) : NULL) {
 		struct tw_line all = { 0 }, alike = { 0 };
 

@@ -25,8 +25,8 @@ struct tw_typical_tdp {
 /*
  * generation is a key of profiler/data/generations.csv, processor a canonical name ("":
  * unknown). cores <= 0 or NaN: unknown. A generation with too few products counts as the
- * one before it. False if the table has no products of any of them. It takes about a
- * millisecond.
+ * one before it. False if the table has no products of any of them, or if the key is of
+ * an architecture alone. It takes about a millisecond.
  */
 bool tw_typical_tdp(const char *generation, const char *processor, double cores,
 		    struct tw_typical_tdp *out);

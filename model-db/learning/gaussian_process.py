@@ -30,6 +30,7 @@ class Kernel:
     length: np.ndarray
     category: np.ndarray
     used: np.ndarray  # whether the view uses a category
+    similar: dict     # of categories with likeness: a matrix by places
 
 
 @dataclass
@@ -38,14 +39,18 @@ class Data:
     z: np.ndarray         # standardised numbers
     category: np.ndarray  # places in the lists of names; below 0: unknown
     used: np.ndarray      # whether the view uses a category
+    similar: dict         # of categories with likeness: a matrix by places
     y: np.ndarray         # without its mean
     group: np.ndarray     # the processor of each row
     spread: float         # typical standard deviation of y, for the density of the variances
 
 
-def same_category(a, b, c):
-    """Whether rows of a and of b have a category in common."""
-    return (a[:, c, None] >= 0) & (a[:, c, None] == b[None, :, c])
+def likeness(similar, a, b, c):
+    """Of rows of a and of b in a category: 1 or 0, or by its matrix; 0: unknown."""
+    known = (a[:, c, None] >= 0) & (b[None, :, c] >= 0)
+    if c in similar:
+        return known * similar[c][np.ix_(a[:, c], b[:, c])]
+    return known & (a[:, c, None] == b[None, :, c])
 
 
 def radial_part(k, za, zb):
@@ -59,7 +64,7 @@ def covariance(k, za, ca, zb, cb):
     out = k.linear * (za @ zb.T) + k.square * ((za * za - 1) @ (zb * zb - 1).T)
     out += radial_part(k, za, zb)
     for c in np.flatnonzero(k.used):
-        out += k.category[c] * same_category(ca, cb, c)
+        out += k.category[c] * likeness(k.similar, ca, cb, c)
     return out
 
 
@@ -78,7 +83,7 @@ def kernel_of(d, theta):
     numbers = d.z.shape[1]
     variance = np.exp(2 * theta)
     return Kernel(variance[0], variance[1], variance[2], NOISE_MIN + variance[3], np.exp(theta[LENGTH:LENGTH + numbers]),
-                  variance[LENGTH + numbers:], d.used)
+                  variance[LENGTH + numbers:], d.used, d.similar)
 
 
 def density(d):
@@ -102,8 +107,8 @@ def gradient(d, k, of_covariance):
     g[1] = k.square * np.sum(squares * (of_covariance @ squares))
     g[3] = (k.noise - NOISE_MIN) * np.trace(of_covariance)
     for c in np.flatnonzero(k.used):
-        same = same_category(d.category, d.category, c)
-        g[LENGTH + numbers + c] = k.category[c] * of_covariance[same].sum()
+        like = likeness(k.similar, d.category, d.category, c)
+        g[LENGTH + numbers + c] = k.category[c] * np.sum(of_covariance * like)
     part = of_covariance * radial_part(k, z, z)
     a = z / k.length
     g[2] = part.sum()
@@ -156,7 +161,7 @@ def first_of_groups(group, most):
 def learn(d):
     """The kernel. Rows of one group beyond the first few are not used."""
     few = first_of_groups(d.group, GROUP_ROWS_MAX)
-    thin = Data(d.z[few], d.category[few], d.used, d.y[few], d.group[few], d.spread)
+    thin = Data(d.z[few], d.category[few], d.used, d.similar, d.y[few], d.group[few], d.spread)
     return kernel_of(d, search(thin))
 
 

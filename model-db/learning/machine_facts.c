@@ -75,9 +75,7 @@ static void add_before(struct tw_buf *b, const struct tw_prior_machine *of)
 
 	tw_buf_adds(b, "],\"before\":[");
 	for (; tw_prior_generation_before(&m); comma = ",")
-		tw_buf_addf(b, "%s[\"%s\",\"%s\"]", comma,
-			    m.category[TW_PRIOR_GENERATION],
-			    m.category[TW_PRIOR_ARCHITECTURE]);
+		tw_buf_addf(b, "%s\"%s\"", comma, m.category[TW_PRIOR_GENERATION]);
 	tw_buf_adds(b, "],\"memory_before\":[");
 	comma = "";
 	for (; tw_prior_memory_before(&m); comma = ",")

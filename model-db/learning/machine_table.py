@@ -20,8 +20,8 @@ YEARS_MAX = 8  # from hardware to the publication of its result
 GIB_MIN = 1 / 16  # of a core; memory below is a misprint, in TiB
 # The numbers and categories of model-db/prior/prior_machine.h, in their order.
 CORES, CHIPS, TDP, MEMORY, MHZ, SUPPLY, PROCESS, THREADS, FACTS = range(9)
-(VENDOR, ARCHITECTURE, GENERATION, MEMORY_TYPE, LOW_POWER, SYSTEM, GENERATION_SYSTEM, PROCESSOR,
- CATEGORIES) = range(9)
+(VENDOR, GENERATION, MEMORY_TYPE, LOW_POWER, SYSTEM, GENERATION_SYSTEM, PROCESSOR,
+ CATEGORIES) = range(8)
 
 
 class TableError(Exception):
@@ -38,8 +38,7 @@ class Table:
     processor: np.ndarray  # number of the CPU model, in the order of the file
     cpus: np.ndarray       # logical CPUs
     likeness: np.ndarray   # of machine i, which asks, and machine j (profiler/likeness.h)
-    before: list           # of each machine: (generation, architecture) before its own, the
-                           # next older first
+    before: list           # of each machine: generations before its own, the next older first
     memory_before: list    # memory types, likewise
 
 

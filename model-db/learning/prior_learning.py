@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import gaussian_process as gp
-from machine_table import (ARCHITECTURE, CATEGORIES, CHIPS, CORES, FACTS, GENERATION,
-                           GENERATION_SYSTEM, LOADS, MEMORY, MEMORY_TYPE, MHZ, PROCESS, PROCESSOR,
-                           SUPPLY, SYSTEM, TDP, THREADS, TableError)
+from machine_table import (CATEGORIES, CHIPS, CORES, FACTS, GENERATION, GENERATION_SYSTEM, LOADS,
+                           MEMORY, MEMORY_TYPE, MHZ, PROCESS, PROCESSOR, SUPPLY, SYSTEM, TDP,
+                           THREADS, TableError)
 
-FORMAT = 2
+FORMAT = 3
 # Beside the facts, the readings of a calibration, which no machine of a prior has.
 NUMBERS = FACTS + 4
 LIKENESSES = 21
@@ -46,6 +46,9 @@ def bits(*places):
 MORE = bits(PROCESS, THREADS)
 OF_SYSTEM = bits(SYSTEM, GENERATION_SYSTEM)
 OF_CPU = bits(*range(CATEGORIES)) & ~OF_SYSTEM
+# The variance of generations is that of so many steps from one to the next:
+# TW_PRIOR_STEPS of model-db/prior/lineage.h.
+STEPS = 10
 # The sets of attributes that may be known, the best known first: name, numbers that must be
 # known, categories, what an answer is the power of.
 KINDS = (
@@ -60,6 +63,8 @@ KINDS = (
 # The views of a prior that ships: those that a machine spec can fill. A spec with chips mostly
 # has memory, so the view without memory would be dead weight.
 SHIPPED = ("system", "host", "name", "chip", "chip-name", "core")
+# The answer of the first is its mean with that of the second.
+BESIDE = {"system": "host"}
 
 
 @dataclass
@@ -130,18 +135,50 @@ class Prior:
     def __init__(self, table, views=SHIPPED):
         self.table = table
         self.names = [[] for _ in range(CATEGORIES)]
-        for machine in table.category:
-            for names, name in zip(self.names, machine):
+        self.after = []  # of each generation: the place of the one before it, or -1
+        for machine, before in zip(table.category, table.before):
+            self.add_generations(before)
+            for c, (names, name) in enumerate(zip(self.names, machine)):
                 if name and name not in names:
                     names.append(name)
+                    if c == GENERATION:
+                        self.after.append(names.index(before[0]) if before else -1)
         place = np.array([[names.index(name) if name else -1
                            for names, name in zip(self.names, machine)]
                           for machine in table.category])
         number = np.full((len(place), NUMBERS), np.nan)
         number[:, :FACTS] = table.number
         self.rows = Rows(number, place, np.arange(len(place)))
+        self.similar = {GENERATION: self.find_lineage()}
         self.views = [make_view(*kind) for kind in KINDS if kind[0] in views]
         self.nearest_error = np.zeros(LIKENESSES)
+
+    def beside(self, view):
+        return next((v for v in self.views if v.name == BESIDE.get(view.name)), None)
+
+    def add_generations(self, before):
+        """The older one first."""
+        names = self.names[GENERATION]
+        for i, name in reversed(list(enumerate(before))):
+            if name not in names:
+                names.append(name)
+                self.after.append(names.index(before[i + 1]) if i + 1 < len(before) else -1)
+
+    def find_lineage(self):
+        """Covariances of the generations: model-db/prior/lineage.h. The last is unknown."""
+        count = len(self.after)
+        line = np.zeros((count, count))  # whether b is a or before it
+        for a, before in enumerate(self.after):
+            if before >= 0:
+                line[a] = line[before]
+            line[a, a] = 1
+        known = self.rows.category[:, GENERATION]
+        share = np.bincount(known[known >= 0], minlength=count) / max(np.sum(known >= 0), 1)
+        centred = line - share @ line
+        similar = np.zeros((count + 1, count + 1))
+        similar[:count, :count] = centred @ centred.T / STEPS
+        similar[count, count] = share @ np.diag(similar)[:count] + 1 / STEPS
+        return similar
 
 
 # ---- what a member knows of its machines ----
@@ -233,38 +270,24 @@ def compose(member, rows, target):
     return np.column_stack([np.log(idle), inner, np.log(full)])
 
 
-def take_ancestors(prior, view, rows):
-    """Replace a generation with its architecture, and a memory type, of which the view has no
-    machine, by the nearest ones before them of which it has.
-    """
-    learned = prior.rows[view.row].category
-    has = [set(learned[:, c]) - {-1} for c in range(CATEGORIES)]
-
-    def place(c, name):
-        return prior.names[c].index(name) if name in prior.names[c] else -1
-
+def take_memory(prior, view, rows):
+    """Replace a memory type of which the view has no machine by the nearest one before it of which
+    it has."""
+    has = set(prior.rows.category[view.row, MEMORY_TYPE]) - {-1}
     out = Rows(rows.number, rows.category.copy(), rows.machine)
     for r, machine in zip(out.category, out.machine):
-        for generation, architecture in prior.table.before[machine]:
-            c = GENERATION if r[GENERATION] >= 0 else ARCHITECTURE
-            if r[c] in has[c]:
-                break
-            g, a = place(GENERATION, generation), place(ARCHITECTURE, architecture)
-            if g in has[GENERATION] or (generation == "" and a in has[ARCHITECTURE]):
-                r[GENERATION], r[ARCHITECTURE] = g, a
-                break
         for name in prior.table.memory_before[machine]:
-            if r[MEMORY_TYPE] in has[MEMORY_TYPE]:
+            if r[MEMORY_TYPE] in has:
                 break
-            m = place(MEMORY_TYPE, name)
-            if m in has[MEMORY_TYPE]:
-                r[MEMORY_TYPE] = m
+            names = prior.names[MEMORY_TYPE]
+            if name in names and names.index(name) in has:
+                r[MEMORY_TYPE] = names.index(name)
     return out
 
 
-def view_log_w(prior, view, rows):
+def own_log_w(prior, view, rows):
     """The mean of the members: the median, without variance and factor."""
-    rows, learned = take_ancestors(prior, view, rows), prior.rows[view.row]
+    rows, learned = take_memory(prior, view, rows), prior.rows[view.row]
     out = 0
     for m in view.member:
         z, zl = standardise(view, m, rows), standardise(view, m, learned)
@@ -272,6 +295,16 @@ def view_log_w(prior, view, rows):
              for t in m.target]
         out = out + compose(m, rows, f) / len(view.member)
     return out
+
+
+def with_beside(prior, view, of):
+    """The mean of what a function tells of the view and of the one beside it."""
+    beside = prior.beside(view)
+    return of(view) if beside is None else 0.5 * (of(view) + of(beside))
+
+
+def view_log_w(prior, view, rows):
+    return with_beside(prior, view, lambda v: own_log_w(prior, v, rows))
 
 
 def find_anchors(prior, view):
@@ -291,7 +324,11 @@ def variance_before(kernel, rows, z):
     out = (gp.SHARED + kernel.radial + kernel.noise + kernel.linear * (z * z).sum(1) +
            kernel.square * (squares * squares).sum(1))
     for c in np.flatnonzero(kernel.used):
-        out += kernel.category[c] * ((c != MEMORY_TYPE) | (rows.category[:, c] >= 0))
+        place = rows.category[:, c]
+        if c in kernel.similar:
+            out += kernel.category[c] * np.diag(kernel.similar[c])[place]
+        else:
+            out += kernel.category[c] * ((c != MEMORY_TYPE) | (place >= 0))
     return out
 
 
@@ -312,10 +349,9 @@ def target_variance(kernel, rows, z, anchors, za, machines, without):
     return np.maximum(variance_before(kernel, rows, z) - known, kernel.noise)
 
 
-def find_variance(prior, view, rows, without):
+def own_variance(prior, view, rows, log_w, without):
     """Of log W at each load; without[i]: the anchor that row i may not use, or -1."""
-    log_w = view_log_w(prior, view, rows)
-    rows = take_ancestors(prior, view, rows)
+    rows = take_memory(prior, view, rows)
     w = np.exp(log_w)
     idle, full = w[:, :1], w[:, -1:]
     s = (w - idle) / (full - idle)
@@ -331,6 +367,10 @@ def find_variance(prior, view, rows, without):
             total[:, 1:-1] += ((full - idle) * m.shape[k] / w[:, 1:-1]) ** 2 * v[2 + k]
         out = out + total / len(view.member)
     return out
+
+
+def find_variance(prior, view, rows, log_w, without):
+    return with_beside(prior, view, lambda v: own_variance(prior, v, rows, log_w, without))
 
 
 # ---- learning ----
@@ -391,7 +431,7 @@ def process_data(prior, view, member, t, use):
     y = target_of(member, rows, w, t)
     mean = y.mean()
     return gp.Data(standardise(view, member, rows), rows.category, has(view.categories, CATEGORIES),
-                   y - mean, prior.table.processor[row], SPREAD[t]), mean
+                   prior.similar, y - mean, prior.table.processor[row], SPREAD[t]), mean
 
 
 def fit_target(prior, v, m, t, learn, judge):
@@ -423,23 +463,25 @@ def fit(prior, use, pool=None, learn=True, judge=True):
              for m in range(len(view.member)) for t in range(len(SPREAD))]
     done = iter(pool.starmap(fit_target, tasks, 1) if pool else
                 [fit_target(*task) for task in tasks])
+    log_w = {}
     for view in prior.views:
         left_out = []
         for member in view.member:
             results = [next(done) for _ in SPREAD]
             member.target = [result[0] for result in results]
             left_out.append([result[1] for result in results])
-        if judge:
-            judge_view(prior, view, left_out)
+        log_w[view.name] = sum(compose(m, prior.rows[view.row], f)
+                               for m, f in zip(view.member, left_out)) / len(view.member)
+    for view in prior.views if judge else ():
+        judge_view(prior, view, with_beside(prior, view, lambda v: log_w[v.name]))
 
 
-def judge_view(prior, view, left_out):
+def judge_view(prior, view, log_w):
     """By the machines that it learned from, each without its processor."""
     rows = prior.rows[view.row]
-    log_w = sum(compose(m, rows, f) for m, f in zip(view.member, left_out)) / len(view.member)
     anchor_of = {prior.rows.category[row, PROCESSOR]: k for k, row in enumerate(view.anchor)}
     without = np.array([anchor_of.get(p, -1) for p in rows.category[:, PROCESSOR]])
-    variance = find_variance(prior, view, rows, without)
+    variance = find_variance(prior, view, rows, log_w, without)
     log_ratio = np.log(prior.table.w[view.row]) - log_w + variance
     group = prior.table.processor[view.row]
     view.factor = find_factor(log_ratio, group)
@@ -527,7 +569,7 @@ def judge_era(prior, few, era, number):
         at = np.flatnonzero(era & has_needs(view, then.rows))
         rows, parts = part_of(view, then.rows[at])
         log_w = view_log_w(then, view, rows)
-        variance = find_variance(then, view, rows, np.full(len(at), -1))
+        variance = find_variance(then, view, rows, log_w, np.full(len(at), -1))
         out.append((np.log(then.table.w[at] / parts[:, None]) - log_w + variance, variance,
                     number * len(then.table.w) + then.table.processor[at]))
     return out
@@ -592,8 +634,10 @@ def target_document(target, view, count):
             "weight": numbers(weight)}
 
 
-def view_document(view, count):
-    out = {"name": view.name, "needs": view.needs, "numbers": view.numbers,
+def view_document(prior, view, count):
+    beside = prior.beside(view)
+    beside = -1 if beside is None else prior.views.index(beside)
+    out = {"name": view.name, "beside": beside, "needs": view.needs, "numbers": view.numbers,
            "categories": view.categories, "unit": view.unit, "factor": numbers(view.factor)}
     for name, (width, error) in (("", view.known), ("later_", view.later)):
         out[name + "width"], out[name + "error"] = numbers(width), numbers(error)
@@ -612,8 +656,9 @@ def text_of(prior):
 
     machines = [numbers(number) + place.tolist() + numbers(w) for number, place, w in
                 zip(prior.table.number, prior.rows.category, prior.table.w)]
-    views = [view_document(view, len(machines)) for view in prior.views]
-    lines = [dump({"prior": FORMAT, "categories": prior.names})[:-1] + ',\n"machines":[',
+    views = [view_document(prior, view, len(machines)) for view in prior.views]
+    lines = [dump({"prior": FORMAT, "categories": prior.names, "after": prior.after})[:-1] +
+             ',\n"machines":[',
              ",\n".join(dump(m) for m in machines) +
              f'],"nearest_error":{dump(numbers(prior.nearest_error))},', '"views":[']
     texts = []

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/prior/prior.h"
 
+#include "model-db/prior/lineage.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +67,18 @@ void tw_prior_standardise(const struct tw_prior_view *v, const struct tw_prior_m
 	}
 }
 
+double tw_prior_like(const struct tw_prior_row *a, const struct tw_prior_row *b,
+		     enum tw_prior_category c)
+{
+	const int at = b->category[c];
+
+	if (at < 0)
+		return 0;
+	if (c == TW_PRIOR_GENERATION && a->like != NULL)
+		return a->like[at];
+	return a->category[c] == at;
+}
+
 double tw_prior_covariance(const struct tw_prior_kernel *k, unsigned categories,
 			   const struct tw_prior_row *a, const double *za,
 			   const struct tw_prior_row *b, const double *zb)
@@ -82,9 +96,9 @@ double tw_prior_covariance(const struct tw_prior_kernel *k, unsigned categories,
 	if (k->radial > 0)
 		sum += k->radial * exp(-0.5 * distance);
 	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
-		if ((categories >> c & 1) != 0 && a->category[c] >= 0 &&
-		    a->category[c] == b->category[c])
-			sum += k->category[c];
+		if ((categories >> c & 1) != 0)
+			sum += k->category[c] *
+			       tw_prior_like(a, b, (enum tw_prior_category)c);
 	return sum;
 }
 
@@ -122,45 +136,41 @@ static bool has_level(const struct tw_prior *p, const struct tw_prior_view *v,
 	return false;
 }
 
-static bool has_generation(const struct tw_prior *p, const struct tw_prior_view *v,
-			   const struct tw_prior_machine *m)
-{
-	const enum tw_prior_category c = *m->category[TW_PRIOR_GENERATION] != '\0'
-						 ? TW_PRIOR_GENERATION
-						 : TW_PRIOR_ARCHITECTURE;
-
-	return has_level(p, v, c, m->category[c]);
-}
-
 bool tw_prior_locate(const struct tw_prior *p, const struct tw_prior_view *v,
 		     const struct tw_prior_machine *m, struct tw_prior_row *out)
 {
-	const char *memory = m->category[TW_PRIOR_MEMORY_TYPE];
-	struct tw_prior_machine generation = *m, type = *m;
-	const bool later =
-		!has_level(p, v, TW_PRIOR_GENERATION, m->category[TW_PRIOR_GENERATION]);
+	struct tw_prior_machine as = *m;
+	unsigned steps = 0;
 
-	while (!has_generation(p, v, &generation) &&
-	       tw_prior_generation_before(&generation))
-		;
-	if (!has_generation(p, v, &generation))
-		generation = *m;
+	while (tw_strs_find(&p->names[TW_PRIOR_GENERATION],
+			    as.category[TW_PRIOR_GENERATION]) < 0 &&
+	       tw_prior_generation_before(&as))
+		steps++;
 	while (!has_level(p, v, TW_PRIOR_MEMORY_TYPE,
-			  type.category[TW_PRIOR_MEMORY_TYPE]) &&
-	       tw_prior_memory_before(&type))
-		memory = type.category[TW_PRIOR_MEMORY_TYPE];
+			  as.category[TW_PRIOR_MEMORY_TYPE]) &&
+	       tw_prior_memory_before(&as))
+		;
 	memcpy(out->number, m->number, sizeof(out->number));
-	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++) {
-		const char *level =
-			c == TW_PRIOR_MEMORY_TYPE ? memory
-			: c == TW_PRIOR_GENERATION || c == TW_PRIOR_ARCHITECTURE
-				? generation.category[c]
-				: m->category[c];
-
+	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
 		out->category[c] =
-			*level != '\0' ? (int)tw_strs_find(&p->names[c], level) : -1;
-	}
-	return later;
+			*as.category[c] != '\0'
+				? (int)tw_strs_find(&p->names[c], as.category[c])
+				: -1;
+	tw_prior_set_lineage(p, out, steps);
+	return !has_level(p, v, TW_PRIOR_GENERATION, m->category[TW_PRIOR_GENERATION]);
+}
+
+bool tw_prior_is_related(const struct tw_prior *p, const struct tw_prior_view *v,
+			 const struct tw_prior_machine *m)
+{
+	struct tw_prior_machine as = *m;
+	bool found = has_level(p, v, TW_PRIOR_VENDOR, m->category[TW_PRIOR_VENDOR]);
+
+	do
+		found = found || has_level(p, v, TW_PRIOR_GENERATION,
+					   as.category[TW_PRIOR_GENERATION]);
+	while (!found && tw_prior_generation_before(&as));
+	return found;
 }
 
 void tw_prior_machine_of_row(const struct tw_prior *p, size_t row,
@@ -228,38 +238,6 @@ void tw_prior_part(const struct tw_prior_view *v, struct tw_prior_row *r)
 		r->number[TW_PRIOR_CORES] = 1;
 }
 
-/* Whether the view learned from the machine's generation or from a later one. */
-static bool has_platform(const struct tw_prior *p, const struct tw_prior_view *v,
-			 const struct tw_prior_machine *m)
-{
-	const struct tw_strs *names = &p->names[TW_PRIOR_GENERATION];
-	const char *name = m->category[TW_PRIOR_GENERATION];
-	bool found = has_generation(p, v, m);
-
-	for (size_t i = 0; *name != '\0' && i < names->count && !found; i++) {
-		struct tw_prior_machine later = { 0 };
-
-		snprintf(later.category[TW_PRIOR_GENERATION], TW_PRIOR_TEXT, "%s",
-			 names->at[i]);
-		if (!has_generation(p, v, &later))
-			continue;
-		while (!found && tw_prior_generation_before(&later))
-			found = strcmp(later.category[TW_PRIOR_GENERATION], name) == 0;
-	}
-	return found;
-}
-
-/*
- * How a vendor's machines differ holds between the generations of the table, and not
- * beyond them.
- */
-static bool knows_system(const struct tw_prior *p, const struct tw_prior_view *v,
-			 const struct tw_prior_machine *m)
-{
-	return has_level(p, v, TW_PRIOR_SYSTEM, m->category[TW_PRIOR_SYSTEM]) &&
-	       has_platform(p, v, m);
-}
-
 const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
 					      const struct tw_prior_machine *m)
 {
@@ -272,7 +250,7 @@ const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
 			n++;
 		if (n == TW_PRIOR_NUMBERS &&
 		    ((v->categories >> TW_PRIOR_SYSTEM & 1) == 0 ||
-		     knows_system(p, v, m)))
+		     has_level(p, v, TW_PRIOR_SYSTEM, m->category[TW_PRIOR_SYSTEM])))
 			return v;
 	}
 	return NULL;
@@ -301,6 +279,8 @@ void tw_prior_release(struct tw_prior *p)
 	}
 	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
 		tw_strs_clear(&p->names[c]);
+	free(p->after);
+	free(p->like);
 	free(p->row);
 	free(p->row_w);
 	*p = (struct tw_prior){ 0 };

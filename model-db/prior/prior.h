@@ -21,7 +21,8 @@
  *	        + radial exp(-1/2 sum ((z_a - z_b) / length)^2)
  *	        + sum over categories of category_c [a_c = b_c]
  *
- * of standardised numbers z, clipped to the range of the rows (C. E. Rasmussen, C. K. I.
+ * (of generations in place of [a_c = b_c] their likeness, model-db/prior/lineage.h) of
+ * standardised numbers z, clipped to the range of the rows (C. E. Rasmussen, C. K. I.
  * Williams, Gaussian Processes for Machine Learning, 2006, chapter 2). The median M of
  * the answer is the geometric mean of the members. The answer is M exp(-v), where v is
  * the variance of log W (model-db/prior/prior_answer.h): of a lognormal W, this number
@@ -126,6 +127,9 @@ struct tw_prior_roots {
 
 struct tw_prior_view {
 	char name[32];
+	/* The place of a view with the same needs, or -1: answers are the geometric mean
+	 * of both. */
+	int beside;
 	unsigned needs;      /* numbers that must be known, a bit each */
 	unsigned numbers;    /* numbers that are used */
 	unsigned categories; /* categories that are used */
@@ -144,13 +148,20 @@ struct tw_prior_view {
 struct tw_prior_row {
 	double number[TW_PRIOR_NUMBERS];
 	int category[TW_PRIOR_CATEGORIES];
+	/* Of its generation to each of the prior's list (model-db/prior/lineage.h), and
+	 * to itself. NULL: the generation is unknown, or only equal ones are alike. */
+	const double *like;
+	double own_like;
 };
 
 struct tw_prior {
 	struct tw_prior_row *row;        /* the newest machine is last */
 	double (*row_w)[TW_PRIOR_LOADS]; /* measured power of each row; NaN: unknown */
 	size_t rows;
-	struct tw_strs names[TW_PRIOR_CATEGORIES];     /* of the categories */
+	struct tw_strs names[TW_PRIOR_CATEGORIES]; /* of the categories */
+	int *after; /* of each generation: the place of the one before it, or -1 */
+	size_t afters;
+	double *like, unknown_like;                    /* model-db/prior/lineage.h */
 	struct tw_prior_view view[TW_PRIOR_VIEWS_MAX]; /* the best known first */
 	size_t views;
 	/*
@@ -161,10 +172,11 @@ struct tw_prior {
 };
 
 /*
- * Find a machine's categories among the names of the prior. A generation or a memory type
- * that the view has no machine of counts as the nearest one before it that it has:
- * without a level, a machine would have the mean power of all eras. True: the generation
- * is unknown or such a one.
+ * Find a machine's categories among the names of the prior. A memory type that the view
+ * has no machine of counts as the nearest one before it that it has, a generation that
+ * the prior's list lacks as the nearest one before it on the list: without a level, a
+ * machine would have the mean power of all eras. True: the generation is unknown, or one
+ * that the view has no machine of.
  */
 bool tw_prior_locate(const struct tw_prior *p, const struct tw_prior_view *v,
 		     const struct tw_prior_machine *m, struct tw_prior_row *out);
@@ -177,18 +189,28 @@ void tw_prior_standardise(const struct tw_prior_view *v, const struct tw_prior_m
 double tw_prior_number(const struct tw_prior_member *m, const struct tw_prior_row *r,
 		       enum tw_prior_number n);
 
+/* The likeness of two rows in a category: 1 or 0, of generations by their lineage. */
+double tw_prior_like(const struct tw_prior_row *a, const struct tw_prior_row *b,
+		     enum tw_prior_category c);
+
 /* The covariance of two rows, without noise and without the part that all rows share. */
 double tw_prior_covariance(const struct tw_prior_kernel *k, unsigned categories,
 			   const struct tw_prior_row *a, const double *za,
 			   const struct tw_prior_row *b, const double *zb);
 
-/* log W of a view, the mean of its members: the median, without variance and factor. */
+/* log W of a view, the mean of its members: the median, without variance and factor. The
+ * view beside it does not count. */
 void tw_prior_view_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
 			 const struct tw_prior_row *r, double *log_w);
 
 /* Whether the power of a row is known at all loads: at idle and full load it always is.
  */
 bool tw_prior_has_curve(const struct tw_prior *p, size_t row);
+
+/* Whether the view has machines of the processor's vendor, its generation or one before
+ * it. */
+bool tw_prior_is_related(const struct tw_prior *p, const struct tw_prior_view *v,
+			 const struct tw_prior_machine *m);
 
 /* Make the machine that a row describes. */
 void tw_prior_machine_of_row(const struct tw_prior *p, size_t row,
@@ -199,8 +221,7 @@ void tw_prior_part(const struct tw_prior_view *v, struct tw_prior_row *r);
 
 /*
  * The best view for the attributes that are known; NULL if no view fits. A view that uses
- * the vendor of the system has learned from machines of that vendor, and from the
- * machine's generation or a later one.
+ * the vendor of the system has learned from machines of that vendor.
  */
 const struct tw_prior_view *tw_prior_view_for(const struct tw_prior *p,
 					      const struct tw_prior_machine *m);

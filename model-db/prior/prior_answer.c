@@ -167,7 +167,8 @@ static double variance_before(const struct tw_prior_kernel *k, unsigned categori
 	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
 		if ((categories >> c & 1) != 0 &&
 		    (c != TW_PRIOR_MEMORY_TYPE || r->category[c] >= 0))
-			sum += k->category[c];
+			sum += k->category[c] *
+			       (c == TW_PRIOR_GENERATION ? r->own_like : 1);
 	return sum;
 }
 
@@ -213,18 +214,16 @@ static void add_log_w(const struct tw_prior_member *m, const double *log_w,
 	}
 }
 
-/* The variance of log W at each load, with the noise of a single machine. */
-static int find_variance(const struct tw_prior *p, const struct tw_prior_view *v,
-			 const struct tw_prior_row *r, const double *log_w,
-			 double *variance, struct tw_err *err)
+/* Add the variance of log W at each load, with the noise of a single machine. */
+static int add_variance(const struct tw_prior *p, const struct tw_prior_view *v,
+			const struct tw_prior_row *r, const double *log_w, double share,
+			double *variance, struct tw_err *err)
 {
 	double za[TW_PRIOR_ANCHORS_MAX][TW_PRIOR_NUMBERS], z[TW_PRIOR_NUMBERS];
 	double of_target[TW_PRIOR_TARGETS];
 
 	if (need_roots(p, v, err) < 0)
 		return -1;
-	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-		variance[l] = 0;
 	for (size_t i = 0; i < v->members; i++) {
 		const struct tw_prior_member *m = &v->member[i];
 
@@ -235,8 +234,32 @@ static int find_variance(const struct tw_prior *p, const struct tw_prior_view *v
 			of_target[t] = target_variance(
 				p, v, &m->target[t], v->roots->of[i][t], r, z,
 				(const double(*)[TW_PRIOR_NUMBERS])za);
-		add_log_w(m, log_w, of_target, 1 / (double)v->members, variance);
+		add_log_w(m, log_w, of_target, share / (double)v->members, variance);
 	}
+	return 0;
+}
+
+/* The means of a view and of the one beside it. */
+static int find_log_w(const struct tw_prior *p, const struct tw_prior_view *v,
+		      const struct tw_prior_row *r, double *log_w, double *variance,
+		      struct tw_err *err)
+{
+	const struct tw_prior_view *of[] = { v, v->beside >= 0 ? &p->view[v->beside]
+							       : NULL };
+	const size_t views = of[1] != NULL ? 2 : 1;
+	double one[TW_PRIOR_LOADS];
+
+	for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+		log_w[l] = variance[l] = 0;
+	for (size_t i = 0; i < views; i++) {
+		tw_prior_view_log_w(p, of[i], r, one);
+		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+			log_w[l] += one[l] / (double)views;
+	}
+	for (size_t i = 0; i < views; i++)
+		if (add_variance(p, of[i], r, log_w, 1 / (double)views, variance, err) <
+		    0)
+			return -1;
 	return 0;
 }
 
@@ -252,8 +275,7 @@ int tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
 
 	out->later = tw_prior_locate(p, v, m, &r);
 	tw_prior_part(v, &r);
-	tw_prior_view_log_w(p, v, &r, log_w);
-	if (find_variance(p, v, &r, log_w, variance, err) < 0)
+	if (find_log_w(p, v, &r, log_w, variance, err) < 0)
 		return -1;
 	out->view = v;
 	misses = out->later ? &v->later : &v->known;

@@ -7,14 +7,16 @@
 #include "lib/core/num.h"
 #include "lib/json/fields.h"
 #include "lib/json/writer.h"
+#include "model-db/prior/lineage.h"
 #include "model-db/prior/prior_answer.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT 2
+#define FORMAT 3
 #define NAMES_MAX 4096
+#define GENERATIONS_MAX 512 /* each has a likeness to each */
 #define VALUE_MAX 1e9
 /* Standard deviations. */
 #define MISS_MAX 100
@@ -183,6 +185,8 @@ static const struct tw_fields member_table =
 
 static const struct tw_field view_fields[] = {
 	{ "name", TW_FIELD_TEXT, VIEW(name) },
+	{ "beside", TW_FIELD_INT, VIEW(beside), .min = -1,
+	  .max = TW_PRIOR_VIEWS_MAX - 1 },
 	{ "needs", TW_FIELD_UINT, VIEW(needs), .max = (1LL << TW_PRIOR_FACTS) - 1 },
 	{ "numbers", TW_FIELD_UINT, VIEW(numbers), .max = (1LL << TW_PRIOR_FACTS) - 1 },
 	{ "categories", TW_FIELD_UINT, VIEW(categories),
@@ -203,6 +207,8 @@ static const struct tw_fields view_table = TW_FIELDS(view_fields, struct tw_prio
 static const struct tw_field prior_fields[] = {
 	{ "prior", TW_FIELD_FORMAT, .min = FORMAT, .max = FORMAT },
 	{ "categories", TW_FIELD_STRS, TW_FIELD_ARRAY_AT(struct tw_prior, names) },
+	{ "after", TW_FIELD_INT, TW_FIELD_LIST_AT(struct tw_prior, after, afters),
+	  .most = NAMES_MAX, .min = -1, .max = NAMES_MAX },
 	{ "machines", TW_FIELD_OWN, .own = &machines, .new_line = true },
 	{ "nearest_error",
 	  NUMBERS(struct tw_prior, nearest_error, TW_PRIOR_LIKENESSES, 0, MISS_MAX) },
@@ -237,14 +243,51 @@ static int check_target(const struct tw_prior *p, struct tw_prior_target *t,
 	return 0;
 }
 
+static int check_beside(const struct tw_prior *p, const struct tw_prior_view *v,
+			struct tw_err *err)
+{
+	if (v->beside >= 0 &&
+	    ((size_t)v->beside >= p->views || p->view[v->beside].needs != v->needs ||
+	     p->view[v->beside].unit != v->unit))
+		return tw_fail(err, TW_INVALID,
+			       WHERE
+			       ": view '%s': no view %d with the same needs and unit",
+			       v->name, v->beside);
+	return 0;
+}
+
 static int check_views(struct tw_prior *p, struct tw_err *err)
 {
-	for (size_t v = 0; v < p->views; v++)
+	for (size_t v = 0; v < p->views; v++) {
+		if (check_beside(p, &p->view[v], err) < 0)
+			return -1;
 		for (size_t m = 0; m < p->view[v].members; m++)
 			for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
 				if (check_target(p, &p->view[v].member[m].target[t],
 						 p->view[v].name, err) < 0)
 					return -1;
+	}
+	return 0;
+}
+
+/* Each generation comes behind the one before it. */
+static int check_lineage(const struct tw_prior *p, struct tw_err *err)
+{
+	const size_t n = p->names[TW_PRIOR_GENERATION].count;
+
+	if (n > GENERATIONS_MAX)
+		return tw_fail(err, TW_INVALID,
+			       WHERE ".categories[%d]: want at most %d names",
+			       TW_PRIOR_GENERATION, GENERATIONS_MAX);
+	if (p->afters != n)
+		return tw_fail(err, TW_INVALID,
+			       WHERE ".after: %zu entries of %zu generations", p->afters,
+			       n);
+	for (size_t i = 0; i < p->afters; i++)
+		if (p->after[i] >= (int)i)
+			return tw_fail(err, TW_INVALID,
+				       WHERE ".after[%zu]: %d is not before it", i,
+				       p->after[i]);
 	return 0;
 }
 
@@ -271,7 +314,8 @@ int tw_prior_read(const char *text, size_t len, struct tw_prior *out, struct tw_
 		return tw_fail(err, TW_INVALID, WHERE ": %zu bytes, limit is %zu", len,
 			       TW_PRIOR_BYTES_MAX);
 	if (tw_fields_parse(&prior_table, text, len, WHERE, out, err) == 0 &&
-	    check_names(out, err) == 0 && check_views(out, err) == 0 &&
+	    check_names(out, err) == 0 && check_lineage(out, err) == 0 &&
+	    tw_prior_find_lineage(out, err) == 0 && check_views(out, err) == 0 &&
 	    tw_prior_find_anchors(out, err) == 0)
 		return 0;
 	tw_prior_release(out);

@@ -38,8 +38,9 @@ static void machine_of_name(const char *processor, struct tw_prior_machine *out,
 		known(id.nominal_mhz > 0 ? id.nominal_mhz : id.turbo_mhz);
 	out->number[TW_PRIOR_PROCESS] = known(id.process_nm);
 	set(out, TW_PRIOR_VENDOR, id.vendor);
-	set(out, TW_PRIOR_ARCHITECTURE, id.architecture);
-	set(out, TW_PRIOR_GENERATION, id.generation);
+	/* The key of an architecture alone is its name. */
+	set(out, TW_PRIOR_GENERATION,
+	    *id.generation != '\0' ? id.generation : id.architecture);
 	set(out, TW_PRIOR_MEMORY_TYPE, id.memory);
 	/* Intel's L and AMD's HE mean the same; EE is lower. */
 	if (id.how[TW_CPU_LOW_POWER] != TW_CPU_UNKNOWN)
@@ -61,18 +62,12 @@ void tw_prior_machine_of_name(const char *processor, struct tw_prior_machine *ou
 
 bool tw_prior_generation_before(struct tw_prior_machine *m)
 {
-	const char *key = m->category[TW_PRIOR_GENERATION];
-	const struct tw_cpu_generation *g;
+	const struct tw_cpu_generation *g =
+		tw_cpu_generation_find(m->category[TW_PRIOR_GENERATION]);
 
-	/* The key of an architecture alone is its name. */
-	if (*key == '\0')
-		key = m->category[TW_PRIOR_ARCHITECTURE];
-	g = tw_cpu_generation_find(key);
-	g = g != NULL && g->after != NULL ? tw_cpu_generation_find(g->after) : NULL;
-	if (g == NULL)
+	if (g == NULL || g->after == NULL)
 		return false;
-	set(m, TW_PRIOR_GENERATION, g->name != NULL ? g->name : "");
-	set(m, TW_PRIOR_ARCHITECTURE, g->architecture);
+	set(m, TW_PRIOR_GENERATION, g->after);
 	return true;
 }
 

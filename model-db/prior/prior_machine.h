@@ -38,8 +38,7 @@ enum tw_prior_number {
 
 enum tw_prior_category {
 	TW_PRIOR_VENDOR,
-	TW_PRIOR_ARCHITECTURE,
-	TW_PRIOR_GENERATION,
+	TW_PRIOR_GENERATION, /* tw_cpu_generation's key: or only its architecture */
 	TW_PRIOR_MEMORY_TYPE,
 	TW_PRIOR_LOW_POWER, /* "low", "ee"; "-": a common processor */
 	TW_PRIOR_SYSTEM,    /* vendor of the system */
@@ -58,9 +57,7 @@ struct tw_prior_machine {
 /* The machine of a brand text or normalised name; all that the name tells. */
 void tw_prior_machine_of_name(const char *processor, struct tw_prior_machine *out);
 
-/*
- * Replace the generation with its architecture, or the memory type, by those before it.
- * False if no older one is known.
+/* Replace the generation, or the memory type, by the one before it. False: none is known.
  */
 bool tw_prior_generation_before(struct tw_prior_machine *m);
 bool tw_prior_memory_before(struct tw_prior_machine *m);

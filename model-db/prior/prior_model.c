@@ -157,16 +157,6 @@ static bool is_below_table(const struct tw_prior *p, const struct tw_prior_machi
 	return find_tdp(m, &t) && t.tdp_w < least;
 }
 
-/* Whether the table has the processor's vendor, its architecture or one before that. */
-static bool is_related(const struct tw_prior *p, const struct tw_prior_view *v,
-		       const struct tw_prior_machine *m)
-{
-	struct tw_prior_row r;
-
-	tw_prior_locate(p, v, m, &r);
-	return r.category[TW_PRIOR_VENDOR] >= 0 || r.category[TW_PRIOR_ARCHITECTURE] >= 0;
-}
-
 int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 		      struct tw_prior_estimate *out, struct tw_err *err)
 {
@@ -179,13 +169,13 @@ int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 		return tw_fail(err, TW_NOTFOUND,
 			       "the prior needs the number of CPUs: machine_spec.cores");
 	tw_prior_machine_of_spec(s, &m);
-	if (strcmp(m.category[TW_PRIOR_ARCHITECTURE], "z") == 0)
+	if (strcmp(m.category[TW_PRIOR_GENERATION], "ibm_z") == 0)
 		return tw_fail(err, TW_UNSUPPORTED,
 			       "the prior has no machine like the mainframe '%s'",
 			       s->processor);
 	suppose_tdp(&m);
 	v = tw_prior_view_for(p, &m);
-	rc = v == NULL || !is_related(p, v, &m) || is_below_table(p, &m)
+	rc = v == NULL || !tw_prior_is_related(p, v, &m) || is_below_table(p, &m)
 		     ? tw_prior_typical(p, &e.curve, err)
 		     : tw_prior_answer(p, v, &m, &e.curve, err);
 	if (rc < 0)

@@ -29,8 +29,7 @@ ERA_GOALS = 27, 15
 ERAS = {"amd": ("rome", "milan", "genoa", "bergamo", "siena"),
         "intel": ("ice_lake_sp", "rocket_lake", "sapphire_rapids", "emerald_rapids",
                   "raptor_lake")}
-CALIBRATED = {f"{view},{readings}": most for view in ("system", "host")
-              for readings, most in (("idle,full", 3.5), ("half", 4.5))}
+CALIBRATED = {"host,idle,full": 3.5, "host,half": 4.5}
 COVERAGE = 86, 94
 ERA_COVERAGE = 80
 CLAIMED = 0.8, 1.25

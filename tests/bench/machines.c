@@ -34,8 +34,6 @@ static const struct calibration {
 } calibrations[] = {
 	{ "host,idle,full", "host", { 0, 1 }, 2 },
 	{ "host,half", "host", { 0.5 }, 1 },
-	{ "system,idle,full", "system", { 0, 1 }, 2 },
-	{ "system,half", "system", { 0.5 }, 1 },
 };
 
 #define CALIBRATIONS TW_COUNT(calibrations)

@@ -99,7 +99,8 @@ class Tables(Learning):
 
     def test_attributes_are_those_of_a_server(self):
         table = self.table(ROW.format(2012), ROW.format(2012).replace("95", "").replace("A,", "Dell Inc.,"))
-        self.assertEqual(table.category[0][:4], ["intel", "sandy_bridge", "sandy_bridge_ep", "ddr3"])
+        self.assertEqual(table.category[0][:3], ["intel", "sandy_bridge_ep", "ddr3"])
+        self.assertEqual(table.before[0][:2], ["westmere_ep", "nehalem_ep"])
         self.assertEqual(table.category[1][machine_table.GENERATION_SYSTEM], "sandy_bridge_ep/dell")
         self.assertEqual(table.number[0].tolist(), [8, 2, 95, 64, 2200, 800, 32, 2])
         self.assertEqual(table.processor.tolist(), [0, 0])
@@ -129,8 +130,9 @@ class Processes(Learning):
     def data(self, rows=30):
         random = np.random.default_rng(1)
         y = random.normal(size=rows)
+        similar = {1: np.array([[2.0, 1, 0, 0], [1, 3, 1, 0], [0, 1, 1, 0], [0, 0, 0, 2]])}
         return gp.Data(random.normal(size=(rows, 5)), random.integers(-1, 3, (rows, 3)),
-                       np.array([True, True, False]), y - y.mean(),
+                       np.array([True, True, False]), similar, y - y.mean(),
                        random.integers(0, 8, rows), 0.3)
 
     def test_the_gradient_is_that_of_the_density(self):
@@ -152,8 +154,10 @@ class Processes(Learning):
                 a, b = d.z[i], d.z[j]
                 want = (k.linear * a @ b + k.square * (a * a - 1) @ (b * b - 1) +
                         k.radial * np.exp(-0.5 * (((a - b) / k.length) ** 2).sum()) +
-                        sum(k.category[c] for c in (0, 1)
-                            if d.category[i, c] == d.category[j, c] >= 0))
+                        k.category[0] * (d.category[i, 0] == d.category[j, 0] >= 0))
+                one, other = d.category[i, 1], d.category[j, 1]
+                if one >= 0 and other >= 0:
+                    want += k.category[1] * d.similar[1][one, other]
                 self.assertAlmostEqual(of_all[i, j], want, delta=1e-12)
 
     def test_a_left_out_group_is_predicted_by_the_others(self):
@@ -162,7 +166,8 @@ class Processes(Learning):
         left_out = gp.leave_out(d, k)
         for group in np.unique(d.group):
             rest = d.group != group
-            others = gp.Data(d.z[rest], d.category[rest], d.used, d.y[rest], d.group[rest], 0.3)
+            others = gp.Data(d.z[rest], d.category[rest], d.used, d.similar, d.y[rest],
+                             d.group[rest], 0.3)
             weight, constant = gp.solve(others, k)
             want = constant + gp.covariance(k, d.z[~rest], d.category[~rest], others.z,
                                             others.category) @ weight
@@ -331,16 +336,41 @@ class Priors(Learning):
                          [(12, machine_table.GENERATION), (24, machine_table.GENERATION),
                           (24, machine_table.MEMORY_TYPE)])
 
-    def test_a_level_that_is_left_out_counts_as_its_ancestor(self):
-        table = self.of_two_eras()
-        prior = prior_learning.Prior(table)
+    def test_a_memory_type_that_is_left_out_counts_as_the_one_before(self):
+        prior = prior_learning.Prior(self.of_two_eras())
         prior_learning.fit(prior, np.arange(28) < 24, judge=False)
         for view in prior.views:
-            rows = prior_learning.take_ancestors(prior, view, prior.rows[24:])
-            known = prior.rows.category[23]
-            for c in (machine_table.ARCHITECTURE, machine_table.GENERATION,
-                      machine_table.MEMORY_TYPE):
-                self.assertEqual(set(rows.category[:, c]), {known[c]})
+            rows = prior_learning.take_memory(prior, view, prior.rows[24:])
+            known = prior.rows.category[23, machine_table.MEMORY_TYPE]
+            self.assertEqual(set(rows.category[:, machine_table.MEMORY_TYPE]), {known})
+
+    def test_generations_differ_by_the_steps_between_them(self):
+        prior = prior_learning.Prior(self.of_two_eras())
+        names = prior.names[machine_table.GENERATION]
+        for name, before in zip(names, prior.after):
+            self.assertLess(before, names.index(name))
+        similar = prior.similar[machine_table.GENERATION]
+        first = names.index("sandy_bridge_ep")
+        for name, steps in (("sandy_bridge_ep", 0), ("ivy_bridge_ep", 1), ("haswell_ep", 2),
+                            ("broadwell_ep", 3), ("westmere_ep", 1)):
+            other = names.index(name)
+            self.assertAlmostEqual(similar[first, first] + similar[other, other] -
+                                   2 * similar[first, other], steps / prior_learning.STEPS)
+        known = prior.rows.category[:, machine_table.GENERATION]
+        np.testing.assert_allclose(similar[known].sum(0)[:-1], 0, atol=1e-12)
+
+    def test_a_view_is_the_mean_with_the_one_beside_it(self):
+        prior = prior_learning.Prior(self.of_two_eras())
+        prior_learning.fit(prior, np.ones(28, bool))
+        system, host = prior.views[:2]
+        log_w = prior_learning.view_log_w(prior, system, prior.rows)
+        of_each = [prior_learning.own_log_w(prior, v, prior.rows) for v in (system, host)]
+        np.testing.assert_allclose(log_w, np.mean(of_each, 0))
+        self.assertIs(prior.beside(host), None)
+        variance = prior_learning.find_variance(prior, system, prior.rows, log_w, np.full(28, -1))
+        of_each = [prior_learning.own_variance(prior, v, prior.rows, log_w, np.full(28, -1))
+                   for v in (system, host)]
+        np.testing.assert_allclose(variance, np.mean(of_each, 0))
 
     def test_a_machine_needs_no_curve(self):
         table = self.table(*(ROW.format(2012).replace("E5-2660", f"E5-26{60 + i}")

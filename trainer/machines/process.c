@@ -148,9 +148,10 @@ static void add_gradient(const struct tw_process_data *d, const struct tw_prior_
 	g[LINEAR] += 2 * w * k->linear * linear;
 	g[SQUARE] += 2 * w * k->square * square;
 	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
-		if ((d->categories >> c & 1) != 0 && d->row[i]->category[c] >= 0 &&
-		    d->row[i]->category[c] == d->row[j]->category[c])
-			g[CATEGORY + c] += 2 * w * k->category[c];
+		if ((d->categories >> c & 1) != 0)
+			g[CATEGORY + c] += 2 * w * k->category[c] *
+					   tw_prior_like(d->row[i], d->row[j],
+							 (enum tw_prior_category)c);
 	if (!d->radial)
 		return;
 	radial = w * k->radial * exp(-0.5 * distance);

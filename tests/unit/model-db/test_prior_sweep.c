@@ -28,10 +28,11 @@
 /* W at rest of a logical CPU. */
 #define REST_MIN 0.1
 #define REST_MAX 45.0
-/* high / low of an interval: 83 of the table, more of a vendor with a machine in it. */
-#define INTERVAL_MAX 250.0
+/* high / low of an interval: 83 of the table, more of a vendor with a machine in it. A
+ * core of a vendor of which nothing else is known may be of any of twenty years. */
+#define INTERVAL_MAX 400.0
 /* By how much the power of a CPU may change with a count or a word. */
-#define JUMP_MAX 2.0
+#define JUMP_MAX 2.2
 
 static int setup(void **state)
 {

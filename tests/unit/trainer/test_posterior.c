@@ -7,6 +7,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "model-db/model.h"
+#include "model-db/prior/lineage.h"
 #include "model-db/prior/prior_model.h"
 #include "profiler/spec.h"
 #include "trainer/machines/posterior.h"
@@ -182,6 +183,7 @@ static void make_eras(struct tw_prior *p)
 			w[l] = w[0] + (w[LAST] - w[0]) * pow((double)l / LAST,
 							     0.6 + 0.2 * (double)era);
 	}
+	assert_int_equal(tw_prior_find_lineage(p, &err), 0);
 }
 
 static double width_of(const struct tw_posterior *q, const char *generation, bool *later)
