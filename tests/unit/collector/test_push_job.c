@@ -312,7 +312,7 @@ static void options_are_checked(void **state)
 		const char *url, *access, *label[2];
 		const char *why; /* NULL: good */
 	} cases[] = {
-		{ NULL },
+		{ .why = NULL },
 		{ "http://h", NULL, { "a=", "B.c_9=x=y" }, NULL },
 		{ "ftp://h", NULL, { NULL }, "--otlp: want http://ADDR or https://ADDR" },
 		{ NULL, "token:/x", { NULL }, "--otlp-access needs --otlp" },
