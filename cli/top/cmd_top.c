@@ -2,6 +2,7 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "cli/memory.h"
+#include "cli/top/top_collector.h"
 #include "cli/top/top_process.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_view.h"
@@ -87,118 +88,12 @@ static int check_use(void *config, struct tw_err *err)
 	return 0;
 }
 
-/* ---- requests to collectors, all at a time ---- */
-
-#define WAIT_MS 1000
-
-/* A collector, and its last answers. */
-struct collector {
-	const char *url;
-	/* Answers for the node and for a level; NULL after a failure. */
-	char *node, *rows;
-	struct tw_err failed; /* why there are none */
-};
-
-/* A request; `left` is shared by all requests of a round. */
-struct request {
-	struct collector *from;
-	char **to;
-	char *url;
-	struct tw_http_call call;
-	size_t *left;
-};
-
-static void clear_answers(struct collector *c)
-{
-	free(c->node);
-	free(c->rows);
-	c->node = NULL;
-	c->rows = NULL;
-	tw_err_clear(&c->failed);
-}
-
-/* The body is text: nothing after a NUL belongs to JSON. */
-static void end_request(void *arg, const struct tw_http_answer *answer,
-			const struct tw_err *why)
-{
-	struct request *r = arg;
-
-	(*r->left)--;
-	if (answer == NULL)
-		tw_fail(&r->from->failed, why->code, "%s", why->text);
-	else if (answer->status != 200)
-		tw_fail(&r->from->failed, TW_IO, "'%s' answers %u", r->url,
-			answer->status);
-	else
-		*r->to = tw_must(strdup(answer->body));
-}
-
-static char *url_of(const char *base, const char *level)
-{
-	size_t len = strlen(base);
-
-	while (len > 0 && base[len - 1] == '/')
-		len--;
-	return tw_must_printf("%.*s/api/v1/power?level=%s", (int)len, base, level);
-}
-
-static int start_request(struct tw_http_many *m, struct request *r, const char *level,
-			 uint64_t timeout_ms, struct tw_err *err)
-{
-	r->url = url_of(r->from->url, level);
-	r->call = (struct tw_http_call){ .url = r->url, .timeout_ms = timeout_ms };
-	return tw_http_many_start(m, &r->call, end_request, r, err);
-}
-
-/* Calls that have begun must end before their requests are freed. */
-static int wait_for_all(struct tw_http_many *m, const size_t *left, struct tw_err *err)
-{
-	while (*left > 0)
-		if (tw_http_many_run(m, -1, WAIT_MS, err) < 0)
-			return -1;
-	return 0;
-}
-
-/*
- * Ask for the node and for a level. A collector that does not answer keeps its reason and
- * delays the others by timeout_ms at most. Fails only if the client does.
- */
-static int ask_all(struct tw_http_many *m, struct collector *c, size_t count,
-		   const char *level, uint64_t timeout_ms, struct tw_err *err)
-{
-	struct request *request = tw_must(calloc(2 * count, sizeof(*request)));
-	struct tw_err why = { 0 };
-	size_t left = 0;
-	int rc;
-
-	for (size_t i = 0; i < 2 * count; i++) {
-		struct request *r = &request[i];
-		const bool node = i % 2 == 0;
-
-		r->from = &c[i / 2];
-		r->left = &left;
-		if (node)
-			clear_answers(r->from);
-		r->to = node ? &r->from->node : &r->from->rows;
-		tw_err_clear(&why);
-		if (start_request(m, r, node ? "node" : level, timeout_ms, &why) < 0)
-			tw_fail(&r->from->failed, why.code, "%s", why.text);
-		else
-			left++;
-	}
-	rc = wait_for_all(m, &left, err);
-	for (size_t i = 0; i < 2 * count; i++)
-		free(request[i].url);
-	free(request);
-	return rc;
-}
-
 /* The state of the display. */
 struct top {
 	const struct config *c;
 	struct tw_http_many *http;
 	struct tw_top_view view;
-	struct collector *collector;
+	struct tw_top_collector *collector;
 	struct tw_top_node *node; /* those that have answered */
 	size_t nodes;
 	struct tw_top_course course;
@@ -227,13 +122,13 @@ static uint64_t patience_ms(const struct config *c)
 
 static int send_requests(struct top *t, struct tw_err *err)
 {
-	return ask_all(t->http, t->collector, t->c->urls.count, tw_level_names[t->level],
-		       patience_ms(t->c), err);
+	return tw_top_ask(t->http, t->collector, t->c->urls.count,
+			  tw_level_names[t->level], patience_ms(t->c), err);
 }
 
 /* False: it has no answer, *why says why, or it is one that has answered already. */
-static bool read_node(const struct collector *c, struct tw_top_node *node, size_t nodes,
-		      struct tw_err *why)
+static bool read_node(const struct tw_top_collector *c, struct tw_top_node *node,
+		      size_t nodes, struct tw_err *why)
 {
 	if (c->node == NULL || c->rows == NULL) {
 		tw_fail(why, c->failed.code, "%s", c->failed.text);
@@ -255,7 +150,7 @@ static bool read_node(const struct collector *c, struct tw_top_node *node, size_
 }
 
 /* Nodes whose rows cannot be read leave. Returns the number of the others. */
-static size_t read_rows(struct top *t, const struct collector *const *of,
+static size_t read_rows(struct top *t, const struct tw_top_collector *const *of,
 			struct tw_top_node *node, size_t nodes, bool several,
 			struct tw_top_rows *rows)
 {
@@ -297,7 +192,7 @@ static int ask(struct top *t, bool same_level, struct tw_err *err)
 	struct tw_top_node *node = tw_must(calloc(count, sizeof(*node)));
 	struct tw_top_rows fresh = { .count = 0 };
 	const uint64_t asked_ms = tw_now_ms();
-	const struct collector **of = tw_must(calloc(count, sizeof(*of)));
+	const struct tw_top_collector **of = tw_must(calloc(count, sizeof(*of)));
 	size_t nodes = 0;
 
 	tw_err_clear(&t->failed);
@@ -391,7 +286,8 @@ static void pause_ms(uint64_t ms)
 }
 
 /* {"node":..,"workloads":..}, each as the collector answers: members of an object. */
-static int add_answers(const struct collector *c, struct tw_buf *b, struct tw_err *err)
+static int add_answers(const struct tw_top_collector *c, struct tw_buf *b,
+		       struct tw_err *err)
 {
 	json_t *node = NULL, *rows = NULL;
 	int rc = -1;
@@ -419,7 +315,7 @@ static int add_collectors(const struct top *t, struct tw_buf *b, struct tw_err *
 
 	tw_json_add_array(b, "collectors");
 	for (size_t i = 0; i < t->c->urls.count; i++) {
-		const struct collector *c = &t->collector[i];
+		const struct tw_top_collector *c = &t->collector[i];
 		struct tw_err why = { 0 };
 
 		tw_json_add_object(b, NULL);
@@ -619,7 +515,7 @@ static void close_collectors(struct top *t)
 {
 	tw_http_many_close(t->http);
 	for (size_t i = 0; i < t->c->urls.count; i++)
-		clear_answers(&t->collector[i]);
+		tw_top_collector_clear(&t->collector[i]);
 	free(t->collector);
 }
 
