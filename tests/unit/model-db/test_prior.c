@@ -135,7 +135,7 @@ static void generations_differ_by_the_steps_between_them(void **state)
 	static const char *const names[] = { "westmere_ep", "sandy_bridge_ep",
 					     "ivy_bridge_ep", "haswell_ep", "stranger" };
 	int after[GENERATIONS] = { -1, FIRST, SECOND, THIRD, -1 };
-	struct tw_prior_row row[3] = { { { 0 } } }, r[GENERATIONS], later;
+	struct tw_prior_row row[3] = { { .number = { 0 } } }, r[GENERATIONS], later;
 	struct tw_prior p = {
 		.row = row, .rows = 3, .after = after, .afters = GENERATIONS
 	};
