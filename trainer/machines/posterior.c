@@ -479,8 +479,7 @@ int tw_posterior_learn(const struct tw_prior *p, const struct tw_prior_view *v,
 	struct tw_posterior q = { .prior = p, .view = *v, .readings = count };
 
 	/* The readings tell more of the machine than the habits of its vendor. */
-	q.view.categories &=
-		~(1u << TW_PRIOR_SYSTEM | 1u << TW_PRIOR_GENERATION_SYSTEM);
+	q.view.categories &= ~(1u << TW_PRIOR_SYSTEM | 1u << TW_PRIOR_GENERATION_SYSTEM);
 	q.view.anchor = NULL;
 	q.view.anchors = 0;
 	q.view.members = 0;
