@@ -35,8 +35,6 @@ struct config {
 	bool json;
 };
 
-static const char *const outputs[] = { "AbsPower", "DynPower", NULL };
-
 static const struct tw_opt options[] = {
 	{ TW_ROW(TEXT, "socket", socket, "PATH", "socket of the estimator to ask") },
 	{ TW_ROW(TEXT, "model", model, "DIR|ZIP", "model to use, without an estimator") },
@@ -48,7 +46,7 @@ static const struct tw_opt options[] = {
 		 "file with rows and a header, instead of --values") },
 	{ TW_ROW(CHOICE, "output-type", output, "TYPE",
 		 "AbsPower (a node) or DynPower (a workload); with --socket"),
-	  .fallback = "AbsPower", .choices = outputs },
+	  .fallback = "AbsPower", .choices = tw_output_names },
 	{ TW_ROW(TEXT, "source", source, "NAME",
 		 "energy source [rapl-sysfs]; with --socket") },
 	{ TW_ROW(TEXT, "trainer", trainer, "NAME",
@@ -210,15 +208,16 @@ static int use_model(const struct config *c, const struct table *t, struct tw_wa
 static int use_socket(const struct config *c, const struct table *t, struct tw_watts *out,
 		      struct tw_err *err)
 {
-	return tw_estimator_ask(c->socket,
-				&(struct tw_question){ .metrics = &t->metrics,
-						       .x = t->x,
-						       .rows = t->rows,
-						       .output = outputs[c->output],
-						       .source = c->source,
-						       .trainer = c->trainer,
-						       .filter = c->filter },
-				out, err);
+	return tw_estimator_ask(
+		c->socket,
+		&(struct tw_question){ .metrics = &t->metrics,
+				       .x = t->x,
+				       .rows = t->rows,
+				       .output = tw_output_names[c->output],
+				       .source = c->source,
+				       .trainer = c->trainer,
+				       .filter = c->filter },
+		out, err);
 }
 
 static void print(const struct tw_watts *w, size_t rows)

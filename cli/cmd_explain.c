@@ -9,6 +9,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/field/feature.h"
 #include "lib/json/json.h"
 #include "lib/program/opt.h"
 #include "model-db/index/choose.h"
@@ -24,12 +25,12 @@
 #include <unistd.h>
 
 struct config {
-	char *model_db, *source, *output, *trainer, *filter;
+	char *model_db, *source, *trainer, *filter;
+	unsigned output;
 	struct tw_strs metrics;
 	uint32_t cores, rows;
 	/* Parsed from the options above: */
 	const struct tw_energy_source *from;
-	enum tw_output of;
 };
 
 static const struct tw_opt options[] = {
@@ -37,8 +38,8 @@ static const struct tw_opt options[] = {
 	  .env = "TW_MODEL_DB", .fallback = TW_MODEL_DB },
 	{ TW_ROW(TEXT, "source", source, "NAME", "energy source"),
 	  .fallback = "rapl-sysfs" },
-	{ TW_ROW(TEXT, "output-type", output, "TYPE", "AbsPower or DynPower"),
-	  .fallback = "AbsPower" },
+	{ TW_ROW(CHOICE, "output-type", output, "TYPE", "AbsPower or DynPower"),
+	  .fallback = "AbsPower", .choices = tw_output_names },
 	{ TW_ROW(LIST, "metrics", metrics, "NAME,...",
 		 "features of the machine (default: those of tw-collector on this "
 		 "machine, without hardware counters)") },
@@ -68,10 +69,6 @@ static int check(void *config, struct tw_err *err)
 	if (c->from == NULL)
 		return tw_fail(err, TW_INVALID, "--source '%s': no such energy source",
 			       c->source);
-	if (!tw_output_find(c->output, &c->of))
-		return tw_fail(err, TW_INVALID,
-			       "--output-type '%s': expected AbsPower or DynPower",
-			       c->output);
 	return 0;
 }
 
@@ -104,7 +101,7 @@ static int make_wanted(const struct config *c, struct tw_wanted *w, struct tw_er
 				 .ensembles = true,
 				 .trees = true,
 				 .source = c->from,
-				 .output = c->of,
+				 .output = (enum tw_output)c->output,
 				 .node_type = -1,
 				 .loose_node_type = true,
 				 .client = TW_CLIENT_CURRENT };
@@ -164,7 +161,8 @@ static void add_model(struct tw_buf *b, const json_t *m, const char *why)
 
 static void add_head(struct tw_buf *b, const struct config *c, const struct tw_wanted *w)
 {
-	tw_buf_addf(b, "%s of %s for a machine", tw_output_name(c->of), c->from->name);
+	tw_buf_addf(b, "%s of %s for a machine", tw_output_names[c->output],
+		    c->from->name);
 	if (w->spec.cores > 0)
 		tw_buf_addf(b, " of %u cores", w->spec.cores);
 	tw_buf_adds(b, " with the features");

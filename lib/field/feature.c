@@ -106,12 +106,11 @@ static const struct tw_feature_group groups[] = {
 	{ "WorkloadOnly", full, TW_COUNT(full) - 2, false, false },
 };
 
-static const char *const outputs[] = {
+const char *const tw_output_names[] = {
 	[TW_ABS_POWER] = "AbsPower",
 	[TW_DYN_POWER] = "DynPower",
+	[TW_OUTPUT_COUNT] = NULL,
 };
-
-_Static_assert(TW_COUNT(outputs) == TW_OUTPUT_COUNT, "every output needs a name");
 
 const struct tw_feature *tw_feature_find(const char *name)
 {
@@ -207,13 +206,13 @@ bool tw_feature_group_valid(const struct tw_feature_group *g, const struct tw_st
 const char *tw_output_name(enum tw_output o)
 {
 	assert((unsigned)o < TW_OUTPUT_COUNT);
-	return outputs[o];
+	return tw_output_names[o];
 }
 
 bool tw_output_find(const char *name, enum tw_output *out)
 {
-	for (size_t i = 0; i < TW_COUNT(outputs); i++) {
-		if (strcmp(outputs[i], name) == 0) {
+	for (size_t i = 0; i < TW_OUTPUT_COUNT; i++) {
+		if (strcmp(tw_output_names[i], name) == 0) {
 			*out = (enum tw_output)i;
 			return true;
 		}

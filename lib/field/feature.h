@@ -101,8 +101,9 @@ size_t tw_main_feature(const char *const *names, size_t cols, enum tw_component 
  */
 size_t tw_load_feature(const char *const *names, size_t cols);
 
-/* "AbsPower", "DynPower": as in files and answers. */
+/* "AbsPower", "DynPower": as in files and answers. The table ends with NULL. */
 const char *tw_output_name(enum tw_output o);
+extern const char *const tw_output_names[];
 
 /* False if there is no output type of that name. */
 bool tw_output_find(const char *name, enum tw_output *out);
