@@ -184,8 +184,7 @@ int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err);
 	{                                                                             \
 		TW_OPT_ROW(config, DURATION_MS, "kube-interval", pods.interval_ms,    \
 			   "TIME",                                                    \
-			   "time between two requests; new pods cause one "           \
-			   "sooner"),                                                 \
+			   "time between two requests, besides those for new pods"),  \
 			.env = "TW_KUBE_INTERVAL", .fallback = "1m", .min = 1000,     \
 			.max = 3600000                                                \
 	}
