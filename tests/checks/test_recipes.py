@@ -32,7 +32,7 @@ class Recipes(unittest.TestCase):
         patches = [recipes.read(p) for p in glob.glob(os.path.join(recipes.FOLDER, "*.patch"))]
         titles = sorted(p.split("\n", 1)[0] for p in patches)
         self.assertEqual(titles, ["Recipe: " + t for t in (
-            "A command of tallywatt", "A feature group", "A field of a model's metadata",
+            "A feature group", "A field of a model's metadata",
             "A field of a training job", "A label on a metric", "A meter", "A new exporter's schema",
             "A trainer", "An option of a daemon")])
         for patch in patches:
