@@ -173,6 +173,43 @@ static void a_process_awakes_a_zone_once(void **state)
 	assert_float_equal((double)weight[3] / 1e9, 20, 0.1);
 }
 
+/* How far a tick of 10 % more power than expected moves the power of a unit that is
+ * known, beside one of this power. */
+static double moved(double other_w, bool sampled)
+{
+	const struct tw_zone_user user[] = { { 1, 1, 2 * S, 3 * S, sampled },
+					     { 2, 2, S, 3 * S, sampled } };
+	struct law l = { .takes_w = { 300, other_w } };
+	const double watts = (2 * 300 + other_w) / 3;
+	uint64_t weight[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		l.first = i;
+		ticks(&l, 30, (double[]){ 0.9 }, 1, 15);
+	}
+	assert_float_equal(l.learned.unit[0].now_w, 300, 1);
+	tw_unit_power_weigh(&l.learned, user, 2, (uint64_t)(3.3e6 * watts), 3 * S,
+			    weight);
+	return l.learned.unit[0].now_w - 300;
+}
+
+/* Few samples mistake one unit for another, which is an error of unlike units only. */
+static void a_short_sampled_row_of_unlike_units_has_less_weight(void **state)
+{
+	static const double unlike[] = { 30, 900, 2000 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		const double exact_w = moved(unlike[i], false),
+			     sampled_w = moved(unlike[i], true);
+
+		if (!(exact_w > 0 && sampled_w > 0 && sampled_w < exact_w / 2))
+			fail_msg("%g W: %g and %g W", unlike[i], exact_w, sampled_w);
+	}
+	if (!(moved(300, true) > 0.8 * moved(300, false)))
+		fail_msg("%g and %g W", moved(300, true), moved(300, false));
+}
+
 /* The pid of a process that has ended is another one's now. */
 static void a_unit_that_is_another_one_is_learned_again(void **state)
 {
@@ -302,6 +339,7 @@ int main(void)
 		cmocka_unit_test(parts_that_change_tell_units_apart),
 		cmocka_unit_test(what_it_takes_to_be_awake_is_of_all_alike),
 		cmocka_unit_test(a_process_awakes_a_zone_once),
+		cmocka_unit_test(a_short_sampled_row_of_unlike_units_has_less_weight),
 		cmocka_unit_test(a_unit_that_is_another_one_is_learned_again),
 		cmocka_unit_test(more_units_than_are_learned_have_their_part),
 		cmocka_unit_test(what_has_ended_is_forgotten),
