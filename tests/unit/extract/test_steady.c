@@ -53,6 +53,10 @@ static void rows_of_their_own_time_stay(void **state)
 	(void)state;
 	run(&r, 12, 0);
 	assert_int_equal(find(&r), TW_STEADY_ALL);
+	/* An inertia that makes no difference. */
+	assert_int_equal(tw_steady_find(r.load, r.watts, COUNT,
+					(struct tw_inertia){ 1, 0 }, r.unsteady),
+			 TW_STEADY_ALL);
 	assert_int_equal(count_unsteady(&r), 0);
 }
 
@@ -143,6 +147,52 @@ static void a_load_that_is_never_steady_is_told(void **state)
 	assert_int_equal(count_unsteady(&r), 0);
 }
 
+/* Two stretches are steady, of 14 rows in all, which is too few for a line. */
+static void a_few_steady_rows_are_no_line(void **state)
+{
+	struct rows r;
+
+	(void)state;
+	run(&r, 2, 0);
+	for (size_t i = 40; i < 50; i++)
+		r.load[i] = i < 45 ? 0 : 2;
+	for (size_t i = 0; i < COUNT; i++)
+		r.watts[i] = (30 + 20 * r.load[i > 0 ? i - 1 : 0]) *
+			     (1 + 0.02 * sin((double)(i * i)));
+	assert_int_equal(find(&r), TW_STEADY_FEW);
+	assert_int_equal(count_unsteady(&r), 0);
+}
+
+/* A meter that shows the mean of its row and of some rows before. */
+static void rows_of_a_meter_with_inertia_are_steady_for_as_long(void **state)
+{
+	(void)state;
+	for (size_t before = 1; before <= 4; before++) {
+		struct rows r;
+
+		run(&r, 12, 0);
+		for (size_t i = before; i < COUNT; i++) {
+			double load = 0;
+
+			for (size_t k = 0; k <= before; k++)
+				load += r.load[i - k] / (double)(before + 1);
+			r.watts[i] = (30 + 20 * load) * (1 + 0.02 * sin((double)(i * i)));
+		}
+		assert_int_equal(tw_steady_find(r.load, r.watts, COUNT,
+						(struct tw_inertia){ before, 0 },
+						r.unsteady),
+				 TW_STEADY_MOST);
+		for (size_t i = 0; i < COUNT; i++) {
+			const double wanted = 30 + 20 * r.load[i];
+
+			if (!r.unsteady[i] && fabs(r.watts[i] - wanted) > 0.03 * wanted)
+				fail_msg("%zu before, row %zu: %g W for %g", before, i,
+					 r.watts[i], wanted);
+		}
+		assert_in_range(count_unsteady(&r), 9 * before, 9 * (before + 2));
+	}
+}
+
 /* Distances of a law that bends do not follow the change of load. */
 static void a_bend_is_no_other_time(void **state)
 {
@@ -179,6 +229,8 @@ int main(void)
 		cmocka_unit_test(rows_at_rest_stay_if_the_line_is_less_certain_without),
 		cmocka_unit_test(rows_without_which_the_line_is_more_certain_are_marked),
 		cmocka_unit_test(a_load_that_is_never_steady_is_told),
+		cmocka_unit_test(a_few_steady_rows_are_no_line),
+		cmocka_unit_test(rows_of_a_meter_with_inertia_are_steady_for_as_long),
 		cmocka_unit_test(a_bend_is_no_other_time),
 		cmocka_unit_test(few_rows_and_one_load_stay),
 	};
