@@ -3,9 +3,12 @@
 #include "tests/unit/tw_test.h"
 
 #include "collector/ask/redfish_client.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/meters/scripted_bmc.h"
+
+#include <math.h>
 
 #define PSU CHASSIS "/1/PowerSubsystem"
 #define BAY PSU "/PowerSupplies/"
@@ -68,6 +71,49 @@ static void supplies_add_up_where_nothing_else_reports_power(void **state)
 	assert_reads_not(&r, PSU ": the supplies report different quantities");
 	bmc_add(&b, PSU "/PowerSupplies", 200, "{\"Members\":[]}");
 	assert_reads_not(&r, PSU ": no power supply is present");
+}
+
+static void energy_that_all_supplies_count_is_a_reading(void **state)
+{
+	struct tw_redfish_power power;
+	struct tw_err err = { 0 };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	add_supplies(&b);
+	bmc_add(&b, BAY "2/Metrics", 200, "{\"EnergykWh\":{\"Reading\":3}}");
+	assert_int_equal(tw_redfish_connect(&r, &err), 0);
+	assert_int_equal(tw_redfish_read(&r, &r.source[0], &power, &err), 0);
+	assert_true(isnan(power.power_w));
+	assert_float_equal(power.energy_j, 4 * 3.6e6, 0);
+}
+
+static void a_chassis_has_sixteen_supplies_at_most(void **state)
+{
+	struct tw_err err = { 0 };
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	add_supplies(&b);
+	assert_int_equal(tw_redfish_connect(&r, &err), 0);
+	for (int more = 0; more < 2; more++) {
+		struct tw_buf members = { 0 };
+
+		tw_buf_adds(&members, "{\"Members\":[" LINK(BAY "1"));
+		for (int i = 1; i < TW_REDFISH_SUPPLIES_MAX + more; i++)
+			tw_buf_adds(&members, "," LINK(BAY "1"));
+		tw_buf_adds(&members, "]}");
+		bmc_add(&b, PSU "/PowerSupplies", 200, members.data);
+		if (more == 0)
+			assert_reads(&r, TW_REDFISH_SUPPLIES_MAX * 100.5);
+		else
+			assert_reads_not(&r, PSU ": more than 16 supplies");
+		tw_buf_clear(&members);
+	}
 }
 
 /* One lost its mains, one stands by: they have no reading, or a small one. */
@@ -143,6 +189,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(supplies_add_up_where_nothing_else_reports_power),
+		cmocka_unit_test(energy_that_all_supplies_count_is_a_reading),
+		cmocka_unit_test(a_chassis_has_sixteen_supplies_at_most),
 		cmocka_unit_test(a_supply_without_input_makes_no_gap),
 		cmocka_unit_test(a_chassis_s_own_power_is_believed_before_its_supplies),
 		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
