@@ -252,6 +252,11 @@ static void sockets_of_one_device_are_packages(void **state)
 		{ "amd_energy", "Ecore064", "Ecore064", -1 },
 		{ "amd_energy", "Esocket0", "Esocket0", 0 },
 		{ "amd_energy", "Esocket1", "Esocket1", 1 },
+		{ "amd_energy", "Esocket12", "Esocket12", 12 },
+		{ "amd_energy", "Esocket511", "Esocket511", TW_ZONES_MAX - 1 },
+		/* No package has such a number. */
+		{ "amd_energy", "Esocket512", "Esocket512", -1 },
+		{ "amd_energy", "Esocket99999999999", "Esocket99999999999", -1 },
 		{ "ibmpowernv", "Chip 0 ", "Chip 0", 0 },
 		{ "ibmpowernv", "Chip 8 ", "Chip 8", 8 },
 		{ "ibmpowernv", "Chip 8 Memory", "Chip 8 Memory", 8 },
@@ -271,7 +276,9 @@ static void sockets_of_one_device_are_packages(void **state)
 	meters_open(f);
 	assert_int_equal(meters_zones(f), TW_COUNT(sensors));
 	for (size_t i = 0; i < TW_COUNT(sensors); i++)
-		assert_non_null(meters_zone(f, sensors[i].name, sensors[i].package));
+		if (meters_zone(f, sensors[i].name, sensors[i].package) == NULL)
+			fail_msg("%s is not of package %d", sensors[i].name,
+				 sensors[i].package);
 }
 
 /* in4 to in7 are voltages of shunts, and curr4 is the sum of the currents. */
