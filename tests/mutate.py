@@ -260,6 +260,9 @@ class Build:
             there = f"{self.folder}/bin/{name}"
             if name not in self.programs and not os.path.lexists(there):
                 os.symlink(os.path.abspath(os.path.join(TOP, self.out, name)), there)
+        # A test looks for the libraries of tests/fake two folders above its own.
+        if not os.path.lexists(os.path.join(TOP, f"{self.out}/mutate/fake")):
+            os.symlink("../tests/fake", os.path.join(TOP, f"{self.out}/mutate/fake"))
 
 
 class Judge:

@@ -51,7 +51,7 @@ static void splitting_drops_blanks_and_empty_parts(void **state)
 	struct tw_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(tw_strs_split(&l, " a, b c ,,d,", &err), 0);
+	assert_int_equal(tw_strs_split(&l, " a\t, b c ,,d \t,", &err), 0);
 	assert_int_equal(l.count, 3);
 	assert_string_equal(l.at[0], "a");
 	assert_string_equal(l.at[1], "b c");
@@ -83,6 +83,24 @@ static void a_copy_is_independent_and_sorting_is_by_bytes(void **state)
 	tw_strs_clear(&copy);
 	tw_strs_clear(&l);
 	tw_strs_sort(&l);
+}
+
+static void a_choice_is_its_index_or_the_names_are_listed(void **state)
+{
+	static const char *const names[] = { "red", "green", "blue", NULL };
+	struct tw_err err = { 0 };
+	unsigned choice = 9;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(tw_choice_find(names, names[i], &choice, &err), 0);
+		assert_int_equal(choice, i);
+	}
+	choice = 9;
+	assert_int_equal(tw_choice_find(names, "gree", &choice, &err), -1);
+	assert_int_equal(choice, 9);
+	assert_int_equal(err.code, TW_INVALID);
+	assert_string_equal(err.text, "'gree' is not one of red, green, blue");
 }
 
 static void a_reset_arena_holds_texts_without_new_memory(void **state)
@@ -163,6 +181,7 @@ int main(void)
 		cmocka_unit_test(texts_with_a_nul_are_rejected),
 		cmocka_unit_test(splitting_drops_blanks_and_empty_parts),
 		cmocka_unit_test(a_copy_is_independent_and_sorting_is_by_bytes),
+		cmocka_unit_test(a_choice_is_its_index_or_the_names_are_listed),
 		cmocka_unit_test(a_reset_arena_holds_texts_without_new_memory),
 		cmocka_unit_test(a_reset_arena_keeps_only_a_small_chunk),
 		cmocka_unit_test(every_failed_allocation_is_reported_and_keeps_the_list),
