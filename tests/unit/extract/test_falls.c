@@ -60,6 +60,8 @@ static int check_rates(const struct shape *one, const struct shape *two,
 static const struct tw_schema_metric counter = { .name = "m",
 						 .kind = TW_METRIC_FEATURE,
 						 .factor = 1 };
+/* A series that falls twice in sequence, once. */
+static const struct shape twice = { 7, 0, { 9, 5, 1, 3, 5, 7 }, 6 };
 /* A series that stands, and one that rises by 20 steps. */
 static const struct shape still = { 30, 0, { 7 }, 1 }, rising = { 21, 1, { 0 }, 1 };
 
@@ -84,8 +86,13 @@ static void a_counter_that_falls_often_is_a_rate(void **state)
 		{ { 31, 0, { 0, 3, 6, 9, 5, 2 }, 6 }, &still, "m: 15 of 30" },
 		{ { 31, 0, { 9, 5, 6, 7, 8, 9 }, 6 }, &still, NULL },
 		{ { 37, 0, { 9, 5, 1, 3, 5, 7 }, 6 }, &still, "m: 12 of 36" },
+		/* Few falls follow a fall: those are of a counter that is reset, too. */
+		{ { 31, 0, { 0, 5, 9 }, 3 }, &twice, NULL },
+		/* A fifth of the steps falls. */
+		{ { 21, 0, { 9, 1, 1, 1, 1 }, 5 }, &still, "m: 4 of 20 steps fall, so" },
+		{ { 22, 0, { 9, 1, 1, 1, 1, 1 }, 6 }, &still, NULL },
 		/* Dips of rounding are no falls. */
-		{ { 31, 0, { 5e15, 5e15 - 1, 3e15 }, 3 },
+		{ { 31, 0, { 5e9, 5e9 - 1, 3e9 }, 3 },
 		  &still,
 		  "m: 10 of 30 steps fall, so" },
 	};
