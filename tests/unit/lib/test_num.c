@@ -326,15 +326,30 @@ static void durations_and_sizes_have_units(void **state)
 	assert_int_equal(v, 4096);
 	assert_int_equal(tw_parse_size_bytes("2GiB", &v, &err), 0);
 	assert_int_equal(v, (uint64_t)2 << 30);
+	/* The largest that fit. */
+	assert_int_equal(tw_parse_duration_ms("18446744073709551s", &v, &err), 0);
+	assert_int_equal(v, UINT64_C(18446744073709551000));
+	assert_int_equal(tw_parse_size_bytes("17179869183GiB", &v, &err), 0);
+	assert_int_equal(v, UINT64_C(17179869183) << 30);
 }
 
 static void wrong_units_and_overflows_are_rejected(void **state)
 {
-	static const char *const durations[] = {
-		"", "s", "1.5s", "-1s", "3 s", "3d", "18446744073709551615s"
-	};
-	static const char *const sizes[] = { "",   "KiB",   "1KB",
-					     "-1", "1 MiB", "18446744073709551615GiB" };
+	static const char *const durations[] = { "",
+						 "s",
+						 "1.5s",
+						 "-1s",
+						 "3 s",
+						 "3d",
+						 "18446744073709552s",
+						 "18446744073709551615s" };
+	static const char *const sizes[] = { "",
+					     "KiB",
+					     "1KB",
+					     "-1",
+					     "1 MiB",
+					     "17179869184GiB",
+					     "18446744073709551615GiB" };
 	uint64_t v = 7;
 
 	(void)state;
