@@ -137,12 +137,10 @@ class Prior:
         self.names = [[] for _ in range(CATEGORIES)]
         self.after = []  # of each generation: the place of the one before it, or -1
         for machine, before in zip(table.category, table.before):
-            self.add_generations(before)
-            for c, (names, name) in enumerate(zip(self.names, machine)):
+            self.add_generations([machine[GENERATION]] + before if machine[GENERATION] else [])
+            for names, name in zip(self.names, machine):
                 if name and name not in names:
                     names.append(name)
-                    if c == GENERATION:
-                        self.after.append(names.index(before[0]) if before else -1)
         place = np.array([[names.index(name) if name else -1
                            for names, name in zip(self.names, machine)]
                           for machine in table.category])
@@ -156,13 +154,14 @@ class Prior:
     def beside(self, view):
         return next((v for v in self.views if v.name == BESIDE.get(view.name)), None)
 
-    def add_generations(self, before):
-        """The older one first."""
-        names = self.names[GENERATION]
-        for i, name in reversed(list(enumerate(before))):
+    def add_generations(self, line):
+        """A generation, and those before it."""
+        names, older = self.names[GENERATION], -1
+        for name in reversed(line):
             if name not in names:
                 names.append(name)
-                self.after.append(names.index(before[i + 1]) if i + 1 < len(before) else -1)
+                self.after.append(older)
+            older = names.index(name)
 
     def find_lineage(self):
         """Covariances of the generations: model-db/prior/lineage.h. The last is unknown."""
