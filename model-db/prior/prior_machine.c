@@ -22,6 +22,28 @@ static double known(double v)
 	return v > 0 ? v : NAN;
 }
 
+/*
+ * The key of an architecture alone is its name. A brand alone is of several generations,
+ * and counts as one after the middle of them.
+ */
+static const char *generation_of(const struct tw_cpu_identity *id)
+{
+	static const char *const brands[][2] = {
+		{ "amd_epyc", "epyc" },
+		{ "intel_xeon_platinum", "xeon_scalable" },
+		{ "intel_xeon_gold", "xeon_scalable" },
+		{ "intel_xeon_silver", "xeon_scalable" },
+		{ "intel_xeon_bronze", "xeon_scalable" },
+	};
+
+	if (*id->generation != '\0')
+		return id->generation;
+	for (size_t i = 0; *id->architecture == '\0' && i < TW_COUNT(brands); i++)
+		if (strncmp(id->processor, brands[i][0], strlen(brands[i][0])) == 0)
+			return brands[i][1];
+	return id->architecture;
+}
+
 static void machine_of_name(const char *processor, struct tw_prior_machine *out,
 			    struct tw_cpu_identity *of)
 {
@@ -38,9 +60,7 @@ static void machine_of_name(const char *processor, struct tw_prior_machine *out,
 		known(id.nominal_mhz > 0 ? id.nominal_mhz : id.turbo_mhz);
 	out->number[TW_PRIOR_PROCESS] = known(id.process_nm);
 	set(out, TW_PRIOR_VENDOR, id.vendor);
-	/* The key of an architecture alone is its name. */
-	set(out, TW_PRIOR_GENERATION,
-	    *id.generation != '\0' ? id.generation : id.architecture);
+	set(out, TW_PRIOR_GENERATION, generation_of(&id));
 	set(out, TW_PRIOR_MEMORY_TYPE, id.memory);
 	/* Intel's L and AMD's HE mean the same; EE is lower. */
 	if (id.how[TW_CPU_LOW_POWER] != TW_CPU_UNKNOWN)

@@ -268,6 +268,27 @@ static void a_vendor_has_one_name(void **state)
 	}
 }
 
+/* Brands that were sold for several generations, none of them old. */
+static void a_brand_alone_counts_as_one_of_its_middle(void **state)
+{
+	static const char *const brands[][2] = {
+		{ "AMD EPYC Processor", "milan" },
+		{ "Intel(R) Xeon(R) Platinum Processor", "ice_lake_sp" },
+		{ "Intel(R) Xeon(R) Gold", "ice_lake_sp" },
+		{ "AMD EPYC 7543 32-Core Processor", "rome" }, /* a Milan */
+	};
+	struct tw_prior_machine m;
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(brands); i++) {
+		tw_prior_machine_of_name(brands[i][0], &m);
+		assert_true(tw_prior_generation_before(&m));
+		assert_string_equal(m.category[TW_PRIOR_GENERATION], brands[i][1]);
+	}
+	tw_prior_machine_of_name("Intel(R) Xeon(R) Processor", &m);
+	assert_string_equal(m.category[TW_PRIOR_GENERATION], "");
+}
+
 static void a_file_gives_the_same_answers(void **state)
 {
 	const struct tw_prior *p = *state;
@@ -396,6 +417,7 @@ int main(void)
 		cmocka_unit_test(a_view_of_a_system_is_for_vendors_of_the_table),
 		cmocka_unit_test(an_answer_is_the_mean_with_the_view_beside),
 		cmocka_unit_test(a_vendor_has_one_name),
+		cmocka_unit_test(a_brand_alone_counts_as_one_of_its_middle),
 		cmocka_unit_test(a_file_gives_the_same_answers),
 		cmocka_unit_test(the_file_that_ships_is_written_as_it_is),
 		cmocka_unit_test(broken_files_are_refused),
