@@ -210,11 +210,10 @@ static int load_prior(const struct config *c, struct tw_prior *out, struct tw_er
 /* ---- the posterior ---- */
 
 static int check_outside(const struct tw_prior_curve *prior,
-			 const struct tw_power_reading *r, double share,
-			 struct tw_err *err)
+			 const struct tw_power_reading *r, struct tw_err *err)
 {
 	const size_t l = (size_t)lround(r->load * (TW_PRIOR_LOADS - 1));
-	const double low = prior->low[l] * share, high = prior->high[l] * share;
+	const double low = prior->low[l], high = prior->high[l];
 	const double factor = fmax(low / r->w, r->w / high);
 	char line[240];
 
@@ -230,7 +229,10 @@ static int check_outside(const struct tw_prior_curve *prior,
 	return 0;
 }
 
-/* Both estimates are of the machine that the spec describes. */
+/*
+ * Both estimates are of the machine that the spec describes. The posterior supposes no
+ * TDP, and is of the machine alone where the prior is that of a typical one.
+ */
 static int estimate(const struct tw_prior *p, const struct tw_machine_spec *spec,
 		    const struct tw_reading_list *l, struct tw_prior_estimate *prior,
 		    struct tw_prior_estimate *posterior, struct tw_err *err)
@@ -239,31 +241,28 @@ static int estimate(const struct tw_prior *p, const struct tw_machine_spec *spec
 	struct tw_posterior q = { 0 };
 	struct tw_prior_machine m;
 	const struct tw_prior_view *v;
-	int rc = -1;
+	int rc;
 
+	if (tw_prior_estimate(p, spec, prior, err) < 0)
+		return -1;
 	tw_prior_machine_of_spec(spec, &m);
 	v = tw_prior_view_for(p, &m);
-	if (v == NULL || spec->cores == 0)
-		return tw_fail(err, TW_NOTFOUND,
-			       "the prior needs the number of CPUs of the machine");
-	*prior = (struct tw_prior_estimate){ .share = tw_prior_share(v, spec, &m) };
-	*posterior =
-		(struct tw_prior_estimate){ .share = prior->share, .readings = l->count };
-	if (tw_prior_answer(p, v, &m, &prior->curve, err) < 0)
-		return -1;
+	if (v == NULL)
+		return tw_fail(err, TW_NOTFOUND, "the prior has no view for '%s'",
+			       spec->processor);
+	*posterior = (struct tw_prior_estimate){ .share = tw_prior_share(v, spec, &m),
+						 .readings = l->count };
 	for (size_t i = 0; i < l->count; i++) {
-		if (check_outside(&prior->curve, &l->at[i], prior->share, err) < 0)
+		if (check_outside(&prior->curve, &l->at[i], err) < 0)
 			return -1;
 		of_unit[i] = l->at[i];
-		of_unit[i].w /= prior->share;
+		of_unit[i].w /= posterior->share;
 	}
 	if (tw_posterior_learn(p, v, of_unit, l->count, 0, &q, err) < 0)
 		return -1;
 	tw_posterior_answer(&q, &m, of_unit, &posterior->curve);
 	posterior->curve.view = v; /* lives as long as the prior */
-	if (tw_prior_take_share(prior, prior, err) == 0 &&
-	    tw_prior_take_share(posterior, posterior, err) == 0)
-		rc = 0;
+	rc = tw_prior_take_share(posterior, posterior, err);
 	tw_posterior_release(&q);
 	return rc;
 }

@@ -348,7 +348,7 @@ const struct tw_card_test tw_card_tests[TW_CARD_TESTS] = {
 	{ TW_CERTIFICATE_NON_NEGATIVE, "power is never negative", false, true },
 };
 
-/* The mean error beside its limits; a biased model serves where no other one does. */
+/* The mean error beside its limits. A biased model yields (tw_index_entry.yields). */
 static void add_bias(const struct tw_model_info *i, struct tw_buf *b)
 {
 	const json_t *v = json_object_get(i->metadata, TW_CERTIFICATE_BIAS);

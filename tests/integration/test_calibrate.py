@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tallywatt calibrate: readings of a machine's power, and the watts that clients get then."""
+import json
 import os
 import re
 import shutil
@@ -118,6 +119,28 @@ class Calibrate(Case):
     def spec(self):
         name = "calibrated/acpi/AbsPower/BPFOnly/CalibratedPrior_0/metadata.json"
         return read_json(os.path.join(self.db, name))["machine_spec"]
+
+    def test_the_prior_is_that_of_the_server(self):
+        server = self.start_http("tw-server", "--model-db", MODELS)
+        for spec, view in (({"processor": "apple_m1", "cores": 8}, "typical"),
+                           ({"processor": "amd_epyc_9r14", "cores": 384, "chips": 2, "memory": 768,
+                             "threads_per_core": 2}, "host")):
+            with self.subTest(spec["processor"]):
+                answer = call(server, "POST", "/model", self.request(
+                    weight=True, machine_spec=spec)).json()
+                idle = answer["platform"]["All_Weights"]["Bias_Weight"]
+                shown = self.calibrate("--spec", self.write("spec.json", json.dumps(spec)),
+                                       "--idle", str(idle), "--full", str(6 * idle))
+                text = shown.stdout.decode()
+                self.assertIn(f"prior's view: {view}\n", text)
+                self.assertAlmostEqual(float(re.search(r"^ +0 % +([\d.]+) W", text, re.M)[1]),
+                                       idle, delta=0.06)
+
+    def test_a_mainframe_is_refused(self):
+        spec = self.write("spec.json", json.dumps({"processor": "ibm_3931", "cores": 8}))
+        done = self.calibrate("--spec", spec, "--idle", "300", "--full", "400", code=1)
+        self.assertIn("the prior has no machine like the mainframe 'ibm_3931'",
+                      done.stderr.decode())
 
     def test_a_wattmeters_csv_is_reduced_to_readings(self):
         rows = ["time,cpu,Power_W"] + [f"{i},{i % 101},{5 + 0.26 * (i % 101)}"
