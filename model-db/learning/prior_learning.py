@@ -47,7 +47,7 @@ MORE = bits(PROCESS, THREADS)
 OF_SYSTEM = bits(SYSTEM, GENERATION_SYSTEM)
 OF_CPU = bits(*range(CATEGORIES)) & ~OF_SYSTEM
 # The variance of generations is that of so many steps from one to the next:
-# TW_PRIOR_STEPS of model-db/prior/lineage.h.
+# TW_LINEAGE_STEPS of model-db/prior/lineage.h.
 STEPS = 10
 # The sets of attributes that may be known, the best known first: name, numbers that must be
 # known, categories, what an answer is the power of.

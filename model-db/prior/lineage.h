@@ -19,24 +19,26 @@
  * Statistics for Spatial Data, 1993, section 5.4: generalized covariances).
  */
 
+#include <stddef.h>
+
 struct tw_err;
-struct tw_prior;
-struct tw_prior_row;
 
 /* A kernel's variance of generations is that of so many steps. */
-#define TW_PRIOR_STEPS 10
+#define TW_LINEAGE_STEPS 10
+
+struct tw_lineage {
+	double *like; /* count x count: of each generation to each */
+	size_t count;
+	double unknown; /* of an unknown generation to itself; to others it is 0 */
+};
 
 /*
- * Compute the likenesses from p->after, in place of older ones, and give each row its
- * own. A name without an entry in p->after has no generation before it.
+ * after: of each generation the place of the one before it, which is lower than its own,
+ * or -1. machines: the number of each in the table. *out is yours: tw_lineage_clear().
  */
-int tw_prior_find_lineage(struct tw_prior *p, struct tw_err *err);
+int tw_lineage_find(const int *after, const size_t *machines, size_t count,
+		    struct tw_lineage *out, struct tw_err *err);
 
-/*
- * Give a row the likeness of its generation. more: generations between that and its real
- * one, which the list of the prior lacks.
- */
-void tw_prior_set_lineage(const struct tw_prior *p, struct tw_prior_row *r,
-			  unsigned more);
+void tw_lineage_clear(struct tw_lineage *l);
 
 #endif /* TW_MODEL_DB_LINEAGE_H */

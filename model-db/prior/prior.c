@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/prior/prior.h"
 
-#include "model-db/prior/lineage.h"
+#include "lib/core/err.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -134,6 +134,39 @@ static bool has_level(const struct tw_prior *p, const struct tw_prior_view *v,
 		if (v->member[0].target[0].weight[i] != 0 && p->row[i].category[c] == at)
 			return true;
 	return false;
+}
+
+int tw_prior_find_lineage(struct tw_prior *p, struct tw_err *err)
+{
+	const size_t n = p->names[TW_PRIOR_GENERATION].count;
+	int *after = calloc(n + 1, sizeof(*after));
+	size_t *machines = calloc(n + 1, sizeof(*machines));
+	int rc;
+
+	tw_lineage_clear(&p->lineage);
+	for (size_t i = 0; after != NULL && i < n; i++)
+		after[i] = i < p->afters ? p->after[i] : -1;
+	for (size_t i = 0; machines != NULL && i < p->rows; i++)
+		if (p->row[i].category[TW_PRIOR_GENERATION] >= 0)
+			machines[p->row[i].category[TW_PRIOR_GENERATION]]++;
+	rc = after == NULL || machines == NULL
+		     ? tw_fail(err, TW_NOMEM, "%zu generations", n)
+		     : tw_lineage_find(after, machines, n, &p->lineage, err);
+	free(after);
+	free(machines);
+	for (size_t i = 0; rc == 0 && i < p->rows; i++)
+		tw_prior_set_lineage(p, &p->row[i], 0);
+	return rc;
+}
+
+void tw_prior_set_lineage(const struct tw_prior *p, struct tw_prior_row *r, unsigned more)
+{
+	const struct tw_lineage *l = &p->lineage;
+	const int at = r->category[TW_PRIOR_GENERATION];
+
+	r->like = at >= 0 ? l->like + (size_t)at * l->count : NULL;
+	r->own_like =
+		at >= 0 ? r->like[at] + (double)more / TW_LINEAGE_STEPS : l->unknown;
 }
 
 bool tw_prior_locate(const struct tw_prior *p, const struct tw_prior_view *v,
@@ -280,7 +313,7 @@ void tw_prior_release(struct tw_prior *p)
 	for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
 		tw_strs_clear(&p->names[c]);
 	free(p->after);
-	free(p->like);
+	tw_lineage_clear(&p->lineage);
 	free(p->row);
 	free(p->row_w);
 	*p = (struct tw_prior){ 0 };

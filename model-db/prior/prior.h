@@ -33,6 +33,7 @@
  * than the training).
  */
 
+#include "model-db/prior/lineage.h"
 #include "model-db/prior/prior_machine.h"
 
 #include <jansson.h>
@@ -161,7 +162,7 @@ struct tw_prior {
 	struct tw_strs names[TW_PRIOR_CATEGORIES]; /* of the categories */
 	int *after; /* of each generation: the place of the one before it, or -1 */
 	size_t afters;
-	double *like, unknown_like;                    /* model-db/prior/lineage.h */
+	struct tw_lineage lineage;
 	struct tw_prior_view view[TW_PRIOR_VIEWS_MAX]; /* the best known first */
 	size_t views;
 	/*
@@ -170,6 +171,19 @@ struct tw_prior {
 	 */
 	double nearest_error[TW_PRIOR_LIKENESSES];
 };
+
+/*
+ * Compute the lineage from p->after, in place of an older one, and give it to each row. A
+ * name without an entry in p->after has no generation before it.
+ */
+int tw_prior_find_lineage(struct tw_prior *p, struct tw_err *err);
+
+/*
+ * Give a row the likeness of its generation. more: generations between that and its real
+ * one, which the list of the prior lacks.
+ */
+void tw_prior_set_lineage(const struct tw_prior *p, struct tw_prior_row *r,
+			  unsigned more);
 
 /*
  * Find a machine's categories among the names of the prior. A memory type that the view

@@ -34,9 +34,8 @@ int tw_prior_find_anchors(struct tw_prior *p, struct tw_err *err);
 /*
  * The power of a machine by a view (of view->unit) and the view beside it. Curves do not
  * fall and are above 0. Needs tw_prior_find_anchors(). The first call factors the
- * covariances of each of the views, which takes 10 ms and 1.4 MiB, so a view that is never
- * asked costs neither. Thread-safe.
- * TW_INVALID: a covariance is singular.
+ * covariances of each of the views, which takes 10 ms and 1.4 MiB, so a view that is
+ * never asked costs neither. Thread-safe. TW_INVALID: a covariance is singular.
  */
 int tw_prior_answer(const struct tw_prior *p, const struct tw_prior_view *v,
 		    const struct tw_prior_machine *m, struct tw_prior_curve *out,

@@ -7,7 +7,6 @@
 #include "lib/core/num.h"
 #include "lib/json/fields.h"
 #include "lib/json/writer.h"
-#include "model-db/prior/lineage.h"
 #include "model-db/prior/prior_answer.h"
 
 #include <math.h>

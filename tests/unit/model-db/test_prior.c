@@ -6,7 +6,6 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "model-db/prior/lineage.h"
 #include "model-db/prior/prior.h"
 #include "model-db/prior/prior_file.h"
 #include "model-db/prior/prior_model.h"
@@ -123,7 +122,7 @@ static void a_level_that_the_prior_lacks_counts_as_its_ancestor(void **state)
 /* The variance of the difference of two rows, in steps. */
 static double steps_between(const struct tw_prior_row *a, const struct tw_prior_row *b)
 {
-	return TW_PRIOR_STEPS *
+	return TW_LINEAGE_STEPS *
 	       (a->own_like + b->own_like - 2 * tw_prior_like(a, b, TW_PRIOR_GENERATION));
 }
 
@@ -170,12 +169,12 @@ static void generations_differ_by_the_steps_between_them(void **state)
 	assert_true(tw_prior_locate(&p, NULL, &m, &later));
 	assert_float_equal(later.own_like,
 			   (row[0].own_like + row[1].own_like + row[2].own_like) / 3 +
-				   1.0 / TW_PRIOR_STEPS,
+				   1.0 / TW_LINEAGE_STEPS,
 			   1e-9);
 	assert_float_equal(tw_prior_like(&later, &r[FIRST], TW_PRIOR_GENERATION), 0,
 			   1e-9);
 	tw_strs_clear(&p.names[TW_PRIOR_GENERATION]);
-	free(p.like);
+	tw_lineage_clear(&p.lineage);
 }
 
 static void a_view_needs_no_more_than_is_known(void **state)

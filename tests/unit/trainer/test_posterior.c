@@ -7,7 +7,6 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "model-db/model.h"
-#include "model-db/prior/lineage.h"
 #include "model-db/prior/prior_model.h"
 #include "profiler/spec.h"
 #include "trainer/machines/posterior.h"
