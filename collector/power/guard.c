@@ -211,23 +211,38 @@ static void compare_tdp(const struct tw_power_guard *g, struct tw_power_zone *z,
 	}
 }
 
-/* True if the steps of two zones are equal in each tick, and vary. */
-static bool moves_alike(const struct tw_guard_watch *a, const struct tw_guard_watch *b,
-			size_t steps)
+/* Of the last ticks in a row in which both were read. */
+static size_t steps_of(const struct tw_guard_watch *a, const struct tw_guard_watch *b)
 {
+	return a->steps < b->steps ? a->steps : b->steps;
+}
+
+/* The energy of a tick; 0: the last one. */
+static double step_of(const struct tw_power_guard *g, const struct tw_guard_watch *w,
+		      size_t before)
+{
+	return (double)w->step_uj[(g->ticks - 1 - before) % TW_GUARD_STEPS];
+}
+
+static bool is_alike(double a, double b)
+{
+	return fabs(a - b) <= STEP_RATIO * fmax(a, b);
+}
+
+/* True if the steps of two zones are equal in each tick, and vary. */
+static bool moves_alike(const struct tw_power_guard *g, const struct tw_guard_watch *a,
+			const struct tw_guard_watch *b)
+{
+	const size_t steps = steps_of(a, b);
 	double mean = 0, dev = 0, da2 = 0, db2 = 0, dadb = 0;
 
 	for (size_t i = 0; i < steps; i++) {
-		const double most = fmax(a->step_uj[i], b->step_uj[i]);
-
-		if (fabs((double)a->step_uj[i] - (double)b->step_uj[i]) >
-		    STEP_RATIO * most)
+		if (!is_alike(step_of(g, a, i), step_of(g, b, i)))
 			return false;
-		mean += (double)a->step_uj[i] / (double)steps;
+		mean += step_of(g, a, i) / (double)steps;
 	}
 	for (size_t i = 0; i < steps; i++) {
-		const double da = (double)a->step_uj[i] - mean,
-			     db = (double)b->step_uj[i] - mean;
+		const double da = step_of(g, a, i) - mean, db = step_of(g, b, i) - mean;
 
 		dev += da * da / (double)steps;
 		da2 += da * da;
@@ -240,27 +255,19 @@ static bool moves_alike(const struct tw_guard_watch *a, const struct tw_guard_wa
 /* Counters of energy of such zones are separate: their steps differ by chance. */
 static bool has_own_counter(const struct tw_power_zone *z)
 {
-	return z->counts && z->watch.read && !z->watch.gap && !z->zone->reports_power &&
+	return z->counts && z->watch.steps >= STEPS_MIN && !z->zone->reports_power &&
 	       !z->zone->estimated &&
 	       ((BIT(PACKAGE) | BIT(DRAM) | BIT(GPU)) >> z->zone->kind & 1U) != 0;
-}
-
-/* Ticks whose steps are kept. */
-static size_t steps_of(const struct tw_power_guard *g)
-{
-	return g->ticks < TW_GUARD_STEPS ? (size_t)g->ticks : TW_GUARD_STEPS;
 }
 
 static void find_copies(const struct tw_power_guard *g, struct tw_power_zone *z,
 			size_t count)
 {
-	const size_t steps = steps_of(g);
-
-	for (size_t i = 0; steps >= STEPS_MIN && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; has_own_counter(&z[i]) && k < i; k++) {
 			if (!has_own_counter(&z[k]) ||
 			    z[k].zone->kind != z[i].zone->kind || z[k].watch.copy ||
-			    !moves_alike(&z[i].watch, &z[k].watch, steps))
+			    !moves_alike(g, &z[i].watch, &z[k].watch))
 				continue;
 			z[i].watch.rule = "copy";
 			z[i].watch.copy = true;
@@ -325,22 +332,21 @@ static enum evidence weigh_platform(const struct tw_power_guard *g,
 }
 
 /* A counter is its own if most of its steps are not those of the other. */
-static enum evidence weigh_copy(const struct tw_power_zone *z, size_t count, size_t at,
-				size_t steps)
+static enum evidence weigh_copy(const struct tw_power_guard *g,
+				const struct tw_power_zone *z, size_t count, size_t at)
 {
-	size_t other = 0, differ = 0;
+	const struct tw_guard_watch *w = &z[at].watch;
+	size_t other = 0, differ = 0, steps;
 
-	while (other < count && z[other].zone != z[at].watch.copy_of)
+	while (other < count && z[other].zone != w->copy_of)
 		other++;
-	if (other == count || !z[other].counts || !z[other].watch.read ||
-	    z[other].watch.gap || !z[at].watch.read || z[at].watch.gap ||
-	    steps < STEPS_MIN)
+	if (other == count || !z[other].counts)
 		return EVIDENCE_NONE;
-	for (size_t i = 0; i < steps; i++) {
-		const double a = z[at].watch.step_uj[i], b = z[other].watch.step_uj[i];
-
-		differ += fabs(a - b) > STEP_RATIO * fmax(a, b);
-	}
+	steps = steps_of(w, &z[other].watch);
+	if (steps < STEPS_MIN)
+		return EVIDENCE_NONE;
+	for (size_t i = 0; i < steps; i++)
+		differ += !is_alike(step_of(g, w, i), step_of(g, &z[other].watch, i));
 	return 2 * differ > steps ? EVIDENCE_FOR : EVIDENCE_AGAINST;
 }
 
@@ -350,7 +356,7 @@ static enum evidence weigh(const struct tw_power_guard *g, const struct tw_power
 	const double tdp = z[at].zone->tdp_w > 0 ? z[at].zone->tdp_w : tdp_w;
 
 	if (z[at].watch.copy_of != NULL)
-		return weigh_copy(z, count, at, steps_of(g));
+		return weigh_copy(g, z, count, at);
 	if (z[at].zone->kind == TW_ZONE_PLATFORM)
 		return weigh_platform(g, z, count, at);
 	if (watts(g, &z[at]) < 0)
@@ -402,6 +408,7 @@ static bool judge(struct tw_power_guard *g, struct tw_power_zone *z, size_t coun
 		else
 			news = take_verdict(&z[i], at_once) || news;
 		g->doubted = g->doubted || (doubted && z[i].doubt[0] != '\0' &&
+					    z[i].rejected[0] == '\0' &&
 					    z[i].zone->kind == TW_ZONE_PLATFORM);
 	}
 	return news;
@@ -429,6 +436,7 @@ bool tw_guard_tick(struct tw_power_guard *g, struct tw_power_zone *z, size_t cou
 
 		w->gap = w->gap || !w->read;
 		w->step_uj[at] = (float)(w->energy_uj - w->last_uj);
+		w->steps = !w->read ? 0 : w->steps + (w->steps < TW_GUARD_STEPS);
 		w->last_uj = w->energy_uj;
 		w->input_uj += z[i].input_w * (double)tick_ns / 1e3;
 		w->output_uj += z[i].output_w * (double)tick_ns / 1e3;

@@ -39,7 +39,7 @@
 struct tw_power_guard {
 	uint64_t span_ns; /* of the current span */
 	uint64_t ticks;
-	bool doubted; /* the parts of the platform have more power than itself */
+	bool doubted; /* the parts of a platform that counts have more power than it */
 };
 
 /*

@@ -91,6 +91,8 @@ static int begin_other(struct tw_power *p, const char *source, struct tw_err *er
 		to->idle_w = before->idle_w;
 		memcpy(to->why, before->why, sizeof(to->why));
 		tw_tree_stop(before, source);
+	} else {
+		snprintf(to->why, sizeof(to->why), "not read yet");
 	}
 	p->other = at;
 	p->has_other = true;

@@ -127,7 +127,6 @@ static void tick_zone(struct tw_power *p, const struct tw_open_meter *o, size_t 
 	const struct tw_reading *r = &p->reading[i];
 	struct tw_span s;
 
-	z->watch.read = false;
 	if (z->superseded && !z->watch.stopped)
 		return;
 	s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
@@ -218,6 +217,7 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 	for (size_t i = 0; i < p->zones; i++) {
 		p->zone[i].ticked_uj = 0;
 		p->zone[i].whole = false;
+		p->zone[i].watch.read = false;
 	}
 	for (size_t m = 0; m < p->meters; m++) {
 		struct tw_open_meter *o = &p->meter[m];

@@ -291,7 +291,7 @@ static bool may_take_over(const struct tw_power_zone *zone, size_t count,
 
 /*
  * Zones that read the same as z stop, or wait if they were never read; z and its siblings
- * begin at 0 J.
+ * begin at 0 J. A zone that was resumed, and not read since, has energy to keep.
  */
 static void supersede(struct tw_power_zone *zone, size_t count,
 		      const struct tw_power_zone *z)
@@ -302,7 +302,7 @@ static void supersede(struct tw_power_zone *zone, size_t count,
 		if (!q->counts || !is_same(q, z))
 			continue;
 		q->counts = false;
-		if (q->seen)
+		if (q->seen || q->dynamic_uj + q->idle_uj > 0)
 			tw_tree_stop(q, z->meter->name);
 	}
 	for (size_t i = 0; i < count; i++) {

@@ -36,6 +36,7 @@ struct tw_guard_watch {
 	bool read;
 	uint64_t from_uj, last_uj; /* at the begin of the span, and at the last tick */
 	float step_uj[TW_GUARD_STEPS];  /* energy of the last ticks */
+	unsigned steps;                 /* of them, the last in a row that were read */
 	double input_uj, output_uj;     /* of its supplies in the span */
 	bool input_gap, output_gap;     /* unknown in some of it */
 	bool gap;                       /* not read in all of the span */

@@ -250,7 +250,7 @@ static void estimated_parts_do_not_reject_a_platform(void **state)
 			tw_guard_tick(&g, z, 2, S, 0);
 		}
 		tw_guard_judge(&g, z, 2, 0);
-		assert_true(g.doubted);
+		assert_int_equal(g.doubted, estimated);
 		assert_int_equal(z[0].rejected[0] == '\0', estimated);
 	}
 }
@@ -475,6 +475,66 @@ static void a_doubt_that_ends_leaves_no_debt(void **state)
 	assert_int_equal(meters_ticked(f, TW_ZONE_OTHER), WATTS(200));
 }
 
+/* A board, supplies that were never needed, and a module that the board had replaced. */
+static void a_zone_that_resumes_and_is_not_read_keeps_its_energy(void **state)
+{
+	static const struct tw_zone zone[] = {
+		{ .kind = TW_ZONE_PLATFORM, .place = TW_PLACE_BOARD },
+		{ .kind = TW_ZONE_PLATFORM, .place = TW_PLACE_SUPPLY },
+		{ .kind = TW_ZONE_PLATFORM, .place = TW_PLACE_MODULE },
+	};
+	struct tw_power_zone z[] = {
+		{ .zone = &zone[0], .meter = &tw_meter_redfish, .counts = true },
+		{ .zone = &zone[1], .meter = &tw_meter_redfish },
+		{ .zone = &zone[2], .meter = &tw_meter_redfish, .superseded = true },
+	};
+
+	(void)state;
+	z[1].fresh = z[1].seen = z[2].seen = true;
+	z[1].dynamic_uj = 7;
+	z[2].dynamic_uj = 5;
+	snprintf(z[0].rejected, sizeof(z[0].rejected), "no unit");
+	tw_tree_reject(z, TW_COUNT(z), 0);
+	assert_true(z[2].counts);
+	assert_true(tw_tree_take_over(z, TW_COUNT(z)));
+	assert_true(z[1].counts);
+	assert_int_equal(z[1].dynamic_uj, 0);
+	assert_true(z[2].superseded);
+	assert_int_equal(z[2].dynamic_uj, 5);
+}
+
+/* A rejected platform keeps its reason; another that counts has no doubt yet. */
+static void the_doubt_of_a_rejected_platform_is_not_that_of_another(void **state)
+{
+	static const struct tw_zone zone[] = {
+		{ .kind = TW_ZONE_PLATFORM, .package = -1 },
+		{ .kind = TW_ZONE_PLATFORM, .package = -1 },
+		{ .kind = TW_ZONE_PACKAGE, .package = 0 },
+	};
+	struct tw_power_guard g = { .ticks = 0 };
+	struct tw_power_zone z[] = {
+		{ .zone = &zone[0], .meter = &tw_meter_redfish },
+		{ .zone = &zone[1], .meter = &tw_meter_acpi, .counts = true },
+		{ .zone = &zone[2], .meter = &tw_meter_redfish, .counts = true },
+	};
+	static const char text[] = "it has no unit";
+	bool doubted = false;
+
+	(void)state;
+	memcpy(z[0].doubt, text, sizeof(text));
+	memcpy(z[0].rejected, text, sizeof(text));
+	z[0].watch.rejections = 1;
+	for (int i = 0; !doubted && i < TICKS; i++) {
+		z[1].watch.energy_uj += WATTS(40);
+		z[2].watch.energy_uj += WATTS(80);
+		z[0].watch.read = z[1].watch.read = z[2].watch.read = true;
+		tw_guard_tick(&g, z, TW_COUNT(z), S, 0);
+		doubted = z[1].doubt[0] != '\0';
+		assert_int_equal(g.doubted, doubted);
+	}
+	assert_true(doubted);
+}
+
 /* ---- copies, by the energy of each tick ---- */
 
 struct pair {
@@ -483,6 +543,7 @@ struct pair {
 	double ratio;                          /* of the second's steps */
 	double vary;                           /* share of a step */
 	int ticks;                             /* of a second each, of TICKS */
+	int unread;                            /* the first of them */
 	bool copy;
 };
 
@@ -503,11 +564,12 @@ static void check_pair(size_t i, const struct pair *p)
 	};
 
 	for (int tick = 0; tick < p->ticks; tick++) {
-		const uint64_t uj = step_at(tick, p->vary);
+		const bool read = tick >= p->unread;
+		const uint64_t uj = read ? step_at(tick, p->vary) : 0;
 
 		z[0].watch.energy_uj += uj;
 		z[1].watch.energy_uj += (uint64_t)((double)uj * p->ratio);
-		z[0].watch.read = z[1].watch.read = true;
+		z[0].watch.read = z[1].watch.read = read;
 		tw_guard_tick(&g, z, 2, S, 0);
 	}
 	tw_guard_judge(&g, z, 2, 0);
@@ -564,6 +626,20 @@ static void copies_are_equal_steps_that_vary(void **state)
 		  .vary = 0.2,
 		  .ticks = 100,
 		  .copy = true },
+		/* Ticks before the first reading are no steps. */
+		{ .kind = TWO(GPU), .ratio = 1, .ticks = 64, .unread = 1 },
+		{ .kind = TWO(GPU), .ratio = 1, .ticks = 130, .unread = 100 },
+		{ .kind = TWO(GPU),
+		  .ratio = 1,
+		  .vary = 0.2,
+		  .ticks = 116,
+		  .unread = 100,
+		  .copy = true },
+		{ .kind = TWO(GPU),
+		  .ratio = 1,
+		  .vary = 0.2,
+		  .ticks = 115,
+		  .unread = 100 },
 		/* Only counters of energy have steps of their own. */
 		{ .kind = TWO(PACKAGE),
 		  .ratio = 1,
@@ -640,6 +716,8 @@ int main(void)
 		cmocka_unit_test(a_copy_counts_again_once_its_steps_differ),
 		METER_TEST(a_platform_counts_again_once_it_is_plausible),
 		METER_TEST(a_doubt_that_ends_leaves_no_debt),
+		cmocka_unit_test(a_zone_that_resumes_and_is_not_read_keeps_its_energy),
+		cmocka_unit_test(the_doubt_of_a_rejected_platform_is_not_that_of_another),
 		cmocka_unit_test(copies_are_equal_steps_that_vary),
 		METER_TEST(a_board_has_at_most_what_its_supplies_take),
 		cmocka_unit_test(a_reading_lies_between_what_its_supplies_take_and_give),
