@@ -449,8 +449,10 @@ static int run_loop(struct loop *l, struct tw_err *err)
 	}
 }
 
-/* Everything that needs rights, and the first tick. Close c and *signals, also after a
- * failure. */
+/*
+ * Open what needs rights, and run the first tick. The caller closes c and *signals, also
+ * after a failure.
+ */
 static int open_collector(struct tw_collector *c,
 			  const struct tw_collector_settings *config, int *signals,
 			  struct tw_err *err)

@@ -456,8 +456,7 @@ static int add_device(struct tw_zone_list *l, const char *meter, const char *dir
 		const struct chip *chip = sensor[i].chip;
 		const bool gpu = chip != NULL && chip->kind == TW_ZONE_GPU;
 		const size_t had = l->count;
-		/* Beside several sockets, that of a sensor without a number is unknown.
-		 */
+		/* A sensor without a number, beside several sockets: unknown. */
 		const int package = !gpu && sockets > 1 ? -1 : next[gpu];
 
 		if (chip != NULL &&

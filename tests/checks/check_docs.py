@@ -183,7 +183,7 @@ def check_commands(program):
             yield f"{page}: no section '{command}'"
             continue
         text = sections[command]
-        text += shared + "".join(sections[other] for other in re.findall(r"#options-of-([a-z]+)", text))
+        text += shared + "".join(sections.get(other, "") for other in re.findall(r"#options-of-([a-z]+)", text))
         for option in sorted(set(OPTION.findall(help_of(program, command))) - set(OPTION.findall(text))):
             yield f"{page}: no word of {option} in the section '{command}'"
 

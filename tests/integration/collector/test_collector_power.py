@@ -399,7 +399,15 @@ class Power(Metered):
         self.assertEqual({z["zone"] for z in node["zones"]},
                          {"package", "core", "uncore", "dram", "psys", "platform",
                           "other"})
-        self.assertEqual(call(daemon, "GET", "/api/v1/power?level=rack").status, 400)
+        for query, levels in (("", {"node"}), ("?level=", {"node"}), ("?level=,", {"node"}),
+                              ("?level=node,", {"node"}), ("?level=process", {"process"}),
+                              ("?level=process,,node", {"node", "process"})):
+            answer = call(daemon, "GET", "/api/v1/power" + query).json()
+            self.assertEqual({w["level"] for w in answer["workloads"]}, levels, query)
+        for wrong in ("rack", "node,rack", "Node", "pods"):
+            answer = call(daemon, "GET", f"/api/v1/power?level={wrong}")
+            self.assertEqual(answer.status, 400)
+            self.assertIn("is not one of node, process, cgroup, container, pod, vm, job, step", str(answer.body))
 
     def usage(self, path, seconds):
         """What the kernel says that a cgroup has used, with what is below it."""
