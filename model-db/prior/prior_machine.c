@@ -23,10 +23,10 @@ static double known(double v)
 }
 
 /*
- * The key of an architecture alone is its name. A brand alone is of several generations,
- * and counts as one after the middle of them.
+ * The key of a brand that was sold for several generations, of which the name tells none.
+ * It counts as one after the middle of them.
  */
-static const char *generation_of(const struct tw_cpu_identity *id)
+static const char *find_brand(const char *processor)
 {
 	static const char *const brands[][2] = {
 		{ "amd_epyc", "epyc" },
@@ -36,12 +36,31 @@ static const char *generation_of(const struct tw_cpu_identity *id)
 		{ "intel_xeon_bronze", "xeon_scalable" },
 	};
 
-	if (*id->generation != '\0')
-		return id->generation;
-	for (size_t i = 0; *id->architecture == '\0' && i < TW_COUNT(brands); i++)
-		if (strncmp(id->processor, brands[i][0], strlen(brands[i][0])) == 0)
+	for (size_t i = 0; i < TW_COUNT(brands); i++)
+		if (strncmp(processor, brands[i][0], strlen(brands[i][0])) == 0)
 			return brands[i][1];
-	return id->architecture;
+	return NULL;
+}
+
+/*
+ * The generation, or an architecture alone, whose key is its name; and what follows from
+ * it. Of a brand all of it is that of the middle: without process and memory, a machine
+ * would have those of twenty years.
+ */
+static void set_generation(struct tw_prior_machine *m, const struct tw_cpu_identity *id)
+{
+	const bool is_known = *id->generation != '\0' || *id->architecture != '\0';
+	const char *brand = is_known ? NULL : find_brand(id->processor);
+	const struct tw_cpu_generation *g =
+		brand != NULL ? tw_cpu_generation_find(brand) : NULL;
+
+	m->number[TW_PRIOR_PROCESS] = known(g != NULL ? g->process_nm : id->process_nm);
+	set(m, TW_PRIOR_GENERATION,
+	    g != NULL                 ? g->key
+	    : *id->generation != '\0' ? id->generation
+				      : id->architecture);
+	set(m, TW_PRIOR_MEMORY_TYPE,
+	    g != NULL && g->memory != NULL ? g->memory : id->memory);
 }
 
 static void machine_of_name(const char *processor, struct tw_prior_machine *out,
@@ -58,10 +77,8 @@ static void machine_of_name(const char *processor, struct tw_prior_machine *out,
 	/* Parts that are named by their highest frequency have no nominal one. */
 	out->number[TW_PRIOR_MHZ] =
 		known(id.nominal_mhz > 0 ? id.nominal_mhz : id.turbo_mhz);
-	out->number[TW_PRIOR_PROCESS] = known(id.process_nm);
 	set(out, TW_PRIOR_VENDOR, id.vendor);
-	set(out, TW_PRIOR_GENERATION, generation_of(&id));
-	set(out, TW_PRIOR_MEMORY_TYPE, id.memory);
+	set_generation(out, &id);
 	/* Intel's L and AMD's HE mean the same; EE is lower. */
 	if (id.how[TW_CPU_LOW_POWER] != TW_CPU_UNKNOWN)
 		set(out, TW_PRIOR_LOW_POWER,

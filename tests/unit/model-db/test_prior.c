@@ -270,22 +270,28 @@ static void a_vendor_has_one_name(void **state)
 /* Brands that were sold for several generations, none of them old. */
 static void a_brand_alone_counts_as_one_of_its_middle(void **state)
 {
-	static const char *const brands[][2] = {
-		{ "AMD EPYC Processor", "milan" },
-		{ "Intel(R) Xeon(R) Platinum Processor", "ice_lake_sp" },
-		{ "Intel(R) Xeon(R) Gold", "ice_lake_sp" },
-		{ "AMD EPYC 7543 32-Core Processor", "rome" }, /* a Milan */
+	static const struct {
+		const char *name, *before, *memory;
+		double process_nm;
+	} brands[] = {
+		{ "AMD EPYC Processor", "milan", "ddr4", 7 },
+		{ "Intel(R) Xeon(R) Platinum Processor", "ice_lake_sp", "ddr4", 10 },
+		{ "Intel(R) Xeon(R) Gold", "ice_lake_sp", "ddr4", 10 },
+		{ "AMD EPYC 7543 32-Core Processor", "rome", "ddr4", 7 }, /* a Milan */
 	};
 	struct tw_prior_machine m;
 
 	(void)state;
 	for (size_t i = 0; i < TW_COUNT(brands); i++) {
-		tw_prior_machine_of_name(brands[i][0], &m);
+		tw_prior_machine_of_name(brands[i].name, &m);
+		assert_string_equal(m.category[TW_PRIOR_MEMORY_TYPE], brands[i].memory);
+		assert_float_equal(m.number[TW_PRIOR_PROCESS], brands[i].process_nm, 0);
 		assert_true(tw_prior_generation_before(&m));
-		assert_string_equal(m.category[TW_PRIOR_GENERATION], brands[i][1]);
+		assert_string_equal(m.category[TW_PRIOR_GENERATION], brands[i].before);
 	}
 	tw_prior_machine_of_name("Intel(R) Xeon(R) Processor", &m);
 	assert_string_equal(m.category[TW_PRIOR_GENERATION], "");
+	assert_true(isnan(m.number[TW_PRIOR_PROCESS]));
 }
 
 static void a_file_gives_the_same_answers(void **state)
