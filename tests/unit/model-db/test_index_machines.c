@@ -170,15 +170,16 @@ static void the_error_at_rest_counts_with_the_error_under_load(void **state)
 
 static void of_equal_errors_the_model_of_fewer_features_is_first(void **state)
 {
+	/* Up to 2 % above the least: 22.4 to 22.848 W. */
 	static const struct sample s[] = {
-		{ .trainer = "SGDRegressorTrainer", .mae_w = 23.47 },
+		{ .trainer = "SGDRegressorTrainer", .group = "BPFOnly", .mae_w = 22.9 },
 		{ .trainer = "LinearRegressionTrainer",
 		  .group = "BPFOnly",
-		  .mae_w = 22.6 },
+		  .mae_w = 22.8 },
 		{ .trainer = "KNeighborsRegressorTrainer", .mae_w = 22.4 },
 	};
-	static const char *const want[] = { "KNeighborsRegressorTrainer",
-					    "LinearRegressionTrainer",
+	static const char *const want[] = { "LinearRegressionTrainer",
+					    "KNeighborsRegressorTrainer",
 					    "SGDRegressorTrainer" };
 
 	(void)state;
