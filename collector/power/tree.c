@@ -42,6 +42,13 @@ static bool is_same(const struct tw_power_zone *of_a, const struct tw_power_zone
 	return of_a->meter != of_b->meter || a->place != b->place;
 }
 
+/* True if both are parts of one reading: supplies, or packages, of one meter. */
+static bool is_sibling(const struct tw_power_zone *a, const struct tw_power_zone *b)
+{
+	return a->meter == b->meter && a->zone->kind == b->zone->kind &&
+	       a->zone->place == b->zone->place;
+}
+
 /* True if a counts rather than b, which reads the same thing. */
 static bool precedes(const struct tw_power_zone *a, const struct tw_power_zone *b)
 {
@@ -190,9 +197,7 @@ static void revive(struct tw_power_zone *zone, size_t count,
 	for (size_t i = 0; best != NULL && i < count; i++) {
 		struct tw_power_zone *q = &zone[i];
 
-		if (q->superseded && !q->watch.stopped && q->meter == best->meter &&
-		    q->zone->kind == best->zone->kind &&
-		    q->zone->place == best->zone->place)
+		if (q->superseded && !q->watch.stopped && is_sibling(q, best))
 			resume(q);
 	}
 }
@@ -214,9 +219,7 @@ static bool has_rejected(const struct tw_power_zone *zone, size_t count,
 			 const struct tw_power_zone *z)
 {
 	for (size_t i = 0; i < count; i++)
-		if (zone[i].rejected[0] != '\0' && zone[i].meter == z->meter &&
-		    zone[i].zone->kind == z->zone->kind &&
-		    zone[i].zone->place == z->zone->place)
+		if (zone[i].rejected[0] != '\0' && is_sibling(&zone[i], z))
 			return true;
 	return false;
 }
@@ -254,8 +257,7 @@ static bool has_read(const struct tw_power_zone *zone, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		const struct tw_power_zone *q = &zone[i];
 
-		if (q->meter == z->meter && q->zone->kind == z->zone->kind &&
-		    q->zone->place == z->zone->place && !q->fresh && !q->silent)
+		if (is_sibling(q, z) && !q->fresh && !q->silent)
 			return false;
 	}
 	return z->fresh;
@@ -308,8 +310,7 @@ static void supersede(struct tw_power_zone *zone, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		struct tw_power_zone *q = &zone[i];
 
-		if (q->meter != z->meter || q->superseded || q->counts ||
-		    q->zone->kind != z->zone->kind || q->zone->place != z->zone->place)
+		if (!is_sibling(q, z) || q->superseded || q->counts)
 			continue;
 		q->dynamic_uj = q->idle_uj = 0;
 		q->counts = true;
