@@ -373,6 +373,7 @@ int tw_prior_typical(const struct tw_prior *p, struct tw_prior_curve *out,
 		     struct tw_err *err)
 {
 	static const struct tw_prior_view typical = { .name = "typical",
+						      .beside = -1,
 						      .unit = TW_PRIOR_OF_CPU };
 	struct per_cpu *all = calloc(2 * p->rows + 1, sizeof(*all)), *at;
 	size_t n = 0;
