@@ -138,13 +138,14 @@ int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err);
 		  .env = "TW_METER_UNIT", .fallback = "W", .choices = tw_unit_names },  \
 		{ TW_OPT_ROW(config, DURATION_MS, "meter-interval",                     \
 			     own_meter.interval_ms, "TIME",                             \
-			     "time between two of its values: 100ms to 1h"),            \
-		  .env = "TW_METER_INTERVAL", .fallback = "1s" },                       \
+			     "time between two of its values"),                         \
+		  .env = "TW_METER_INTERVAL", .fallback = "1s", .min = 100,             \
+		  .max = 3600000 },                                                     \
 		{ TW_OPT_ROW(config, DURATION_MS, "meter-window", own_meter.window_ms,  \
 			     "TIME",                                                    \
 			     "time that its power averages, or between two steps of "   \
-			     "its counter; 0: unknown"),                                \
-		  .env = "TW_METER_WINDOW", .fallback = "0" },                          \
+			     "its counter (0: unknown)"),                               \
+		  .env = "TW_METER_WINDOW", .fallback = "0", .max = 3600000 },          \
 		{ TW_OPT_ROW(config, TEXT, "meter-user", own_meter.user, "NAME",        \
 			     "user that runs the command (default: the user of the "    \
 			     "collector)"),                                             \

@@ -19,8 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define INTERVAL_MIN_MS 100
-#define INTERVAL_MAX_MS 3600000
 /* A value holds for this many intervals, and this long more. */
 #define HOLD_INTERVALS 3
 #define HOLD_MORE_MS 2000
@@ -130,10 +128,6 @@ int tw_own_meter_options_check(const struct tw_own_meter_options *o, struct tw_e
 		return tw_fail(err, TW_INVALID,
 			       "--meter-command, --meter-file, --meter-prometheus: "
 			       "choose one");
-	if (o->interval_ms < INTERVAL_MIN_MS || o->interval_ms > INTERVAL_MAX_MS)
-		return tw_fail(err, TW_INVALID, "--meter-interval: want 100ms to 1h");
-	if (o->window_ms > INTERVAL_MAX_MS)
-		return tw_fail(err, TW_INVALID, "--meter-window: want at most 1h");
 	if (o->source != NULL && meters == 0)
 		return tw_fail(err, TW_INVALID,
 			       "--meter-source needs a --meter-command, "

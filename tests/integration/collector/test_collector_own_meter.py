@@ -160,7 +160,8 @@ time.sleep(0 if not first else 99)""")
                           (["--meter-file", "x", "--meter-source", "my-rapl"], "rapl"),
                           (["--meter-file", "x", "--meter-unit", "V"], "--meter-unit"),
                           (["--meter-file", "x", "--meter-zone", "sofa"], "--meter-zone"),
-                          (["--meter-file", "x", "--meter-interval", "1ms"], "100ms to 1h")):
+                          (["--meter-file", "x", "--meter-interval", "99ms"], "100ms to 1h"),
+                          (["--meter-file", "x", "--meter-window", "61m"], "at most 1h")):
             self.assertIn(why, self.refused("probe", *args, codes=(2,)))
 
 
