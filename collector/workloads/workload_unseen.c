@@ -21,12 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Order paths so that the descendants of a cgroup follow it directly. */
 static int rank(char c)
 {
 	return c == '\0' ? 0 : c == '/' ? 1 : 1 + (unsigned char)c;
 }
 
+/* Order paths so that the descendants of a cgroup follow it directly. */
 static int compare_paths(const char *a, const char *b)
 {
 	while (*a == *b && *a != '\0') {
