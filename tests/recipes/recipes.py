@@ -63,22 +63,30 @@ def apply(copy, patch, *options):
                           input=patch.encode()).returncode == 0
 
 
+def failing_goal(copy, goals, make):
+    """Print the output of the first goal that fails, and return it; None if all pass."""
+    for goal in goals:
+        done = subprocess.run(["make", "--no-print-directory", "WERROR=1", *make, goal], cwd=copy,
+                              check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            print(done.stdout.decode(errors="replace")[-4000:])
+            return goal
+    return None
+
+
 def try_patch(copy, name, patch, make):
-    """What is wrong, or None."""
+    """What is wrong, or None. The patch is taken back, so the next one has a clean tree."""
     wrong = strangers(patch, read(os.path.join(TOP, "CONTRIBUTING.md")))
     if wrong:
         return f"its recipe does not name {', '.join(wrong)}"
     if not apply(copy, patch, "--dry-run") or not apply(copy, patch):
         return "does not apply"
     tests = re.search(r"^Tests: (.+)$", patch, re.M)
-    goals = [*CHECKS, *(f"t/{t}" for t in (tests.group(1).split() if tests else ()))]
-    for goal in ("all", *goals):
-        done = subprocess.run(["make", "--no-print-directory", "WERROR=1", *make, goal], cwd=copy,
-                              check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if done.returncode != 0:
-            print(done.stdout.decode(errors="replace")[-4000:])
-            return f"make {goal} fails"
-    return None if apply(copy, patch, "--reverse") else f"{name} cannot be taken back"
+    goals = ["all", *CHECKS, *(f"t/{t}" for t in (tests.group(1).split() if tests else ()))]
+    failed = failing_goal(copy, goals, make)
+    if not apply(copy, patch, "--reverse"):
+        return f"{name} cannot be taken back"
+    return f"make {failed} fails" if failed else None
 
 
 def main(argv):
