@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Disks that fail, memory that ends, servers that are killed: no version is ever half."""
 import errno
+import glob
 import http.client
 import os
 import shutil
@@ -78,8 +79,9 @@ class Disk(FaultCase):
             self.assertIn("Input/output error", answer.json()["detail"])
             self.assertEqual(tree(os.path.join(self.db, "p")), before)
         self.faults()
-        names = call(server, "GET", "/api/v1/pipelines").json()["pipelines"]
-        self.assertEqual([p["name"] for p in names], ["p"])
+        # The list is that of the last reload, which follows an upload.
+        wait_until(lambda: [p["name"] for p in call(server, "GET", "/api/v1/pipelines").json()
+                            ["pipelines"]] == ["p"], "the pipeline is listed")
         self.assertEqual(put().status, 200)
 
     def test_a_command_whose_disk_fails_says_so(self):
@@ -144,7 +146,7 @@ class Disk(FaultCase):
         collector = self.start_faulty("tw-collector", "--interval", "100ms", "--user", "root",
                                       "--filter=no", "--bpf", "off", "--meters", "fake",
                                       "--powercap-out", out, "--shipped-models", "")
-        wait_until(lambda: os.path.isdir(out) and tree(out), "the tree is written")
+        wait_until(lambda: glob.glob(out + "/class/powercap/*/energy_uj"), "the tree is written")
         for fault in ("write", "rename"):
             self.faults((fault, out))
             ticks = self.ticks(collector)

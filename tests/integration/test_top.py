@@ -140,8 +140,9 @@ class Top(Case):
         other = self.start_http(
             "tw-collector", "--interval", "100ms", "--bpf", "off", "--user", "root", "--meters",
             "fake", "--node-name", "other", *(["--filter=no"] if sanitized() else []))
-        wait_until(lambda: b"tallywatt_node_power_watts{" in
-                   call(other, "GET", "/metrics").body, "its meter tells")
+        # A workload has power from its second tick on.
+        wait_until(lambda: json.loads(call(other, "GET", "/api/v1/power?level=process").body)
+                   ["workloads"], "its processes have power")
         urls = ("--url", self.url, "--url", f"http://{other.address}")
         out = self.tallywatt("top", *urls, "--once").splitlines()
         self.assertRegex(out[0], r"^2 nodes, SIMULATED [0-9.]+ W of 2: .* W, other [0-9.]+ W$")
