@@ -220,7 +220,7 @@ static int add_variance(const struct tw_prior *p, const struct tw_prior_view *v,
 			double *variance, struct tw_err *err)
 {
 	double za[TW_PRIOR_ANCHORS_MAX][TW_PRIOR_NUMBERS], z[TW_PRIOR_NUMBERS];
-	double of_target[TW_PRIOR_TARGETS];
+	double of_target[TW_PRIOR_TARGETS] = { 0 };
 
 	if (need_roots(p, v, err) < 0)
 		return -1;
