@@ -230,8 +230,9 @@ static int check_outside(const struct tw_prior_curve *prior,
 }
 
 /*
- * Both estimates are of the machine that the spec describes. The posterior supposes no
- * TDP, and is of the machine alone where the prior is that of a typical one.
+ * Both estimates are of the machine that the spec describes. Without a published TDP, or
+ * for a machine unlike the table, the prior answers by a supposed TDP or by a typical
+ * machine; the posterior does without both.
  */
 static int estimate(const struct tw_prior *p, const struct tw_machine_spec *spec,
 		    const struct tw_reading_list *l, struct tw_prior_estimate *prior,

@@ -198,7 +198,7 @@ static void read_node(const json_t *answer, double seconds, struct tw_run_figure
 			json_array_foreach(json_object_get(row, "zones"), k, z)
 				add_zone(answer, z, out, &idle_w);
 	out->simulated = strstr(out->source, "fake") != NULL;
-	/* The machine's idle power is known if that of each of its zones is. */
+	/* The idle power of a machine is known if each of its zones has a known one. */
 	out->idle_joules = out->with_idle ? NAN : idle_w * seconds;
 	out->with_idle |= isnan(idle_w) && !out->estimated;
 	out->error_joules = out->estimated ? tw_top_error_w(answer) * seconds : NAN;

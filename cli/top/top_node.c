@@ -116,8 +116,8 @@ static double total_of(const json_t *answer, const json_t *zones, const char *ke
 }
 
 /*
- * The machine's idle power. NaN: that of a zone is not known, and is in the power of
- * workloads.
+ * The idle power of the machine. NaN: a zone has an unknown idle power, which is in the
+ * power of workloads.
  */
 static double idle_of(const json_t *answer, const json_t *zones)
 {

@@ -4,8 +4,8 @@
 
 /*
  * The device behind a directory hwmonN of sysfs, which is a link to it. Linux numbers
- * hwmon devices in the order in which their drivers are loaded, so a driver that is
- * loaded again may get another number, or that of another one.
+ * hwmon devices in the order in which their drivers are loaded. So a driver that is
+ * loaded again may get another number, which another device may have had.
  */
 
 #include "collector/meters/meter.h"
@@ -27,7 +27,8 @@ bool tw_hwmon_directory(const char *path, char dir[TW_ZONE_PATH]);
 uint64_t tw_hwmon_link_of(const char *dir);
 struct tw_hwmon_device tw_hwmon_device_of(const char *dir);
 
-/* The only directory of the device in `class`; false: there is none, or more. */
+/* Find the directory of the device in `class`. False if no directory has it, or several.
+ */
 bool tw_hwmon_device_find(const char *class, const struct tw_hwmon_device *d,
 			  char found[TW_ZONE_PATH]);
 

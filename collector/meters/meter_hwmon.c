@@ -160,7 +160,7 @@ struct sensor {
 	const struct chip *chip; /* its row; NULL: none of the meter's */
 };
 
-/* True if the label begins as the pattern. *number: that of '#', or -1. */
+/* True if the label begins with the pattern. *number: the number at '#', or -1. */
 static bool matches(const char *pattern, const char *label, int *number)
 {
 	*number = -1;
@@ -254,7 +254,7 @@ static bool has_form(const struct files *files, const char *name, size_t form, u
 
 /*
  * True if power n has a mean over so long a time that its momentary power is the better
- * reading: that of IBM's OCC is since its start, and its interval is in us.
+ * reading: IBM's OCC has a mean since its start, and its interval is in us.
  */
 static bool has_long_mean(const struct files *files, const char *dir, size_t form,
 			  unsigned n)

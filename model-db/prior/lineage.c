@@ -19,13 +19,13 @@ static void count_common(const int *after, size_t n, double *common)
 	}
 }
 
-/* The mean over the machines of the table; 0 without machines. */
-static double mean_of(const double *of, const size_t *machines, size_t n)
+/* The mean of of[0], of[stride] .. over the machines of the table; 0 without machines. */
+static double mean_of(const double *of, size_t stride, const size_t *machines, size_t n)
 {
 	double sum = 0, count = 0;
 
 	for (size_t a = 0; a < n; a++) {
-		sum += of[a] * (double)machines[a];
+		sum += of[a * stride] * (double)machines[a];
 		count += (double)machines[a];
 	}
 	return count > 0 ? sum / count : 0;
@@ -35,7 +35,7 @@ int tw_lineage_find(const int *after, const size_t *machines, size_t n,
 		    struct tw_lineage *out, struct tw_err *err)
 {
 	double *like = calloc(n * n + 1, sizeof(*like));
-	double *mean = calloc(2 * n + 1, sizeof(*mean)), *own = mean + n, all;
+	double *mean = calloc(n + 1, sizeof(*mean)), all;
 
 	if (like == NULL || mean == NULL) {
 		free(like);
@@ -44,17 +44,15 @@ int tw_lineage_find(const int *after, const size_t *machines, size_t n,
 	}
 	count_common(after, n, like);
 	for (size_t a = 0; a < n; a++)
-		mean[a] = mean_of(like + a * n, machines, n);
-	all = mean_of(mean, machines, n);
-	for (size_t a = 0; a < n; a++) {
+		mean[a] = mean_of(like + a * n, 1, machines, n);
+	all = mean_of(mean, 1, machines, n);
+	for (size_t a = 0; a < n; a++)
 		for (size_t b = 0; b < n; b++)
 			like[a * n + b] = (like[a * n + b] - mean[a] - mean[b] + all) /
 					  TW_LINEAGE_STEPS;
-		own[a] = like[a * n + a];
-	}
 	*out = (struct tw_lineage){ .like = like,
 				    .count = n,
-				    .unknown = mean_of(own, machines, n) +
+				    .unknown = mean_of(like, n + 1, machines, n) +
 					       1.0 / TW_LINEAGE_STEPS };
 	free(mean);
 	return 0;

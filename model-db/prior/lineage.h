@@ -14,9 +14,9 @@
  *
  * The walk is centred at the machines of the table: the covariance is of the difference
  * from their mean. A machine of unknown generation has that mean, and is a step further
- * from it than they are on average. Power of known
- * generations does not depend on it, because the mean of the process is free (N. Cressie,
- * Statistics for Spatial Data, 1993, section 5.4: generalized covariances).
+ * from it than they are on average. The power of known generations does not depend on the
+ * centre, because the mean of the process is free (N. Cressie, Statistics for Spatial
+ * Data, 1993, section 5.4: generalized covariances).
  */
 
 #include <stddef.h>

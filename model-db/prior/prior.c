@@ -139,20 +139,16 @@ static bool has_level(const struct tw_prior *p, const struct tw_prior_view *v,
 int tw_prior_find_lineage(struct tw_prior *p, struct tw_err *err)
 {
 	const size_t n = p->names[TW_PRIOR_GENERATION].count;
-	int *after = calloc(n + 1, sizeof(*after));
 	size_t *machines = calloc(n + 1, sizeof(*machines));
 	int rc;
 
+	if (machines == NULL)
+		return tw_fail(err, TW_NOMEM, "%zu generations", n);
 	tw_lineage_clear(&p->lineage);
-	for (size_t i = 0; after != NULL && i < n; i++)
-		after[i] = i < p->afters ? p->after[i] : -1;
-	for (size_t i = 0; machines != NULL && i < p->rows; i++)
+	for (size_t i = 0; i < p->rows; i++)
 		if (p->row[i].category[TW_PRIOR_GENERATION] >= 0)
 			machines[p->row[i].category[TW_PRIOR_GENERATION]]++;
-	rc = after == NULL || machines == NULL
-		     ? tw_fail(err, TW_NOMEM, "%zu generations", n)
-		     : tw_lineage_find(after, machines, n, &p->lineage, err);
-	free(after);
+	rc = tw_lineage_find(p->after, machines, n, &p->lineage, err);
 	free(machines);
 	for (size_t i = 0; rc == 0 && i < p->rows; i++)
 		tw_prior_set_lineage(p, &p->row[i], 0);

@@ -173,8 +173,8 @@ struct tw_prior {
 };
 
 /*
- * Compute the lineage from p->after, in place of an older one, and give it to each row. A
- * name without an entry in p->after has no generation before it.
+ * Compute the lineage from p->after, which has an entry for each generation, in place of
+ * an older lineage, and give each row the likeness of its generation.
  */
 int tw_prior_find_lineage(struct tw_prior *p, struct tw_err *err);
 

@@ -4,8 +4,8 @@
 
 /*
  * The drift of a machine's power: a trend over time of measured - predicted power of rows
- * of equal load (docs/accuracy.md, "Drift"). The prediction is that of
- * LinearRegressionTrainer, fitted on all rows, whatever model is trained. A model that
+ * of equal load (docs/accuracy.md, "Drift"). For each model that is trained, the
+ * prediction is by one line, of LinearRegressionTrainer, fitted on all rows. A model that
  * bends more would follow the drift where kinds of work take turns.
  */
 

@@ -173,6 +173,9 @@ static void make_eras(struct tw_prior *p)
 
 	for (; name[4] < '0' + ERAS; name[4]++)
 		assert_int_equal(tw_strs_adds(names, name, &err), 0);
+	assert_true(tw_resize(&p->after, names->count, sizeof(*p->after)));
+	while (p->afters < names->count)
+		p->after[p->afters++] = -1;
 	for (size_t i = 0; i < p->rows; i++) {
 		const size_t era = i < 3 ? ERAS - 1 : i * (ERAS - 1) / p->rows;
 		double *w = p->row_w[i];
