@@ -193,7 +193,8 @@ static void assert_charged(struct machine *m, uint64_t ran_ns)
 	assert_in_range(check_level(m, TW_LEVEL_CGROUP), ran_ns - 4000, ran_ns + 4000);
 }
 
-/* The most that living processes may lack: two roundings each, and the microseconds of totals. */
+/* The most that living processes may lack: two roundings each, and the microseconds of
+ * totals. */
 static uint64_t slack_ns(const struct machine *m)
 {
 	uint64_t ns = GROUPS * 1000;
