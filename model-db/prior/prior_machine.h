@@ -38,7 +38,8 @@ enum tw_prior_number {
 
 enum tw_prior_category {
 	TW_PRIOR_VENDOR,
-	TW_PRIOR_GENERATION, /* tw_cpu_generation's key: or only its architecture */
+	TW_PRIOR_GENERATION, /* a key of generations.csv; of an architecture or a brand,
+				too */
 	TW_PRIOR_MEMORY_TYPE,
 	TW_PRIOR_LOW_POWER, /* "low", "ee"; "-": a common processor */
 	TW_PRIOR_SYSTEM,    /* vendor of the system */
