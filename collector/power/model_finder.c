@@ -439,7 +439,7 @@ int tw_model_finder_send_metrics(int fd, const struct tw_strs *metrics,
 	}
 	/* tw_model_finder_next() reports a finder that has exited. */
 	if (send(fd, b.data, b.len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)b.len &&
-	    errno != EPIPE) {
+	    errno != EPIPE && errno != ECONNRESET) {
 		tw_fail_errno(err, errno, "the model finder does not accept messages");
 		goto out;
 	}

@@ -123,6 +123,7 @@ static int wait_for(const struct running *r, short events, struct tw_err *err)
 	}
 }
 
+/* A helper may answer and end before it has read the call; its answer says why. */
 static int send_body(const struct running *r, const char *data, size_t len,
 		     struct tw_err *err)
 {
@@ -133,6 +134,8 @@ static int send_body(const struct running *r, const char *data, size_t len,
 		if (wait_for(r, POLLOUT, err) < 0)
 			return -1;
 		n = send(r->helper.fd, data, part, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
+			return 0;
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return tw_fail_errno(err, errno, "cannot write the call to '%s'",
 					     r->program);

@@ -214,6 +214,27 @@ static void a_helper_that_fails_dies_or_sends_rubbish_is_a_failure(void **state)
 	tw_fetch_close(fetch);
 }
 
+/* The socket does not hold the body, so the helper ends before the last packet. */
+static void a_helper_that_answers_before_it_has_the_call_is_heard(void **state)
+{
+	static const size_t body_len = (size_t)16 << 20;
+	char *body = calloc(1, body_len);
+	struct tw_http_call call = post("http://h/failure");
+	struct tw_fetch *fetch = open_fetch();
+	struct tw_http_answer answer = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_non_null(body);
+	call.body = body;
+	call.body_len = body_len;
+	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), -1);
+	assert_string_equal(err.text, "POST http://h: no \"route\"");
+	assert_int_equal(err.code, TW_DENIED);
+	tw_fetch_close(fetch);
+	free(body);
+}
+
 static void a_failure_without_an_end_or_a_known_code_is_cut(void **state)
 {
 	const struct tw_http_call call = post("http://h/endless");
@@ -319,6 +340,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_helper_writes_to_the_file_of_a_download),
 #endif
 		cmocka_unit_test(a_helper_that_fails_dies_or_sends_rubbish_is_a_failure),
+		cmocka_unit_test(a_helper_that_answers_before_it_has_the_call_is_heard),
 		cmocka_unit_test(a_failure_without_an_end_or_a_known_code_is_cut),
 		cmocka_unit_test(a_hanging_helper_is_killed_on_stop),
 		cmocka_unit_test(a_stop_in_a_fork_lasts_until_calls_resume),
