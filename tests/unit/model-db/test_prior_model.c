@@ -259,6 +259,20 @@ static void the_size_of_a_hidden_product_is_unknown(void **state)
 		    .chips = 2,
 		    .threads_per_core = 2 },
 		  2 },
+		/* 8 cores with two threads, 16 with one. */
+		{ { .processor = "intel_core_i9_14900k",
+		    .cores = 32,
+		    .chips = 1,
+		    .threads_per_core = 2 },
+		  1 },
+		{ { .processor = "intel_core_i9_14900k", .cores = 24, .chips = 1 }, 1 },
+		{ { .processor = "intel_core_i9_14900k",
+		    .cores = 16,
+		    .chips = 1,
+		    .threads_per_core = 2 },
+		  NAN },
+		/* A guest with each thread as a core may be half of a host. */
+		{ { .processor = "amd_epyc_7763", .cores = 128, .chips = 1 }, NAN },
 	};
 
 	(void)state;

@@ -290,6 +290,9 @@ static void a_virtual_model_keeps_its_generation(void **state)
 		{ "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\n"
 		  "model name : AMD EPYC-Milan Processor\n",
 		  "amd_epyc_milan" },
+		{ "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\n"
+		  "model name : AMD EPYC-Milan-v2 Processor\n",
+		  "amd_epyc_milan_v2" },
 		{ "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 85\nstepping : 7\n"
 		  "model name : Intel(R) Xeon(R) CPU @ 2.80GHz\n",
 		  "intel_xeon_cascade_lake_sp" },
