@@ -116,13 +116,12 @@ enum { AVERAGE = 1, INPUT };
 static const struct form {
 	const char *prefix, *suffix;
 	bool power;
-	const char *chip; /* only of this chip: a voltage in mV, to be multiplied by its
-			     current in mA */
+	bool rail; /* a voltage in mV of RAILS, to be multiplied by its current in mA */
 } forms[] = {
-	{ "energy", "_input", false, NULL },
-	[AVERAGE] = { "power", "_average", true, NULL },
-	[INPUT] = { "power", "_input", true, NULL },
-	{ "in", "_input", true, RAILS },
+	{ "energy", "_input", false, false },
+	[AVERAGE] = { "power", "_average", true, false },
+	[INPUT] = { "power", "_input", true, false },
+	{ "in", "_input", true, true },
 };
 
 /* True if the first line of dir/file is in `lines`, which ends with NULL. */
@@ -245,11 +244,9 @@ static void list_files(const char *dir, struct files *out)
  */
 static bool has_form(const struct files *files, const char *name, size_t form, unsigned n)
 {
-	const char *chip = forms[form].chip;
-
 	return files->form[form][n] &&
-	       (chip == NULL ||
-		(strcmp(chip, name) == 0 && files->current[n] && n <= RAILS_MAX));
+	       (!forms[form].rail ||
+		(strcmp(name, RAILS) == 0 && files->current[n] && n <= RAILS_MAX));
 }
 
 /*
