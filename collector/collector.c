@@ -135,11 +135,18 @@ static struct tw_ask_config ask_config(const struct tw_collector_settings *s)
 static void log_doubt(void *arg, const struct tw_power_zone *z)
 {
 	(void)arg;
+	if (z->doubt[0] == '\0' && z->rejected[0] != '\0') {
+		tw_log_warn("a meter has died, and another one takes over zone=%s "
+			    "name=\"%s\" meter=%s: %s",
+			    tw_zone_kind_name(z->zone->kind), z->zone->name,
+			    z->meter->name, z->rejected);
+		return;
+	}
 	if (z->doubt[0] == '\0') {
-		tw_log_info(
-			"readings are plausible again zone=%s name=\"%s\" meter=%s: %s",
-			tw_zone_kind_name(z->zone->kind), z->zone->name, z->meter->name,
-			z->counts ? "it counts from now on" : z->why);
+		tw_log_info("readings are complete and plausible again zone=%s "
+			    "name=\"%s\" meter=%s: %s",
+			    tw_zone_kind_name(z->zone->kind), z->zone->name,
+			    z->meter->name, z->counts ? "it counts from now on" : z->why);
 		return;
 	}
 	tw_log_warn("readings contradict physics zone=%s name=\"%s\" meter=%s: %s%s",

@@ -29,6 +29,8 @@
 #define STEP_CORRELATION 0.999
 #define STEPS_MIN 16
 #define VARIES 0.05
+/* A controller that restarts, or a password that changes, is back sooner. */
+#define DEAD_SPANS 2U
 
 /* Zones that cannot have less power than their parts. */
 static const struct whole {
@@ -278,6 +280,65 @@ static void find_copies(const struct tw_power_guard *g, struct tw_power_zone *z,
 		}
 }
 
+enum evidence { EVIDENCE_NONE, EVIDENCE_AGAINST, EVIDENCE_FOR };
+
+/* ---- meters that have died ---- */
+
+/* True if zone `at` counts, and no zone of its meter and kind was read in the span. */
+static bool is_dead(const struct tw_power_zone *z, size_t count, size_t at)
+{
+	bool was_read = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!tw_tree_is_sibling(&z[i], &z[at]))
+			continue;
+		if (z[i].watch.some_read)
+			return false;
+		was_read = was_read || (z[i].counts && z[i].seen && !z[i].silent);
+	}
+	return was_read && z[at].counts;
+}
+
+/* A meter that was dead is alive if some zone is read in all of the span. */
+static enum evidence weigh_dead(const struct tw_power_guard *g,
+				const struct tw_power_zone *z, size_t count, size_t at)
+{
+	for (size_t i = 0; i < count; i++)
+		if (tw_tree_is_sibling(&z[i], &z[at]) && watts(g, &z[i]) >= 0)
+			return EVIDENCE_FOR;
+	return EVIDENCE_AGAINST;
+}
+
+/* Count the spans of zones whose meter is dead. */
+static void find_dead(struct tw_power_zone *z, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (z[i].rejected[0] == '\0')
+			z[i].watch.dead_spans =
+				is_dead(z, count, i) ? z[i].watch.dead_spans + 1 : 0;
+}
+
+static void reject(struct tw_power_zone *z, const char *why)
+{
+	snprintf(z->rejected, sizeof(z->rejected), "%s", why);
+	z->watch.plausible = 0;
+	z->watch.rejections++;
+}
+
+/* Returns true if a zone of a dead meter is rejected: another meter takes over. */
+static bool replace_dead(struct tw_power_zone *z, size_t count, size_t at)
+{
+	char why[sizeof(z->rejected)];
+
+	if (z[at].watch.dead_spans < DEAD_SPANS || !tw_tree_has_other(z, count, at))
+		return false;
+	snprintf(why, sizeof(why), "not read for a minute: %.60s", z[at].why);
+	reject(&z[at], why);
+	return true;
+}
+
+/* ---- verdicts ---- */
+
 /* Returns true if the zone is newly doubted or rejected. */
 static bool take_verdict(struct tw_power_zone *z, bool at_once)
 {
@@ -290,18 +351,13 @@ static bool take_verdict(struct tw_power_zone *z, bool at_once)
 		snprintf(z->doubt, sizeof(z->doubt), "%s", z->watch.text);
 	else if (z->watch.rule == NULL)
 		z->doubt[0] = '\0';
-	if (rejected) {
-		snprintf(z->rejected, sizeof(z->rejected), "%s", z->watch.text);
-		z->watch.plausible = 0;
-		z->watch.rejections++;
-	}
+	if (rejected)
+		reject(z, z->watch.text);
 	z->watch.rule_before = z->watch.rule;
 	return news;
 }
 
 /* ---- rejected zones ---- */
-
-enum evidence { EVIDENCE_NONE, EVIDENCE_AGAINST, EVIDENCE_FOR };
 
 /* Power of a platform and of its siblings that are read; below 0: it is not known. */
 static double sum_of_rejected(const struct tw_power_guard *g,
@@ -312,8 +368,7 @@ static double sum_of_rejected(const struct tw_power_guard *g,
 	if (watts(g, &z[at]) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++)
-		if (z[i].meter == z[at].meter && z[i].zone->kind == z[at].zone->kind &&
-		    z[i].zone->place == z[at].zone->place)
+		if (tw_tree_is_sibling(&z[i], &z[at]))
 			sum += fmax(watts(g, &z[i]), 0);
 	return sum;
 }
@@ -355,6 +410,8 @@ static enum evidence weigh(const struct tw_power_guard *g, const struct tw_power
 {
 	const double tdp = z[at].zone->tdp_w > 0 ? z[at].zone->tdp_w : tdp_w;
 
+	if (z[at].watch.dead_spans > 0)
+		return weigh_dead(g, z, count, at);
 	if (z[at].watch.copy_of != NULL)
 		return weigh_copy(g, z, count, at);
 	if (z[at].zone->kind == TW_ZONE_PLATFORM)
@@ -381,6 +438,7 @@ static bool accept(const struct tw_power_guard *g, struct tw_power_zone *z, size
 		return false;
 	z[at].rejected[0] = z[at].doubt[0] = '\0';
 	w->copy_of = NULL;
+	w->dead_spans = 0;
 	w->rule_before = NULL;
 	return true;
 }
@@ -396,6 +454,7 @@ static bool judge(struct tw_power_guard *g, struct tw_power_zone *z, size_t coun
 		if (z[i].rejected[0] == '\0')
 			z[i].watch.copy_of = NULL;
 	}
+	find_dead(z, count);
 	find_copies(g, z, count);
 	doubted = compare_parts(g, z, count);
 	compare_places(g, z, count);
@@ -406,7 +465,8 @@ static bool judge(struct tw_power_guard *g, struct tw_power_zone *z, size_t coun
 		if (z[i].rejected[0] != '\0')
 			news = accept(g, z, count, i, tdp_w) || news;
 		else
-			news = take_verdict(&z[i], at_once) || news;
+			news = take_verdict(&z[i], at_once) ||
+			       replace_dead(z, count, i) || news;
 		g->doubted = g->doubted || (doubted && z[i].doubt[0] != '\0' &&
 					    z[i].rejected[0] == '\0' &&
 					    z[i].zone->kind == TW_ZONE_PLATFORM);
@@ -420,6 +480,7 @@ static void begin_span(struct tw_power_guard *g, struct tw_power_zone *z, size_t
 	for (size_t i = 0; i < count; i++) {
 		z[i].watch.from_uj = z[i].watch.last_uj;
 		z[i].watch.gap = !z[i].watch.read;
+		z[i].watch.some_read = false;
 		z[i].watch.input_uj = z[i].watch.output_uj = 0;
 		z[i].watch.input_gap = z[i].watch.output_gap = false;
 	}
@@ -435,6 +496,7 @@ bool tw_guard_tick(struct tw_power_guard *g, struct tw_power_zone *z, size_t cou
 		struct tw_guard_watch *w = &z[i].watch;
 
 		w->gap = w->gap || !w->read;
+		w->some_read = w->some_read || w->read;
 		w->step_uj[at] = (float)(w->energy_uj - w->last_uj);
 		w->steps = !w->read ? 0 : w->steps + (w->steps < TW_GUARD_STEPS);
 		w->last_uj = w->energy_uj;

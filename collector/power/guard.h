@@ -3,7 +3,9 @@
 #define TW_COLLECTOR_GUARD_H
 
 /*
- * Physics as a check of meters, over the last minute:
+ * Whether the readings of a meter may count.
+ *
+ * Physics is a check, over the last minute:
  *
  *   - the parts of a zone have no more power than the zone, within 5 % or 2 W;
  *   - the power of a board lies between what its supplies take and what they or its
@@ -17,6 +19,10 @@
  * judged on, as if it counted: after a reset of its firmware, or late in its boot, a
  * meter may report a part of its power for a while. A zone that breaks no rule for long
  * enough is accepted again.
+ *
+ * A meter that has died is rejected without a doubt: none of its zones of a kind was read
+ * for two spans, and another meter reads the same. It counts again once it is read for
+ * long enough.
  */
 
 #include "collector/power/tree.h"

@@ -50,8 +50,8 @@ struct tw_power_config {
 	/* Called for each meter that has appeared later; or NULL. */
 	void (*found)(void *arg, const char *meter);
 	/*
-	 * Called for each zone that newly breaks a rule of guard.h, is rejected, or is
-	 * accepted again (without a doubt); or NULL.
+	 * Called for each zone that newly breaks a rule of guard.h, is rejected (without
+	 * a doubt: its meter has died), or is accepted again (with neither); or NULL.
 	 */
 	void (*doubted)(void *arg, const struct tw_power_zone *z);
 	void *passed_arg; /* of all three */

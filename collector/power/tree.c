@@ -42,8 +42,7 @@ static bool is_same(const struct tw_power_zone *of_a, const struct tw_power_zone
 	return of_a->meter != of_b->meter || a->place != b->place;
 }
 
-/* True if both are parts of one reading: supplies, or packages, of one meter. */
-static bool is_sibling(const struct tw_power_zone *a, const struct tw_power_zone *b)
+bool tw_tree_is_sibling(const struct tw_power_zone *a, const struct tw_power_zone *b)
 {
 	return a->meter == b->meter && a->zone->kind == b->zone->kind &&
 	       a->zone->place == b->zone->place;
@@ -197,9 +196,37 @@ static void revive(struct tw_power_zone *zone, size_t count,
 	for (size_t i = 0; best != NULL && i < count; i++) {
 		struct tw_power_zone *q = &zone[i];
 
-		if (q->superseded && !q->watch.stopped && is_sibling(q, best))
+		if (q->superseded && !q->watch.stopped && tw_tree_is_sibling(q, best))
 			resume(q);
 	}
+}
+
+/*
+ * True if all zones of the meter that read the same as z are read in this tick, or are
+ * silent, and z is read.
+ */
+static bool has_read(const struct tw_power_zone *zone, size_t count,
+		     const struct tw_power_zone *z)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct tw_power_zone *q = &zone[i];
+
+		if (tw_tree_is_sibling(q, z) && !q->fresh && !q->silent)
+			return false;
+	}
+	return z->fresh;
+}
+
+bool tw_tree_has_other(const struct tw_power_zone *zone, size_t count, size_t at)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct tw_power_zone *q = &zone[i];
+
+		if (!q->counts && !q->zone->estimated && q->rejected[0] == '\0' &&
+		    is_same(q, &zone[at]) && (q->superseded || has_read(zone, count, q)))
+			return true;
+	}
+	return false;
 }
 
 void tw_tree_reject(struct tw_power_zone *zone, size_t count, size_t at)
@@ -219,7 +246,7 @@ static bool has_rejected(const struct tw_power_zone *zone, size_t count,
 			 const struct tw_power_zone *z)
 {
 	for (size_t i = 0; i < count; i++)
-		if (zone[i].rejected[0] != '\0' && is_sibling(&zone[i], z))
+		if (zone[i].rejected[0] != '\0' && tw_tree_is_sibling(&zone[i], z))
 			return true;
 	return false;
 }
@@ -245,22 +272,6 @@ void tw_tree_accept(struct tw_power_zone *zone, size_t count, size_t at)
 	z->superseded = false;
 	z->counts = true;
 	snprintf(z->why, sizeof(z->why), "not read yet");
-}
-
-/*
- * True if all zones of the meter that read the same as z are read in this tick, or are
- * silent, and z is read.
- */
-static bool has_read(const struct tw_power_zone *zone, size_t count,
-		     const struct tw_power_zone *z)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct tw_power_zone *q = &zone[i];
-
-		if (is_sibling(q, z) && !q->fresh && !q->silent)
-			return false;
-	}
-	return z->fresh;
 }
 
 /* True if no zone that counts and reads the same as z was ever read. */
@@ -310,7 +321,7 @@ static void supersede(struct tw_power_zone *zone, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		struct tw_power_zone *q = &zone[i];
 
-		if (!is_sibling(q, z) || q->superseded || q->counts)
+		if (!tw_tree_is_sibling(q, z) || q->superseded || q->counts)
 			continue;
 		q->dynamic_uj = q->idle_uj = 0;
 		q->counts = true;

@@ -396,6 +396,14 @@ static void write_board(const struct meter_fixture *f, const char *uw)
 	tree_write(f->dir, "class/hwmon/hwmon0/power1_average", uw);
 }
 
+/* The machine's sensor of a POWER9, less trusted than the meter of the board. */
+static void write_system(const struct meter_fixture *f)
+{
+	tree_write(f->dir, "class/hwmon/hwmon1/name", "ibmpowernv\n");
+	tree_write(f->dir, "class/hwmon/hwmon1/power1_label", "System\n");
+	tree_write(f->dir, "class/hwmon/hwmon1/power1_input", "412000000\n");
+}
+
 /*
  * The firmware of a board's meter reports 0.4 W for a while. The meter that it had
  * replaced counts meanwhile; then the board's does, again, and "other" with it. Each tick
@@ -409,9 +417,7 @@ static void a_platform_counts_again_once_it_is_plausible(void **state)
 	uint64_t sum[2] = { 0, 0 };
 	int seen[4] = { 0, 0, 0, 0 }, phase = 0;
 
-	tree_write(f->dir, "class/hwmon/hwmon1/name", "ibmpowernv\n");
-	tree_write(f->dir, "class/hwmon/hwmon1/power1_label", "System\n");
-	tree_write(f->dir, "class/hwmon/hwmon1/power1_input", "412000000\n");
+	write_system(f);
 	write_counter(f, CAP "intel-rapl:0", "package-0", 100);
 	meters_open(f);
 	for (int i = 0; i < TICKS_ALL; i++) {
@@ -448,6 +454,90 @@ static void a_platform_counts_again_once_it_is_plausible(void **state)
 	assert_in_range(seen[3], TRUE_AT + 4 * SPAN_TICKS, TRUE_AT + 5 * SPAN_TICKS + 2);
 	assert_int_equal(meters_ticked(f, TW_ZONE_OTHER), WATTS(300));
 	assert_string_equal(doubt_of(f, "power1"), "");
+}
+
+/* ---- meters that die ---- */
+
+#define DEAD_AT 100
+#define BACK_AT 300
+static const unsigned two_meters[] = { 412, 400 };
+
+/*
+ * The less trusted meter counts once the board's was dead for two spans, and until it was
+ * back for four. Each tick has the energy of one meter, and no counter falls.
+ */
+static void check_replaced(struct meter_fixture *f, int board_at)
+{
+	int at = -1, changed[4] = { 0 }, changes = 0;
+	uint64_t sum = 0;
+
+	write_system(f);
+	for (int i = 0; i < BACK_AT + 6 * SPAN_TICKS; i++) {
+		int now;
+
+		if (i == board_at || i == BACK_AT)
+			write_board(f, "400000000\n");
+		if (i == DEAD_AT)
+			write_board(f, "no power\n");
+		if (i == 0)
+			meters_open(f);
+		meters_tick(f);
+		sum += meters_ticked(f, TW_ZONE_PLATFORM);
+		assert_int_equal(exported_uj(f, TW_ZONE_PLATFORM), sum);
+		now = counting_of(f, two_meters, TW_COUNT(two_meters));
+		if (now >= 0 && now != at && i > board_at + 2 * SPAN_TICKS) {
+			changed[changes++] = i;
+			assert_true(changes < 4);
+		}
+		at = now >= 0 ? now : at;
+		if (i == BACK_AT - 1) {
+			const struct tw_power_zone *board = meters_zone(f, "power1", -2);
+
+			assert_string_equal(board->meter->name, "acpi");
+			assert_non_null(strstr(board->why, "not read for a minute: '"));
+			assert_string_equal(board->doubt, "");
+			assert_true(tw_power_complete(f->power, TW_ZONE_PLATFORM));
+			assert_string_equal(tw_power_source(f->power, TW_ZONE_PLATFORM),
+					    "hwmon");
+		}
+	}
+	assert_int_equal(changes, 2);
+	assert_in_range(changed[0], DEAD_AT + 2 * SPAN_TICKS,
+			DEAD_AT + 3 * SPAN_TICKS + 2);
+	assert_in_range(changed[1], BACK_AT + 4 * SPAN_TICKS,
+			BACK_AT + 5 * SPAN_TICKS + 2);
+	assert_int_equal(at, 1);
+}
+
+static void another_meter_counts_while_one_is_dead(void **state)
+{
+	check_replaced(*state, 0);
+}
+
+static void a_replaced_meter_counts_while_its_successor_is_dead(void **state)
+{
+	check_replaced(*state, 10);
+}
+
+/* Nothing else reads the same, or not for long enough: the meter is waited for. */
+static void a_meter_that_is_away_for_a_while_counts_on(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	for (int other = 0; other < 2; other++) {
+		if (other)
+			write_system(f);
+		for (int i = 0; i < 5 * SPAN_TICKS; i++) {
+			if (i % (other ? 2 * SPAN_TICKS : 5 * SPAN_TICKS) == 0)
+				write_board(f, "400000000\n");
+			if (i % (other ? 2 * SPAN_TICKS : 5 * SPAN_TICKS) == 5)
+				write_board(f, "no power\n");
+			if (i == 0)
+				meters_open(f);
+			meters_tick(f);
+			assert_true(meters_zone(f, "power1", -2)->counts);
+		}
+	}
 }
 
 /*
@@ -715,6 +805,9 @@ int main(void)
 		cmocka_unit_test(a_doubted_platform_is_rejected_once_its_unit_is_wrong),
 		cmocka_unit_test(a_copy_counts_again_once_its_steps_differ),
 		METER_TEST(a_platform_counts_again_once_it_is_plausible),
+		METER_TEST(another_meter_counts_while_one_is_dead),
+		METER_TEST(a_replaced_meter_counts_while_its_successor_is_dead),
+		METER_TEST(a_meter_that_is_away_for_a_while_counts_on),
 		METER_TEST(a_doubt_that_ends_leaves_no_debt),
 		cmocka_unit_test(a_zone_that_resumes_and_is_not_read_keeps_its_energy),
 		cmocka_unit_test(the_doubt_of_a_rejected_platform_is_not_that_of_another),
