@@ -99,40 +99,4 @@ const struct tw_agents_lookup *tw_agents_lookups(const struct tw_agents *a,
 /* Why no agent can be polled: the helper failed. "": it runs. */
 const char *tw_agents_failure(const struct tw_agents *a);
 
-/* config has a struct tw_agents_options agents. */
-#define TW_OPTS_AGENTS(config)                                                           \
-	{ TW_OPT_ROW(config, LIST, "agents", agents.urls, "URL,...",                     \
-		     "sum these collectors: http://ADDR:8103, or dns:NAME for all its "  \
-		     "addresses"),                                                       \
-	  .env = "TW_AGENTS" },                                                          \
-		{ TW_OPT_ROW(config, DURATION_MS, "agents-interval", agents.interval_ms, \
-			     "TIME", "time between two requests to an agent"),           \
-		  .env = "TW_AGENTS_INTERVAL", .fallback = "10s", .min = 100,            \
-		  .max = 3600000 },                                                      \
-		{ TW_OPT_ROW(config, DURATION_MS, "agents-timeout", agents.timeout_ms,   \
-			     "TIME", "longest time of a request to an agent"),           \
-		  .env = "TW_AGENTS_TIMEOUT", .fallback = "5s", .min = 100,              \
-		  .max = 60000 },                                                        \
-		{ TW_OPT_ROW(config, DURATION_MS, "agents-refresh", agents.refresh_ms,   \
-			     "TIME", "time between two lookups of dns:NAME"),            \
-		  .env = "TW_AGENTS_REFRESH", .fallback = "30s", .min = 1000,            \
-		  .max = 3600000 },                                                      \
-		{ TW_OPT_ROW(config, LIST, "agents-levels", agents.levels, "LEVEL,...",  \
-			     "sums to export, of node, namespace, pod, container, vm, "  \
-			     "job"),                                                     \
-		  .env = "TW_AGENTS_LEVELS",                                             \
-		  .fallback = "node,namespace,pod,container,vm,job",                     \
-		  .choices = tw_sum_level_names + TW_SUM_NODE },                         \
-		{ TW_OPT_ROW(config, CHOICE, "agents-guests", agents.guests, "HOW",      \
-			     "agents in virtual machines: auto (not in the sum, if "     \
-			     "their host is), or add"),                                  \
-		  .env = "TW_AGENTS_GUESTS", .fallback = "auto",                         \
-		  .choices = tw_guests_names },                                          \
-	{                                                                                \
-		TW_OPT_ROW(config, TEXT, "agents-access", agents.access, "FILE",         \
-			   "file with user, password, token-file, ca, cert, key, "       \
-			   "insecure of the requests"),                                  \
-			.env = "TW_AGENTS_ACCESS"                                        \
-	}
-
 #endif /* TW_COLLECTOR_AGENTS_H */

@@ -101,14 +101,6 @@ int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err);
 			.env = "TW_REDFISH_CHASSIS"                                     \
 	}
 
-#define TW_OPT_REDFISH_INTERVAL(config)                                                  \
-	{                                                                                \
-		TW_OPT_ROW(config, DURATION_MS, "redfish-interval", redfish.interval_ms, \
-			   "TIME", "time between two readings"),                         \
-			.env = "TW_REDFISH_INTERVAL", .fallback = "10s", .min = 1000,    \
-			.max = 3600000                                                   \
-	}
-
 /* config has a struct tw_own_meter_options own_meter. */
 #define TW_OPTS_OWN_METER(config)                                                       \
 	{ TW_OPT_ROW(config, TEXT, "meter-command", own_meter.command, "CMD",           \
@@ -162,67 +154,6 @@ int tw_push_options_check(const struct tw_push_options *o, struct tw_err *err);
 			config, TEXT, "meter-ca", own_meter.ca, "FILE",                 \
 			"trust these certificate authorities instead of the system's"), \
 			.env = "TW_METER_CA"                                            \
-	}
-
-/* config has a struct tw_pods_options pods. */
-#define TW_OPTS_PODS(config)                                                          \
-	{ TW_OPT_ROW(config, TEXT, "kubelet", pods.kubelet, "URL",                    \
-		     "get pod names from this kubelet: https://ADDR:10250"),          \
-	  .env = "TW_KUBELET" },                                                      \
-		{ TW_OPT_ROW(config, TEXT, "kube-api", pods.kube_api, "URL",          \
-			     "or from this API server, for the pods of --node-name"), \
-		  .env = "TW_KUBE_API" },                                             \
-		{ TW_OPT_ROW(config, TEXT, "kube-token", pods.token, "FILE",          \
-			     "bearer token (default: the service account's)"),        \
-		  .env = "TW_KUBE_TOKEN" },                                           \
-		{ TW_OPT_ROW(config, TEXT, "kube-ca", pods.ca, "FILE",                \
-			     "trust these certificate authorities (default: the "     \
-			     "service account's, else the system's)"),                \
-		  .env = "TW_KUBE_CA" },                                              \
-		{ TW_OPT_ROW(config, BOOL, "kube-insecure", pods.insecure, NULL,      \
-			     "do not verify certificates; allow http://"),            \
-		  .env = "TW_KUBE_INSECURE" },                                        \
-	{                                                                             \
-		TW_OPT_ROW(config, DURATION_MS, "kube-interval", pods.interval_ms,    \
-			   "TIME",                                                    \
-			   "time between two requests, besides those for new pods"),  \
-			.env = "TW_KUBE_INTERVAL", .fallback = "1m", .min = 1000,     \
-			.max = 3600000                                                \
-	}
-
-/* config has a struct tw_push_options push. */
-#define TW_OPTS_PUSH(config)                                                            \
-	{ TW_OPT_ROW(config, TEXT, "otlp", push.url[TW_PUSH_OTLP], "URL",               \
-		     "push the metrics to this receiver by OTLP over HTTP (without a "  \
-		     "path: /v1/metrics)"),                                             \
-	  .env = "TW_OTLP" },                                                           \
-		{ TW_OPT_ROW(config, TEXT, "otlp-access", push.access[TW_PUSH_OTLP],    \
-			     "FILE",                                                    \
-			     "file with user, password, token-file, ca, cert, key, "    \
-			     "insecure for --otlp"),                                    \
-		  .env = "TW_OTLP_ACCESS" },                                            \
-		{ TW_OPT_ROW(config, TEXT, "remote-write",                              \
-			     push.url[TW_PUSH_REMOTE_WRITE], "URL",                     \
-			     "push the metrics by Prometheus' remote write to this "    \
-			     "URL"),                                                    \
-		  .env = "TW_REMOTE_WRITE" },                                           \
-		{ TW_OPT_ROW(config, TEXT, "remote-write-access",                       \
-			     push.access[TW_PUSH_REMOTE_WRITE], "FILE",                 \
-			     "file as for --otlp-access, for --remote-write"),          \
-		  .env = "TW_REMOTE_WRITE_ACCESS" },                                    \
-		{ TW_OPT_ROW(config, DURATION_MS, "push-interval", push.interval_ms,    \
-			     "TIME", "time between two pushes"),                        \
-		  .env = "TW_PUSH_INTERVAL", .fallback = "15s", .min = 100,             \
-		  .max = 3600000 },                                                     \
-		{ TW_OPT_ROW(config, DURATION_MS, "push-timeout", push.timeout_ms,      \
-			     "TIME", "longest time of a request to a receiver"),        \
-		  .env = "TW_PUSH_TIMEOUT", .fallback = "10s", .min = 100,              \
-		  .max = 60000 },                                                       \
-	{                                                                               \
-		TW_OPT_ROW(                                                             \
-			config, LIST, "push-labels", push.labels, "NAME=VALUE,...",     \
-			"add these resource attributes, or labels, to pushed metrics"), \
-			.env = "TW_PUSH_LABELS"                                         \
 	}
 
 #endif /* TW_COLLECTOR_ASK_OPTIONS_H */

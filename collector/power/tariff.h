@@ -9,7 +9,6 @@
  */
 
 #include "collector/meters/zone.h"
-#include "lib/program/opt.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,31 +25,6 @@ struct tw_tariff_options {
 	char *series[TW_TARIFF_COUNT]; /* of the exporter at the URL */
 	uint64_t interval_ms;
 };
-
-/* config has a struct tw_tariff_options tariff. */
-#define TW_OPTS_TARIFF(config)                                                         \
-	{ TW_OPT_ROW(config, TEXT, "carbon", tariff.of[TW_TARIFF_CO2E], "G|FILE|URL",  \
-		     "carbon intensity in gCO2e/kWh: a number, a file of TIME,NUMBER " \
-		     "lines, or an exporter"),                                         \
-	  .env = "TW_CARBON" },                                                        \
-		{ TW_OPT_ROW(config, TEXT, "carbon-series",                            \
-			     tariff.series[TW_TARIFF_CO2E], "NAME",                    \
-			     "series of that exporter: name{label=\"value\"}"),        \
-		  .env = "TW_CARBON_SERIES" },                                         \
-		{ TW_OPT_ROW(config, TEXT, "price", tariff.of[TW_TARIFF_PRICE],        \
-			     "N|FILE|URL",                                             \
-			     "price of a kWh, likewise, in a currency of your own"),   \
-		  .env = "TW_PRICE" },                                                 \
-		{ TW_OPT_ROW(config, TEXT, "price-series",                             \
-			     tariff.series[TW_TARIFF_PRICE], "NAME",                   \
-			     "series of that exporter"),                               \
-		  .env = "TW_PRICE_SERIES" },                                          \
-	{                                                                              \
-		TW_OPT_ROW(config, DURATION_MS, "tariff-interval", tariff.interval_ms, \
-			   "TIME", "time between two looks at a file or an exporter"), \
-			.env = "TW_TARIFF_INTERVAL", .fallback = "1m", .min = 100,     \
-			.max = 3600000                                                 \
-	}
 
 /* Check the options; a file is read, a URL is not asked. */
 int tw_tariff_options_check(const struct tw_tariff_options *o, struct tw_err *err);
