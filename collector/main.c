@@ -3,7 +3,6 @@
 #include "collector/agents/agents.h"
 #include "collector/collector.h"
 #include "collector/expose/push.h"
-#include "collector/expose/push_text.h"
 #include "collector/expose/routes.h"
 #include "collector/power/estimates.h"
 #include "collector/power/power.h"
