@@ -537,6 +537,6 @@ void tw_powercap_release(struct tw_powercap *p)
 	for (size_t i = 0; i < p->vms; i++)
 		retire_tree(p, &p->vm[i]);
 	free(p->vm);
-	tw_powercap_keeper_stop(&p->keeper);
+	tw_aside_close(&p->keeper);
 	*p = (struct tw_powercap){ .vms = 0 };
 }

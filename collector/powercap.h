@@ -73,7 +73,7 @@ struct tw_powercap_tree {
 struct tw_powercap {
 	const char *node_dir; /* the machine's tree; NULL: none */
 	const char *vm_dir;   /* a tree for each VM, VM_DIR/ID; NULL: none */
-	struct tw_powercap_keeper keeper;
+	struct tw_aside keeper;
 	const struct tw_estimates *estimates; /* those of the power; NULL: none */
 	size_t trees_max;                     /* of VMs */
 	uint64_t keep_ns; /* how long a tree of an earlier collector waits for its VM */

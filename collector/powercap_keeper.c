@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* The longest path of a zone (powercap.c) and a file in it. */
@@ -78,9 +77,9 @@ static bool hear(int fd, int patience_ms, bool *late)
 	return read(fd, beats, sizeof(beats)) > 0;
 }
 
-__attribute__((noreturn)) static void keep(const struct tw_powercap_keeper_config *c,
-					   int fd)
+static void keep(int fd, const void *arg)
 {
+	const struct tw_powercap_keeper_config *c = arg;
 	/* systemd and terminals signal all processes: the collector's end is awaited. */
 	static const int ignored[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
 	struct tw_err err = { 0 };
@@ -93,12 +92,11 @@ __attribute__((noreturn)) static void keep(const struct tw_powercap_keeper_confi
 		retire(c);
 	(void)!write(fd, err.text, strlen(err.text) + 1);
 	if (err.code != TW_OK)
-		_exit(1);
+		return;
 	while (hear(fd, late ? -1 : c->patience_ms, &late))
 		if (late)
 			retire(c);
 	retire(c);
-	_exit(0);
 }
 
 /* ---- in the collector ---- */
@@ -114,45 +112,18 @@ static int await(int fd, struct tw_err *err)
 }
 
 int tw_powercap_keeper_start(const struct tw_powercap_keeper_config *c,
-			     struct tw_powercap_keeper *out, struct tw_err *err)
+			     struct tw_aside *out, struct tw_err *err)
 {
-	int ends[2];
-	pid_t pid;
-
 	if (c->node_dir == NULL && c->vm_dir == NULL)
 		return 0;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return tw_fail_errno(err, errno, "cannot make a socket");
-	pid = fork();
-	if (pid == 0) {
-		close(ends[0]);
-		keep(c, ends[1]);
-	}
-	close(ends[1]);
-	if (pid < 0) {
-		tw_fail_errno(err, errno, "cannot start the keeper of powercap trees");
-		close(ends[0]);
-		return -1;
-	}
-	*out = (struct tw_powercap_keeper){ .fd = ends[0], .pid = pid };
-	return await(ends[0], err);
+	if (tw_aside_open(keep, c, out, err) < 0)
+		return tw_err_wrap(err, "the keeper of powercap trees");
+	return await(out->fd, err);
 }
 
-void tw_powercap_keeper_beat(const struct tw_powercap_keeper *k)
+void tw_powercap_keeper_beat(const struct tw_aside *k)
 {
 	/* A full queue has beats enough. */
 	if (k->pid > 0)
 		(void)!send(k->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-void tw_powercap_keeper_stop(struct tw_powercap_keeper *k)
-{
-	if (k->pid <= 0)
-		return;
-	/* Other processes may have a copy of the descriptor. */
-	shutdown(k->fd, SHUT_RDWR);
-	close(k->fd);
-	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	*k = (struct tw_powercap_keeper){ .pid = 0 };
 }

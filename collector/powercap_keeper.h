@@ -10,9 +10,8 @@
  * It does nothing else, and has no rights but those of the user who writes the trees.
  */
 
+#include "collector/system/aside.h"
 #include "collector/system/privilege.h"
-
-#include <sys/types.h>
 
 struct tw_err;
 
@@ -26,25 +25,16 @@ struct tw_powercap_keeper_config {
 	int patience_ms; /* without a tick */
 };
 
-/* All zero bytes: no keeper. */
-struct tw_powercap_keeper {
-	int fd;
-	pid_t pid;
-};
-
 /*
- * Start the keeper, and retire counters that an earlier collector has left. Call it
- * before sockets and devices are open, because the keeper inherits open files. Does
- * nothing if there are no trees. Call tw_powercap_keeper_stop() after a failure, too.
+ * Start the keeper, and retire counters that an earlier collector has left. Does nothing
+ * if there are no trees. tw_aside_close() ends the keeper, which then retires the
+ * counters that are left; call it after a failure, too.
  */
 int tw_powercap_keeper_start(const struct tw_powercap_keeper_config *c,
-			     struct tw_powercap_keeper *out, struct tw_err *err);
+			     struct tw_aside *out, struct tw_err *err);
 
 /* The collector has ticked. */
-void tw_powercap_keeper_beat(const struct tw_powercap_keeper *k);
-
-/* End the keeper and wait for it. It retires the counters that are left. */
-void tw_powercap_keeper_stop(struct tw_powercap_keeper *k);
+void tw_powercap_keeper_beat(const struct tw_aside *k);
 
 /* Rename the counter of a zone, so that no reader takes it for 0 W. */
 void tw_powercap_retire_zone(const char *zone_dir);

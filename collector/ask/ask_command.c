@@ -5,7 +5,7 @@
  * The program is not trusted: it may print anything, print too much, hang or end at once.
  * A program that prints a value and ends well is started again for the next value.
  */
-#include "collector/ask/aside.h"
+#include "collector/system/aside.h"
 #include "collector/ask/own_job.h"
 #include "collector/ask/runner.h"
 #include "lib/core/clock.h"
@@ -385,7 +385,7 @@ static int open_job(void *state, struct tw_err *err)
 {
 	struct job *j = state;
 
-	j->runner.fd = j->out = j->err = -1;
+	j->out = j->err = -1;
 	return tw_words_split(j->command, &j->words, err) < 0
 		       ? -1
 		       : tw_runner_open(&j->words, j->user, &j->runner, err);

@@ -4,7 +4,7 @@
  * podman. It polls when the collector asks, and else once an hour: a socket may start its
  * engine, which costs power.
  */
-#include "collector/ask/aside.h"
+#include "collector/system/aside.h"
 #include "collector/ask/ask_job.h"
 #include "collector/ask/connector.h"
 #include "collector/ask/containers_parse.h"
@@ -116,7 +116,6 @@ static int open_job(void *state, struct tw_err *err)
 {
 	struct job *j = state;
 
-	j->connector.fd = -1;
 	return tw_connector_open(&j->sockets, TW_CONTAINERS_REQUEST, j->filter,
 				 &j->connector, err);
 }

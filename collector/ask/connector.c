@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/connector.h"
 
-#include "collector/ask/aside.h"
+#include "collector/system/aside.h"
 #include "collector/ask/ask_filter.h"
 #include "collector/system/privilege.h"
 #include "lib/core/err.h"
@@ -52,8 +52,7 @@ static void serve(int fd, const struct order *o)
 	while (recv(fd, &place, 1, 0) == 1 && place < o->paths->count) {
 		const int answer = connect_to(o->paths->at[place], o->request);
 
-		tw_aside_send(fd, &(struct tw_aside_message){ .value = errno,
-							      .fds = { answer, -1 } });
+		tw_aside_send(fd, &errno, sizeof(errno), (int[]){ answer, -1 });
 		if (answer >= 0)
 			close(answer);
 	}
@@ -85,11 +84,11 @@ int tw_connector_open(const struct tw_strs *paths, const char *request, bool fil
 /* Answers to a process that has crashed since. */
 static void skip_old(int fd)
 {
-	struct tw_aside_message m;
+	int failure, files[TW_ASIDE_FILES];
 
-	while (tw_aside_next(fd, &m) == TW_ASIDE_MESSAGE)
-		if (m.fds[0] >= 0)
-			close(m.fds[0]);
+	while (tw_aside_next(fd, &failure, sizeof(failure), files) == TW_ASIDE_MESSAGE)
+		if (files[0] >= 0)
+			close(files[0]);
 }
 
 int tw_connector_ask(const struct tw_aside *c, const struct tw_strs *paths, size_t place,
@@ -98,14 +97,14 @@ int tw_connector_ask(const struct tw_aside *c, const struct tw_strs *paths, size
 	const char *path = paths->at[place];
 	struct pollfd p = { .fd = c->fd, .events = POLLIN };
 	const unsigned char byte = (unsigned char)place;
-	struct tw_aside_message m;
+	int failure, files[TW_ASIDE_FILES];
 
 	skip_old(c->fd);
 	if (send(c->fd, &byte, 1, MSG_NOSIGNAL) != 1 || poll(&p, 1, PATIENCE_MS) <= 0 ||
-	    tw_aside_next(c->fd, &m) != TW_ASIDE_MESSAGE)
+	    tw_aside_next(c->fd, &failure, sizeof(failure), files) != TW_ASIDE_MESSAGE)
 		return tw_fail(err, TW_IO, "cannot connect to '%s': no connector", path);
-	if (m.fds[0] < 0)
-		return tw_fail_errno(err, m.value, "cannot connect to '%s'", path);
-	*answer = m.fds[0];
+	if (files[0] < 0)
+		return tw_fail_errno(err, failure, "cannot connect to '%s'", path);
+	*answer = files[0];
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/runner.h"
 
-#include "collector/ask/aside.h"
+#include "collector/system/aside.h"
 #include "collector/system/privilege.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
@@ -77,9 +77,9 @@ static _Noreturn void become_command(char **argv, pid_t parent, int out, int err
 static void send_event(const struct run *r, enum tw_runner_kind kind, int status, int out,
 		       int err)
 {
-	const struct tw_aside_message m = { (int)kind, status, { out, err } };
+	const int event[] = { (int)kind, status };
 
-	tw_aside_send(r->fd, &m);
+	tw_aside_send(r->fd, event, sizeof(event), (int[]){ out, err });
 }
 
 /* Processes that a command has left behind become this process's children. */
@@ -265,11 +265,11 @@ void tw_runner_stop(const struct tw_aside *r)
 
 bool tw_runner_next(const struct tw_aside *r, struct tw_runner_event *out)
 {
-	struct tw_aside_message m = { .kind = TW_RUNNER_GONE, .fds = { -1, -1 } };
+	int event[] = { TW_RUNNER_GONE, 0 }, files[TW_ASIDE_FILES];
 
-	if (tw_aside_next(r->fd, &m) == TW_ASIDE_NOTHING)
+	if (tw_aside_next(r->fd, event, sizeof(event), files) == TW_ASIDE_NOTHING)
 		return false;
-	*out = (struct tw_runner_event){ (enum tw_runner_kind)m.kind, m.value, m.fds[0],
-					 m.fds[1] };
+	*out = (struct tw_runner_event){ (enum tw_runner_kind)event[0], event[1],
+					 files[0], files[1] };
 	return true;
 }

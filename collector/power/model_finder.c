@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/model_finder.h"
 
+#include "collector/system/aside.h"
 #include "collector/system/privilege.h"
 #include "estimator/models.h"
 #include "estimator/predict/power_model.h"
@@ -57,25 +58,9 @@ struct finder {
 /* ---- the child: messages ---- */
 
 /* Send a message, with an open file or without (-1). */
-static int send_news(const struct finder *f, const struct tw_model_news *news, int file)
+static bool send_news(const struct finder *f, const struct tw_model_news *news, int file)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .bytes = { 0 } };
-	struct iovec from = { .iov_base = (void *)(uintptr_t)news,
-			      .iov_len = sizeof(*news) };
-	struct msghdr m = { .msg_iov = &from, .msg_iovlen = 1 };
-
-	if (file >= 0) {
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(file));
-		memcpy(CMSG_DATA(&control.header), &file, sizeof(file));
-		m.msg_control = &control;
-		m.msg_controllen = sizeof(control);
-	}
-	return sendmsg(f->fd, &m, MSG_NOSIGNAL) < 0 ? -1 : 0;
+	return tw_aside_send(f->fd, news, sizeof(*news), (int[]){ file, -1 });
 }
 
 /*
@@ -126,7 +111,7 @@ static void send_model(struct finder *f, size_t i, struct tw_served *served,
 		tw_models_release(f->models, served);
 		served = NULL;
 	}
-	if (send_news(f, news, file) == 0 && served != NULL) {
+	if (send_news(f, news, file) && served != NULL) {
 		if (f->sent[i].served != NULL)
 			tw_models_release(f->models, f->sent[i].served);
 		f->sent[i].served = served;
@@ -197,8 +182,7 @@ static void look(struct finder *f, size_t i)
 	}
 	if (served != NULL)
 		tw_models_release(f->models, served);
-	if (memcmp(&news, &f->sent[i].news, sizeof(news)) != 0 &&
-	    send_news(f, &news, -1) == 0)
+	if (memcmp(&news, &f->sent[i].news, sizeof(news)) != 0 && send_news(f, &news, -1))
 		f->sent[i].news = news;
 }
 
@@ -386,42 +370,28 @@ out:
 	return rc;
 }
 
-static int run_finder(const struct tw_model_finder_config *c, int fd)
+static void become_finder(int fd, const void *config)
 {
-	struct finder f = { .c = c, .fd = fd };
+	struct finder f = { .c = config, .fd = fd };
 	struct tw_err err = { 0 };
 
 	block_signals();
-	if (run(&f, &err) < 0) {
+	if (run(&f, &err) < 0)
 		tw_log_error("the model finder failed: %s", err.text);
-		return TW_EXIT_FAILED;
-	}
-	return TW_EXIT_OK;
 }
 
 int tw_model_finder_start(const struct tw_model_finder_config *c, int *fd, pid_t *pid,
 			  struct tw_err *err)
 {
-	int end[2];
+	struct tw_aside finder;
 
 	if (c->sources->count > TW_FINDER_SOURCES_MAX)
 		return tw_fail(err, TW_INVALID, "more than %d sources of models",
 			       TW_FINDER_SOURCES_MAX);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) < 0)
-		return tw_fail_errno(err, errno, "cannot make a socket");
-	*pid = fork();
-	if (*pid < 0) {
-		tw_fail_errno(err, errno, "cannot start the model finder");
-		close(end[0]);
-		close(end[1]);
-		return -1;
-	}
-	if (*pid == 0) {
-		tw_close_copies(end[1], end[1]);
-		exit(run_finder(c, end[1]));
-	}
-	close(end[1]);
-	*fd = end[0];
+	if (tw_aside_open(become_finder, c, &finder, err) < 0)
+		return tw_err_wrap(err, "the model finder");
+	*fd = finder.fd;
+	*pid = finder.pid;
 	return 0;
 }
 
@@ -505,52 +475,23 @@ static int load(int fd, struct tw_power_model **out, struct tw_err *err)
 	return rc;
 }
 
-/* The descriptor in a message, or -1. */
-static int passed_fd(struct msghdr *m)
-{
-	const struct cmsghdr *c = CMSG_FIRSTHDR(m);
-	int fd = -1;
-
-	if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(fd)))
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return fd;
-}
-
 enum tw_model_finder_event tw_model_finder_next(int fd, struct tw_model_news *news,
 						struct tw_power_model **model)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec to = { .iov_base = news, .iov_len = sizeof(*news) };
-	struct msghdr m = { .msg_iov = &to,
-			    .msg_iovlen = 1,
-			    .msg_control = &control,
-			    .msg_controllen = sizeof(control) };
-	const ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	int files[TW_ASIDE_FILES];
+	const enum tw_aside_event event = tw_aside_next(fd, news, sizeof(*news), files);
 	struct tw_err err = { 0 };
-	int file;
 
 	*model = NULL;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return TW_FINDER_NOTHING;
-	if (n <= 0)
-		return TW_FINDER_GONE;
-	file = passed_fd(&m);
+	if (event != TW_ASIDE_MESSAGE)
+		return event == TW_ASIDE_GONE ? TW_FINDER_GONE : TW_FINDER_NOTHING;
 	news->origin[sizeof(news->origin) - 1] = '\0';
 	news->from[sizeof(news->from) - 1] = '\0';
 	news->why[sizeof(news->why) - 1] = '\0';
-	if ((size_t)n != sizeof(*news) || news->source >= TW_FINDER_SOURCES_MAX) {
-		if (file >= 0)
-			close(file);
-		return TW_FINDER_NOTHING;
-	}
-	if (file < 0)
-		return TW_FINDER_NEWS;
-	if (load(file, model, &err) < 0)
+	if (files[0] >= 0 && news->source < TW_FINDER_SOURCES_MAX &&
+	    load(files[0], model, &err) < 0)
 		snprintf(news->why, sizeof(news->why), "%s", err.text);
-	close(file);
-	return TW_FINDER_NEWS;
+	for (size_t i = 0; i < TW_ASIDE_FILES && files[i] >= 0; i++)
+		close(files[i]);
+	return news->source < TW_FINDER_SOURCES_MAX ? TW_FINDER_NEWS : TW_FINDER_NOTHING;
 }

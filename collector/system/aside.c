@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/ask/aside.h"
+#include "collector/system/aside.h"
 
+#include "collector/system/privilege.h"
 #include "lib/core/err.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Room for the descriptors of a message. */
+/* Room for the files of a message. */
 union control {
-	char bytes[CMSG_SPACE(2 * sizeof(int))];
+	char bytes[CMSG_SPACE(TW_ASIDE_FILES * sizeof(int))];
 	struct cmsghdr aligned;
 };
 
@@ -25,9 +27,7 @@ static void close_others(int fd)
 		dup2(none, 0);
 		dup2(none, 1);
 	}
-	for (int i = 3; i < 256; i++)
-		if (i != fd)
-			close(i);
+	tw_close_copies(fd, fd);
 }
 
 int tw_aside_open(void (*run)(int fd, const void *arg), const void *arg,
@@ -54,14 +54,15 @@ int tw_aside_open(void (*run)(int fd, const void *arg), const void *arg,
 	return 0;
 }
 
-void tw_aside_send(int fd, const struct tw_aside_message *m)
+bool tw_aside_send(int fd, const void *data, size_t len, const int files[TW_ASIDE_FILES])
 {
-	int numbers[2] = { m->kind, m->value };
-	const size_t count = m->fds[0] < 0 ? 0 : m->fds[1] < 0 ? 1 : 2;
-	struct iovec part = { .iov_base = numbers, .iov_len = sizeof(numbers) };
+	struct iovec part = { .iov_base = (void *)(uintptr_t)data, .iov_len = len };
 	union control control = { .bytes = { 0 } };
 	struct msghdr h = { .msg_iov = &part, .msg_iovlen = 1 };
+	size_t count = 0;
 
+	while (files != NULL && count < TW_ASIDE_FILES && files[count] >= 0)
+		count++;
 	if (count > 0) {
 		struct cmsghdr *c;
 
@@ -71,15 +72,15 @@ void tw_aside_send(int fd, const struct tw_aside_message *m)
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(count * sizeof(int));
-		memcpy(CMSG_DATA(c), m->fds, count * sizeof(int));
+		memcpy(CMSG_DATA(c), files, count * sizeof(int));
 	}
-	(void)!sendmsg(fd, &h, MSG_NOSIGNAL);
+	return sendmsg(fd, &h, MSG_NOSIGNAL) == (ssize_t)len;
 }
 
-enum tw_aside_event tw_aside_next(int fd, struct tw_aside_message *out)
+enum tw_aside_event tw_aside_next(int fd, void *data, size_t len,
+				  int files[TW_ASIDE_FILES])
 {
-	int numbers[2] = { 0 };
-	struct iovec part = { .iov_base = numbers, .iov_len = sizeof(numbers) };
+	struct iovec part = { .iov_base = data, .iov_len = len };
 	union control control;
 	struct msghdr h = { .msg_iov = &part,
 			    .msg_iovlen = 1,
@@ -88,24 +89,31 @@ enum tw_aside_event tw_aside_next(int fd, struct tw_aside_message *out)
 	const ssize_t n = recvmsg(fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *c;
 
+	for (int i = 0; i < TW_ASIDE_FILES; i++)
+		files[i] = -1;
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return TW_ASIDE_NOTHING;
-	if (n != (ssize_t)sizeof(numbers))
+	if (n <= 0)
 		return TW_ASIDE_GONE;
-	*out = (struct tw_aside_message){ numbers[0], numbers[1], { -1, -1 } };
 	c = CMSG_FIRSTHDR(&h);
 	if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len <= CMSG_LEN(sizeof(out->fds)))
-		memcpy(out->fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
-	return TW_ASIDE_MESSAGE;
+	    c->cmsg_len <= CMSG_LEN(TW_ASIDE_FILES * sizeof(int)))
+		memcpy(files, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+	if ((size_t)n == len && (h.msg_flags & MSG_TRUNC) == 0)
+		return TW_ASIDE_MESSAGE;
+	for (int i = 0; i < TW_ASIDE_FILES && files[i] >= 0; i++)
+		close(files[i]);
+	return TW_ASIDE_NOTHING;
 }
 
 void tw_aside_close(struct tw_aside *a)
 {
-	if (a->fd < 0)
+	if (a->pid <= 0)
 		return;
+	/* Other processes may have a copy of the descriptor. */
+	shutdown(a->fd, SHUT_RDWR);
 	close(a->fd);
 	while (waitpid(a->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	a->fd = -1;
+	*a = (struct tw_aside){ .pid = 0 };
 }

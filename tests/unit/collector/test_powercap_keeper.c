@@ -28,7 +28,7 @@ static const char *const counters[] = {
 
 struct trees {
 	char *dir, *own, *vms;
-	struct tw_powercap_keeper keeper;
+	struct tw_aside keeper;
 };
 
 static bool has(const struct trees *t, const char *zone, const char *file)
@@ -82,7 +82,7 @@ static int tear_down(void **state)
 {
 	struct trees *t = *state;
 
-	tw_powercap_keeper_stop(&t->keeper);
+	tw_aside_close(&t->keeper);
 	free(t->own);
 	free(t->vms);
 	scratch_free(t->dir);
@@ -147,21 +147,21 @@ static void a_signal_to_all_does_not_end_the_keeper(void **state)
 	for (size_t i = 0; i < 4; i++)
 		kill(t->keeper.pid, signals[i]);
 	write_counters(t);
-	tw_powercap_keeper_stop(&t->keeper);
+	tw_aside_close(&t->keeper);
 	assert_int_equal(count(t, "energy_uj"), 0);
 }
 
 static void without_trees_there_is_no_keeper(void **state)
 {
 	const struct tw_powercap_keeper_config none = { .patience_ms = 1 };
-	struct tw_powercap_keeper k = { 0 };
+	struct tw_aside k = { 0 };
 	struct tw_err err = { 0 };
 
 	(void)state;
 	assert_int_equal(tw_powercap_keeper_start(&none, &k, &err), 0);
 	assert_int_equal(k.pid, 0);
 	tw_powercap_keeper_beat(&k);
-	tw_powercap_keeper_stop(&k);
+	tw_aside_close(&k);
 }
 
 static void a_user_that_is_not_there_is_an_error(void **state)
