@@ -92,7 +92,7 @@ static int find_metrics(struct tw_strs *out, struct tw_err *err)
 	return rc;
 }
 
-/* As tw-estimator asks: tw_models_wanted() in estimator/models.c. */
+/* As tw-estimator asks: make_entry() in estimator/models.c. */
 static int make_wanted(const struct config *c, struct tw_wanted *w, struct tw_err *err)
 {
 	struct tw_err unknown = { 0 };

@@ -16,13 +16,6 @@
 
 /* ---- keys ---- */
 
-static void key_release(struct tw_models_key *k)
-{
-	free(k->trainer);
-	free(k->filter);
-	tw_strs_clear(&k->metrics);
-}
-
 static int copy_text(char **to, const char *from, struct tw_err *err)
 {
 	if (from == NULL)
@@ -80,10 +73,12 @@ static bool names_default(const struct tw_request *r)
 	return r->version < 2 && tw_trainer_is_default(r->trainer);
 }
 
-static bool key_fits(const struct tw_models_key *k, const struct tw_request *r,
+static bool key_fits(const struct tw_models_entry *e, const struct tw_request *r,
 		     bool unproven, uint64_t hash)
 {
-	if (k->hash != hash || k->counters_unproven != unproven ||
+	const struct tw_wanted *k = &e->wanted;
+
+	if (e->hash != hash || k->counters_unproven != unproven ||
 	    k->default_trainer != names_default(r) || k->output != r->output ||
 	    k->source != r->source || !same_text(k->trainer, r->trainer) ||
 	    !same_text(k->filter, r->filter) || k->metrics.count != r->metrics.count)
@@ -97,7 +92,7 @@ static bool key_fits(const struct tw_models_key *k, const struct tw_request *r,
 }
 
 static bool has_origin(const struct tw_models *m, enum tw_origin o,
-		       const struct tw_models_key *k)
+		       const struct tw_wanted *k)
 {
 	if (o == TW_ORIGIN_SERVER)
 		return m->config.server_url != NULL;
@@ -112,33 +107,7 @@ static bool has_origin(const struct tw_models *m, enum tw_origin o,
 	return false;
 }
 
-int tw_models_wanted(const struct tw_models *m, const struct tw_models_key *k,
-		     struct tw_wanted *out, struct tw_err *err)
-{
-	struct tw_wanted w = { .classes = true,
-			       .ensembles = true,
-			       .trees = true,
-			       .source = k->source,
-			       .output = k->output,
-			       .counters_unproven = k->counters_unproven,
-			       .default_trainer = k->default_trainer,
-			       .node_type = -1,
-			       .loose_node_type = true,
-			       .spec = m->machine,
-			       .client = TW_CLIENT_CURRENT };
-
-	w.spec.cores = m->cores;
-	if (tw_strs_copy(&w.metrics, &k->metrics, err) < 0 ||
-	    copy_text(&w.trainer, k->trainer, err) < 0 ||
-	    copy_text(&w.filter, k->filter, err) < 0) {
-		tw_wanted_release(&w);
-		return -1;
-	}
-	*out = w;
-	return 0;
-}
-
-int tw_models_check(const struct tw_models_key *k, const struct tw_power_model *p,
+int tw_models_check(const struct tw_wanted *k, const struct tw_power_model *p,
 		    struct tw_err *err)
 {
 	const struct tw_model_info *info = tw_power_model_info(p);
@@ -177,7 +146,7 @@ void tw_models_unref(struct tw_models_entry *e)
 		return;
 	for (int o = 0; o < TW_ORIGIN_COUNT; o++)
 		served_unref(e->from[o].served);
-	key_release(&e->key);
+	tw_wanted_release(&e->wanted);
 	free(e);
 }
 
@@ -190,20 +159,28 @@ static int make_entry(const struct tw_models *m, const struct tw_request *r,
 	if (e == NULL)
 		return tw_fail(err, TW_NOMEM, "key of a model");
 	e->refs = 1;
-	e->key.output = r->output;
-	e->key.source = r->source;
-	e->key.hash = hash;
-	e->key.counters_unproven = unproven;
-	e->key.default_trainer = names_default(r);
-	if (copy_text(&e->key.trainer, r->trainer, err) < 0 ||
-	    copy_text(&e->key.filter, r->filter, err) < 0 ||
-	    tw_strs_copy(&e->key.metrics, &r->metrics, err) < 0) {
+	e->hash = hash;
+	e->wanted = (struct tw_wanted){ .classes = true,
+					.ensembles = true,
+					.trees = true,
+					.source = r->source,
+					.output = r->output,
+					.counters_unproven = unproven,
+					.default_trainer = names_default(r),
+					.node_type = -1,
+					.loose_node_type = true,
+					.spec = m->machine,
+					.client = TW_CLIENT_CURRENT };
+	e->wanted.spec.cores = m->cores;
+	if (copy_text(&e->wanted.trainer, r->trainer, err) < 0 ||
+	    copy_text(&e->wanted.filter, r->filter, err) < 0 ||
+	    tw_strs_copy(&e->wanted.metrics, &r->metrics, err) < 0) {
 		tw_models_unref(e);
 		return -1;
 	}
-	tw_strs_sort(&e->key.metrics);
+	tw_strs_sort(&e->wanted.metrics);
 	for (int o = 0; o < TW_ORIGIN_COUNT; o++) {
-		const bool has = has_origin(m, (enum tw_origin)o, &e->key);
+		const bool has = has_origin(m, (enum tw_origin)o, &e->wanted);
 
 		e->from[o].tried = !has;
 		e->from[o].due_ms = has ? 0 : UINT64_MAX;
@@ -270,7 +247,7 @@ static enum tw_models_state find_entry(struct tw_models *m, const struct tw_requ
 	struct tw_models_entry *e = NULL;
 
 	for (size_t i = 0; i < m->count && e == NULL; i++)
-		if (key_fits(&m->entry[i]->key, r, unproven, hash))
+		if (key_fits(m->entry[i], r, unproven, hash))
 			e = m->entry[i];
 	if (e == NULL) {
 		if (make_entry(m, r, unproven, hash, &e, why) < 0)
@@ -440,7 +417,7 @@ void tw_models_confirm(struct tw_models *m, struct tw_models_entry *e, enum tw_o
 void tw_models_all_due(struct tw_models *m, enum tw_origin o)
 {
 	for (size_t i = 0; i < m->count; i++)
-		if (has_origin(m, o, &m->entry[i]->key))
+		if (has_origin(m, o, &m->entry[i]->wanted))
 			m->entry[i]->from[o].due_ms = 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/http/client/url.h"
 #include "lib/program/kepler_key.h"
 
 #include <assert.h>
@@ -126,7 +127,7 @@ static int find_line(const char *lines, const char *key, char **out, struct tw_e
 
 static int check_url(const char *key, const char *url, struct tw_err *err)
 {
-	if (strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0)
+	if (tw_url_is(url))
 		return 0;
 	return tw_fail(err, TW_INVALID, "%s: '%.128s' is not an http:// or https:// URL",
 		       key, url);

@@ -94,7 +94,7 @@ static void load_index(struct watcher *w)
 }
 
 static int load_model(const struct watcher *w, const char *path,
-		      const struct tw_models_key *k, struct tw_served **out,
+		      const struct tw_wanted *k, struct tw_served **out,
 		      struct tw_err *err)
 {
 	struct tw_power_model *p = NULL;
@@ -175,11 +175,13 @@ out:
  * fails to load again, fail, so that it stays in use.
  */
 static int find_usable(const struct watcher *w, const struct tw_models_entry *e,
-		       const struct tw_wanted *wanted, struct tw_served **out,
-		       struct tw_err *err)
+		       struct tw_served **out, struct tw_err *err)
 {
+	const struct tw_wanted *wanted = &e->wanted;
 	const struct tw_served *used = e->from[w->db->origin].served;
 
+	if (w->index == NULL)
+		return tw_fail(err, TW_NOTFOUND, "the model database could not be read");
 	for (;;) {
 		struct tw_choice choice;
 		struct tw_err why = { 0 }, no_prior = { 0 };
@@ -201,7 +203,7 @@ static int find_usable(const struct watcher *w, const struct tw_models_entry *e,
 		}
 		path = choice.entry->zip_path;
 		*out = tw_models_share(w->m, w->db->origin, path, w->generation);
-		if (*out != NULL || load_model(w, path, &e->key, out, &why) == 0)
+		if (*out != NULL || load_model(w, path, wanted, out, &why) == 0)
 			return 0;
 		if (why.code == TW_NOMEM ||
 		    (used != NULL && strcmp(used->from, path) == 0))
@@ -211,35 +213,16 @@ static int find_usable(const struct watcher *w, const struct tw_models_entry *e,
 	}
 }
 
-static int find_model(const struct watcher *w, const struct tw_models_entry *e,
-		      struct tw_served **out, struct tw_err *err)
-{
-	struct tw_wanted wanted = { 0 };
-	int rc = -1;
-
-	if (w->index == NULL) {
-		tw_fail(err, TW_NOTFOUND, "the model database could not be read");
-		goto out;
-	}
-	if (tw_models_wanted(w->m, &e->key, &wanted, err) < 0 ||
-	    find_usable(w, e, &wanted, out, err) < 0)
-		goto out;
-	rc = 0;
-out:
-	tw_wanted_release(&wanted);
-	return rc;
-}
-
 static void serve(struct watcher *w, struct tw_models_entry *e)
 {
 	struct tw_served *served = NULL;
 	struct tw_err err = { 0 };
 
-	if (find_model(w, e, &served, &err) < 0)
+	if (find_usable(w, e, &served, &err) < 0)
 		tw_log_warn_limited(
 			&w->log, "no model from the %s output=%s source=%s: %s",
-			tw_origin_name(w->db->origin), tw_output_name(e->key.output),
-			e->key.source->name, err.text);
+			tw_origin_name(w->db->origin), tw_output_name(e->wanted.output),
+			e->wanted.source->name, err.text);
 	tw_models_put(w->m, e, w->db->origin, served, &err, UINT64_MAX);
 }
 

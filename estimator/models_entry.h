@@ -18,6 +18,7 @@
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
 #include "lib/http/client/http.h"
+#include "model-db/index/matcher.h"
 #include "profiler/spec.h"
 
 #include <pthread.h>
@@ -26,19 +27,10 @@
 #include <stdint.h>
 
 struct tw_power_model;
-struct tw_wanted;
-
-struct tw_models_key {
-	enum tw_output output;
-	const struct tw_energy_source *source;
-	char *trainer, *filter;                  /* NULL: any */
-	struct tw_strs metrics;                  /* sorted */
-	bool counters_unproven, default_trainer; /* as in struct tw_wanted */
-	uint64_t hash;                           /* of metrics */
-};
 
 struct tw_models_entry {
-	struct tw_models_key key;
+	struct tw_wanted wanted; /* the key; metrics are sorted */
+	uint64_t hash;           /* of its metrics */
 	unsigned refs;
 	uint64_t used; /* value of uses at the last request */
 	struct {
@@ -130,12 +122,8 @@ void tw_models_wake(int fd);
 /* Plan a lookup of all entries now. Call with the lock held. */
 void tw_models_all_due(struct tw_models *m, enum tw_origin o);
 
-/* The key in the form of model-db/index/choose.h. out must be all zero. */
-int tw_models_wanted(const struct tw_models *m, const struct tw_models_key *k,
-		     struct tw_wanted *out, struct tw_err *err);
-
 /* Fail unless the model has the output, source and features of the key. */
-int tw_models_check(const struct tw_models_key *k, const struct tw_power_model *p,
+int tw_models_check(const struct tw_wanted *w, const struct tw_power_model *p,
 		    struct tw_err *err);
 
 /* The threads; arg is a struct tw_models_db, or the struct tw_models. */

@@ -7,6 +7,7 @@
 #include "lib/core/file.h"
 #include "lib/core/hash.h"
 #include "lib/http/client/http.h"
+#include "lib/http/client/url.h"
 #include "lib/json/writer.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
@@ -168,35 +169,21 @@ struct net {
 struct lookup {
 	struct tw_models_entry *e;
 	enum tw_origin origin;
-	char *from; /* the URL without its password, for logs */
+	char from[TW_URL_SHOWN]; /* the URL, for logs */
 };
 
 static const char *url_of(const struct tw_models *m, const struct lookup *l)
 {
 	return l->origin == TW_ORIGIN_SERVER
 		       ? m->config.server_url
-		       : tw_init_urls_find(m->config.init_urls, l->e->key.output,
-					   l->e->key.source);
-}
-
-/* "http://user:secret@host/x" is "http://host/x". */
-static char *without_password(const char *url)
-{
-	const char *host = strstr(url, "://");
-	const char *at;
-	struct tw_buf b = { 0 };
-
-	host = host != NULL ? host + 3 : url;
-	at = memchr(host, '@', strcspn(host, "/?#"));
-	tw_buf_add(&b, url, (size_t)(host - url));
-	tw_buf_adds(&b, at != NULL ? at + 1 : host);
-	return tw_buf_detach(&b, NULL);
+		       : tw_init_urls_find(m->config.init_urls, l->e->wanted.output,
+					   l->e->wanted.source);
 }
 
 /* The key of a cached model: the whole key of the entry, and the URL. */
 static char *make_cache_key(const struct net *n, const struct lookup *l)
 {
-	const struct tw_models_key *k = &l->e->key;
+	const struct tw_wanted *k = &l->e->wanted;
 	struct tw_buf b = { .limit = TW_MODEL_CACHE_KEY_MAX };
 
 	tw_buf_addf(&b, "%s %s %s %s", tw_origin_name(l->origin),
@@ -213,7 +200,7 @@ static char *make_cache_key(const struct net *n, const struct lookup *l)
 	return tw_buf_detach(&b, NULL);
 }
 
-static int check_trainer(const struct tw_models_key *k, const struct tw_power_model *p,
+static int check_trainer(const struct tw_wanted *k, const struct tw_power_model *p,
 			 struct tw_err *err)
 {
 	const struct tw_model_info *info = tw_power_model_info(p);
@@ -231,7 +218,7 @@ static int check_fitness(const struct lookup *l, const struct tw_power_model *p,
 {
 	struct tw_err why = { 0 };
 
-	if (l->e->key.trainer != NULL || tw_certify_default(p, &why) == 0)
+	if (l->e->wanted.trainer != NULL || tw_certify_default(p, &why) == 0)
 		return 0;
 	if (l->origin == TW_ORIGIN_SERVER || why.code == TW_NOMEM)
 		return tw_fail(err, why.code, "%s", why.text);
@@ -262,14 +249,14 @@ static int make_served(const struct net *n, const struct lookup *l, const char *
 	if (tw_zip_read(data, len, &tw_zip_model_limits, &files, err) < 0 ||
 	    tw_model_from_files(&files, &model, err) < 0 ||
 	    tw_power_model_new(&model, &p, err) < 0 ||
-	    tw_models_check(&l->e->key, p, err) < 0 ||
-	    check_trainer(&l->e->key, p, err) < 0 || check_fitness(l, p, err) < 0) {
+	    tw_models_check(&l->e->wanted, p, err) < 0 ||
+	    check_trainer(&l->e->wanted, p, err) < 0 || check_fitness(l, p, err) < 0) {
 		tw_err_wrap(err, "answer of '%s'", l->from);
 		goto out;
 	}
 	tw_log_info("model loaded name=%s output=%s source=%s from='%s'",
-		    tw_power_model_info(p)->name, tw_output_name(l->e->key.output),
-		    l->e->key.source->name, l->from);
+		    tw_power_model_info(p)->name, tw_output_name(l->e->wanted.output),
+		    l->e->wanted.source->name, l->from);
 	if (tw_models_serve(n->m, p, l->origin, l->from, 0, out, err) < 0) {
 		p = NULL;
 		goto out;
@@ -350,25 +337,23 @@ static int make_url(const char *url, const char *route, char **out, struct tw_er
  * Send POST /model with "weight":false (docs/wire.md). Any HTTP status is a success.
  * kepler-model-server answers 500 to a key that it does not know, such as model_classes.
  */
-static int ask_server(const struct tw_models *m, const struct tw_models_key *k,
+static int ask_server(const struct tw_models *m, const struct tw_wanted *wanted,
 		      const char *etag, struct tw_http_answer *out, struct tw_err *err)
 {
 	struct tw_http_call call = { .timeout_ms = CALL_MS };
-	struct tw_wanted wanted = { 0 };
 	char *url = NULL, *body = NULL;
 	int rc = -1;
 
 	*out = (struct tw_http_answer){ 0 };
-	if (make_url(m->config.server_url, m->config.server_path, &url, err) < 0 ||
-	    tw_models_wanted(m, k, &wanted, err) < 0)
-		goto out;
+	if (make_url(m->config.server_url, m->config.server_path, &url, err) < 0)
+		return -1;
 	call.url = url;
 	call.etag = etag;
 	for (int attempt = 0; attempt == 0 || (attempt == 1 && out->status == 500);
 	     attempt++) {
 		tw_http_answer_release(out);
 		free(body);
-		body = make_body(&wanted, attempt == 0, &call.body_len);
+		body = make_body(wanted, attempt == 0, &call.body_len);
 		call.body = body;
 		if (body == NULL) {
 			tw_fail(err, TW_NOMEM, "request to the model server");
@@ -379,7 +364,6 @@ static int ask_server(const struct tw_models *m, const struct tw_models_key *k,
 	}
 	rc = 0;
 out:
-	tw_wanted_release(&wanted);
 	free(body);
 	free(url);
 	return rc;
@@ -396,7 +380,7 @@ static int ask(const struct net *n, const struct lookup *l, struct tw_http_answe
 					  .answer_max = ZIP_MAX };
 
 	if ((l->origin == TW_ORIGIN_SERVER
-		     ? ask_server(m, &l->e->key, etag, out, err)
+		     ? ask_server(m, &l->e->wanted, etag, out, err)
 		     : m->config.http.call(m->config.http.arg, &get, out, err)) < 0)
 		return -1;
 	if (out->status == 200 || (out->status == 304 && etag != NULL))
@@ -479,8 +463,8 @@ static uint64_t pause_ms(struct net *n, unsigned failures, uint64_t retry_after_
 /* Warn about the first failure in a row only. */
 static void log_failure(struct net *n, const struct lookup *l, const struct tw_err *err)
 {
-	const char *output = tw_output_name(l->e->key.output);
-	const char *source = l->e->key.source->name;
+	const char *output = tw_output_name(l->e->wanted.output);
+	const char *source = l->e->wanted.source->name;
 
 	if (l->e->from[l->origin].failures > 0)
 		tw_log_debug("no model from the %s output=%s source=%s: %s",
@@ -533,15 +517,9 @@ static void serve(struct net *n, struct tw_models_entry *e, enum tw_origin o)
 {
 	struct lookup l = { .e = e, .origin = o };
 
-	l.from = without_password(url_of(n->m, &l));
-	if (l.from == NULL) {
-		const struct tw_err err = { .code = TW_NOMEM, .text = "out of memory" };
-
-		tw_models_put(n->m, e, o, NULL, &err, pause_ms(n, 0, 0));
-	} else if (!serve_cached(n, &l)) {
+	tw_url_show(url_of(n->m, &l), l.from);
+	if (!serve_cached(n, &l))
 		serve_fetched(n, &l);
-	}
-	free(l.from);
 	tw_daemon_trim();
 }
 
