@@ -5,9 +5,13 @@
 #include "estimator/listen.h"
 #include "estimator/session.h"
 #include "estimator/stats.h"
+#include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
+#include "lib/http/server/httpd.h"
+#include "lib/http/server/httpd_stats.h"
+#include "lib/http/web/web.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
 
@@ -41,7 +45,7 @@ enum watch_type {
 	WATCH_LISTENER,
 	WATCH_MODELS,
 	WATCH_SIGNALS,
-	WATCH_SCRAPES,
+	WATCH_HTTPD,
 	WATCH_CLIENT
 };
 
@@ -68,7 +72,8 @@ struct tw_estimator {
 	struct watch *listening; /* one for each listener */
 	size_t listeners;
 	struct watch signals, changes, scraping;
-	struct tw_scrapes *scrapes; /* NULL: GET /metrics is off */
+	struct tw_httpd *httpd; /* of GET /metrics; NULL: it is off */
+	uint64_t httpd_due_ms;  /* UINT64_MAX: never */
 	struct watch **client;
 	size_t clients, clients_max;
 	size_t of_user[USER_PLACES]; /* clients, by the user of their process */
@@ -346,6 +351,72 @@ static void close_clients(struct tw_estimator *e)
 	free_closed(e);
 }
 
+/* ---- GET /metrics ---- */
+
+/*
+ * The limits are those of the other daemons: a scraper may keep its connection; others
+ * are closed when idle.
+ */
+#define SCRAPERS_MAX 64
+#define SCRAPE_TIMEOUT_MS 30000
+
+static void write_metrics(void *arg, struct tw_expo *x)
+{
+	const struct tw_estimator *e = arg;
+
+	tw_stats_write(&e->shared.stats, e->clients, e->shared.history, e->shared.nodes,
+		       e->shared.models, x);
+}
+
+static void get_metrics(void *app, const struct tw_http_request *q,
+			struct tw_http_reply *r)
+{
+	tw_http_reply_metrics(q, r, write_metrics, app);
+}
+
+static void set_httpd_due(struct tw_estimator *e)
+{
+	const int wait_ms = tw_httpd_timeout_ms(e->httpd);
+
+	e->httpd_due_ms = wait_ms < 0 ? UINT64_MAX : tw_now_ms() + (uint64_t)wait_ms;
+}
+
+static void run_httpd(struct tw_estimator *e)
+{
+	tw_httpd_run(e->httpd);
+	set_httpd_due(e);
+}
+
+static int open_httpd(struct tw_estimator *e, const struct tw_estimator_config *c,
+		      struct tw_err *err)
+{
+	static const struct tw_http_route routes[] = { { "GET", "/metrics",
+							 .handle = get_metrics } };
+	const struct tw_httpd_config httpd = { .listen = c->metrics,
+					       .routes = routes,
+					       .route_count = TW_COUNT(routes),
+					       .app = e,
+					       .callers_thread = true,
+					       .connections_max = SCRAPERS_MAX,
+					       .answer_timeout_ms = SCRAPE_TIMEOUT_MS,
+					       .web_config = c->web_config,
+					       .host_names = c->host_names,
+					       .web_changed = tw_web_log_changed };
+
+	if (c->metrics == NULL)
+		return 0;
+	if (tw_httpd_open(&httpd, &e->httpd, err) < 0)
+		return -1;
+	set_httpd_due(e);
+	e->scraping = (struct watch){ .type = WATCH_HTTPD, .fd = tw_httpd_fd(e->httpd) };
+	return add_watch(e, &e->scraping, EPOLLIN, err);
+}
+
+const char *tw_estimator_metrics(const struct tw_estimator *e)
+{
+	return e->httpd != NULL ? tw_httpd_address(e->httpd) : NULL;
+}
+
 /* ---- the loop ---- */
 
 static void models_changed(struct tw_estimator *e, int fd)
@@ -371,8 +442,8 @@ static bool handle(struct tw_estimator *e, struct watch *w, uint32_t events)
 			return false;
 		tw_models_reload(e->shared.models);
 		break;
-	case WATCH_SCRAPES:
-		tw_scrapes_run(e->scrapes);
+	case WATCH_HTTPD:
+		run_httpd(e);
 		break;
 	case WATCH_CLIENT:
 		client_event(e, w, (events & (EPOLLHUP | EPOLLERR)) != 0);
@@ -390,8 +461,8 @@ static int timeout_ms(const struct tw_estimator *e)
 		return 0;
 	if (e->clients > 0)
 		next_ms = e->deadline_ms;
-	if (e->scrapes != NULL && tw_scrapes_due_ms(e->scrapes) < next_ms)
-		next_ms = tw_scrapes_due_ms(e->scrapes);
+	if (e->httpd_due_ms < next_ms)
+		next_ms = e->httpd_due_ms;
 	if (next_ms == UINT64_MAX)
 		return -1;
 	if (next_ms <= now_ms)
@@ -417,8 +488,8 @@ int tw_estimator_run(struct tw_estimator *e, int signal_fd, struct tw_err *err)
 		run_busy(e);
 		if (e->deadline_ms <= tw_now_ms())
 			run_due(e, false);
-		if (e->scrapes != NULL && tw_scrapes_due_ms(e->scrapes) <= tw_now_ms())
-			tw_scrapes_run(e->scrapes);
+		if (e->httpd_due_ms <= tw_now_ms())
+			run_httpd(e);
 		send_answers(e);
 		free_closed(e);
 	}
@@ -426,32 +497,6 @@ int tw_estimator_run(struct tw_estimator *e, int signal_fd, struct tw_err *err)
 }
 
 /* ---- opening and closing ---- */
-
-static void write_metrics(void *arg, struct tw_expo *x)
-{
-	const struct tw_estimator *e = arg;
-
-	tw_stats_write(&e->shared.stats, e->clients, e->shared.history, e->shared.nodes,
-		       e->shared.models, x);
-}
-
-static int open_scrapes(struct tw_estimator *e, const struct tw_estimator_config *c,
-			struct tw_err *err)
-{
-	if (c->metrics == NULL)
-		return 0;
-	if (tw_scrapes_open(c->metrics, c->web_config, c->host_names, write_metrics, e,
-			    &e->scrapes, err) < 0)
-		return -1;
-	e->scraping =
-		(struct watch){ .type = WATCH_SCRAPES, .fd = tw_scrapes_fd(e->scrapes) };
-	return add_watch(e, &e->scraping, EPOLLIN, err);
-}
-
-const char *tw_estimator_metrics(const struct tw_estimator *e)
-{
-	return e->scrapes != NULL ? tw_scrapes_address(e->scrapes) : NULL;
-}
 
 static int open_listener(const struct tw_estimator_config *c, size_t i,
 			 struct tw_listener *out, struct tw_err *err)
@@ -493,7 +538,7 @@ static int open_all(struct tw_estimator *e, const struct tw_estimator_config *c,
 		return tw_fail(err, TW_NOMEM, "%zu connections", e->clients_max);
 	if (tw_history_new(c->series_bytes, &e->shared.history, err) < 0 ||
 	    tw_node_series_new(&e->shared.nodes, err) < 0 ||
-	    open_listeners(e, c, err) < 0 || open_scrapes(e, c, err) < 0 ||
+	    open_listeners(e, c, err) < 0 || open_httpd(e, c, err) < 0 ||
 	    tw_models_open(&c->models, &e->shared.models, err) < 0)
 		return -1;
 	e->changes = (struct watch){ .type = WATCH_MODELS,
@@ -511,7 +556,7 @@ int tw_estimator_open(const struct tw_estimator_config *c, struct tw_estimator *
 		return tw_fail(err, TW_NOMEM, "estimator");
 	e->epoll = -1;
 	TAILQ_INIT(&e->busy);
-	e->deadline_ms = UINT64_MAX;
+	e->deadline_ms = e->httpd_due_ms = UINT64_MAX;
 	e->clients_max = c->connections;
 	e->users = c->users;
 	e->shared.idle_ms = c->idle_ms;
@@ -532,7 +577,7 @@ void tw_estimator_close(struct tw_estimator *e)
 	for (size_t i = 0; i < e->listeners; i++)
 		tw_listener_close(&e->listener[i]);
 	close_clients(e);
-	tw_scrapes_close(e->scrapes);
+	tw_httpd_close(e->httpd);
 	tw_models_close(e->shared.models);
 	tw_history_free(e->shared.history);
 	tw_node_series_free(e->shared.nodes);
