@@ -2,6 +2,7 @@
 /* tw-collector: exports the energy of each workload of this machine. */
 #include "collector/agents/agents.h"
 #include "collector/collector.h"
+#include "collector/expose/expose.h"
 #include "collector/expose/push.h"
 #include "collector/expose/routes.h"
 #include "collector/power/estimates.h"
@@ -348,7 +349,7 @@ static void run_timer(struct loop *l)
 	if (l->step_timer >= 0)
 		(void)set_timer(l->step_timer, TW_POWERCAP_STEP_NS);
 	tw_texts_tidy(l->collector->texts, tw_collector_tick_number(l->collector));
-	tw_push_tick(l->collector);
+	tw_metrics_push(l->collector);
 }
 
 static void run_watch(const struct loop *l)

@@ -32,20 +32,8 @@ struct tw_exposure {
 	bool scrape;                    /* tw_exposure_choose() was called */
 };
 
-/* All metrics, as they are at /metrics. expo.format is the caller's. */
-struct tw_metrics {
-	const struct tw_collector *c;
-	struct tw_expo expo;
-	struct tw_exposure exposure; /* only with workloads */
-};
-
-/* scrape: tw_exposure_choose(), too. Fails only if out of memory. */
-int tw_metrics_begin(struct tw_metrics *m, struct tw_collector *c, bool scrape,
-		     struct tw_err *err);
-
-/* A tw_text_writer; arg is a struct tw_metrics. */
-struct tw_text_out;
-void tw_metrics_write(void *arg, struct tw_text_out *o);
+/* After a tick: start a child for each helper that waits for the text of /metrics. */
+void tw_metrics_push(struct tw_collector *c);
 
 /* True, and the reply is an error, if the collector only sums agents. */
 bool tw_expose_no_machine(const struct tw_collector *c, struct tw_http_reply *r);

@@ -5,8 +5,8 @@
 /*
  * Push the metrics to receivers of OTLP and of remote write. For each receiver a helper,
  * tw-ask, asks for the text of /metrics (collector/ask/ask_push.c); a child writes the
- * text after the next tick. So neither a tick nor a scrape waits for a receiver, and each
- * receiver has at most one text in memory.
+ * text after the next tick (tw_metrics_push()). So neither a tick nor a scrape waits for
+ * a receiver, and each receiver has at most one text in memory.
  */
 
 #include "collector/push/format.h"
@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct tw_collector;
 struct tw_collector_settings;
 struct tw_err;
 struct tw_push;
@@ -36,9 +35,6 @@ void tw_push_hear(struct tw_push *p, int i);
 bool tw_push_wanted(struct tw_push *p, int i, int *fd, struct tw_push_head *head);
 /* The child now writes the text that the helper waits for. */
 void tw_push_began(struct tw_push *p, int i, pid_t child);
-
-/* After a tick: start a child for each helper that waits for the metrics. */
-void tw_push_tick(struct tw_collector *c);
 
 /* Export whether the receivers get the metrics. p may be NULL. */
 void tw_push_expose(const struct tw_push *p, struct tw_expo *e);

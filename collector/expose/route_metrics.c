@@ -4,13 +4,21 @@
 #include "collector/expose/expose.h"
 #include "collector/expose/push.h"
 #include "collector/expose/routes.h"
+#include "collector/system/privilege.h"
+#include "collector/texts.h"
 #include "collector/workloads/workload.h"
+#include "lib/ask/ask.h"
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/server/expo.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* ---- the collector itself ---- */
 
@@ -137,8 +145,18 @@ static void write_machine(struct tw_expo *e, const struct tw_exposure *x)
 		tw_expose_kepler_legacy(x);
 }
 
-int tw_metrics_begin(struct tw_metrics *m, struct tw_collector *c, bool scrape,
-		     struct tw_err *err)
+/* ---- all metrics ---- */
+
+/* expo.format is the caller's. */
+struct metrics {
+	const struct tw_collector *c;
+	struct tw_expo expo;
+	struct tw_exposure exposure; /* only with workloads */
+};
+
+/* scrape: tw_exposure_choose(), too. Fails only if out of memory. */
+static int begin_metrics(struct metrics *m, struct tw_collector *c, bool scrape,
+			 struct tw_err *err)
 {
 	m->c = c;
 	if (c->workloads == NULL)
@@ -150,9 +168,10 @@ int tw_metrics_begin(struct tw_metrics *m, struct tw_collector *c, bool scrape,
 	return 0;
 }
 
-void tw_metrics_write(void *arg, struct tw_text_out *o)
+/* A tw_text_writer. */
+static void write_metrics(void *arg, struct tw_text_out *o)
 {
-	struct tw_metrics *m = arg;
+	struct metrics *m = arg;
 
 	m->expo.out = &o->buf;
 	m->expo.drain = drain;
@@ -172,14 +191,13 @@ void tw_answer_metrics(void *app, const struct tw_http_request *q,
 		       struct tw_http_reply *r)
 {
 	struct tw_collector *c = app;
-	struct tw_metrics m = { .c = c,
-				.expo.format =
-					tw_expo_wanted(tw_http_header(q, "Accept")) };
+	struct metrics m = { .c = c,
+			     .expo.format = tw_expo_wanted(tw_http_header(q, "Accept")) };
 	const struct tw_answer a = { .kind = m.expo.format == TW_EXPO_TEXT
 						     ? TW_ANSWER_METRICS_TEXT
 						     : TW_ANSWER_METRICS_OPEN,
 				     .content_type = tw_expo_content_type(m.expo.format),
-				     .write = tw_metrics_write,
+				     .write = write_metrics,
 				     .arg = &m };
 	struct tw_err err = { 0 };
 	/* A HEAD request is not a scrape. */
@@ -188,10 +206,78 @@ void tw_answer_metrics(void *app, const struct tw_http_request *q,
 	tw_http_reply_header(r, "Vary", "Accept");
 	if (tw_answer_again(c, q, r, &a))
 		return;
-	if (tw_metrics_begin(&m, c, scrape, &err) < 0) {
+	if (begin_metrics(&m, c, scrape, &err) < 0) {
 		tw_http_reply_error(r, &err);
 		return;
 	}
 	if (tw_answer(c, q, r, &a) && scrape && c->workloads != NULL)
 		tw_workloads_scraped(c->workloads);
+}
+
+/* ---- for receivers ---- */
+
+/* A child gives up on a helper that takes no packet for this long. */
+#define PACKET_MS 30000
+
+/* A helper that has exited makes the send fail, which ends the child. */
+static bool send_packet(int fd, const void *data, size_t len)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, PACKET_MS) == 1 &&
+	       send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len;
+}
+
+__attribute__((noreturn)) static void write_text(struct metrics *m,
+						 struct tw_push_head *h, int fd)
+{
+	struct tw_text_out o = { .sink = NULL };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	tw_close_copies(fd, fd);
+	write_metrics(m, &o);
+	h->len = o.buf.len;
+	if (tw_buf_failed(&o.buf) || !send_packet(fd, h, sizeof(*h)))
+		_exit(1);
+	for (size_t at = 0; at < h->len; at += TW_ASK_PACKET) {
+		const size_t left = (size_t)h->len - at;
+
+		if (!send_packet(fd, o.buf.data + at,
+				 left < TW_ASK_PACKET ? left : TW_ASK_PACKET))
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/* -1: no memory, or no process: the helper waits until the next tick. */
+static pid_t start_text(struct tw_collector *c, struct tw_push_head *h, int fd)
+{
+	struct metrics m = { .expo.format = TW_EXPO_OPENMETRICS };
+	struct tw_err ignored = { 0 };
+	pid_t pid;
+
+	h->time_ns = c->wall_ns;
+	if (begin_metrics(&m, c, true, &ignored) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0)
+		write_text(&m, h, fd);
+	if (pid > 0 && c->workloads != NULL)
+		tw_workloads_scraped(c->workloads);
+	return pid;
+}
+
+void tw_metrics_push(struct tw_collector *c)
+{
+	for (int i = 0; c->push != NULL && i < TW_PUSH_COUNT; i++) {
+		struct tw_push_head h;
+		pid_t pid;
+		int fd;
+
+		if (!tw_push_wanted(c->push, i, &fd, &h))
+			continue;
+		pid = start_text(c, &h, fd);
+		if (pid > 0)
+			tw_push_began(c->push, i, pid);
+	}
 }
