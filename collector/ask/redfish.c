@@ -162,13 +162,14 @@ int tw_redfish_parse_members(const char *data, size_t len, struct tw_strs *out,
 		tw_fail(err, TW_INVALID, "Members: more than %d", MEMBERS_MAX);
 		goto out;
 	}
-	/* Skip members without a path, unless all are. */
+	/* Skip members without a path, unless all are. One that is listed twice is one.
+	 */
 	for (size_t i = 0; i < count; i++) {
 		if (!read_link(entry_of(members, i), path))
 			continue;
-		if (tw_strs_adds(out, path, err) < 0)
-			goto out;
 		good++;
+		if (!tw_strs_has(out, path) && tw_strs_adds(out, path, err) < 0)
+			goto out;
 	}
 	if (good == 0 && count > 0) {
 		tw_fail(err, TW_INVALID, "Members: none of %zu has a path", count);
@@ -219,19 +220,45 @@ static int read_system(const json_t *doc, union tw_redfish_doc *to, struct tw_er
 	return 0;
 }
 
-/* Types of Chassis.ChassisType inside a machine, whose power the machine's own chassis
-   includes, and of those that have several machines. */
-static const char *const part_types[] = { "Card",         "Cartridge",
-					  "Component",    "Expansion",
-					  "IPBasedDrive", "Module",
-					  "Zone",         NULL };
-static const char *const group_types[] = { "Pod", "Rack", "RackGroup", "Row", NULL };
+static enum tw_redfish_kind kind_of(const char *type)
+{
+	static const struct {
+		const char *type;
+		enum tw_redfish_kind kind;
+	} types[] = {
+		{ "", TW_REDFISH_OTHER },
+		{ "Blade", TW_REDFISH_PLUGGED },
+		{ "Card", TW_REDFISH_PART },
+		{ "Cartridge", TW_REDFISH_PART },
+		{ "Component", TW_REDFISH_PART },
+		{ "Drawer", TW_REDFISH_PLUGGED },
+		{ "Enclosure", TW_REDFISH_ENCLOSURE },
+		{ "Expansion", TW_REDFISH_PART },
+		{ "IPBasedDrive", TW_REDFISH_PART },
+		{ "Module", TW_REDFISH_PART },
+		{ "Other", TW_REDFISH_OTHER },
+		{ "Pod", TW_REDFISH_GROUP },
+		{ "Rack", TW_REDFISH_GROUP },
+		{ "RackGroup", TW_REDFISH_GROUP },
+		{ "RackMount", TW_REDFISH_SINGLE },
+		{ "Row", TW_REDFISH_GROUP },
+		{ "Shelf", TW_REDFISH_PLUGGED },
+		{ "Sled", TW_REDFISH_PLUGGED },
+		{ "StandAlone", TW_REDFISH_SINGLE },
+		{ "Zone", TW_REDFISH_PART },
+	};
+
+	for (size_t i = 0; i < TW_COUNT(types); i++)
+		if (strcmp(types[i].type, type) == 0)
+			return types[i].kind;
+	return TW_REDFISH_NAMED;
+}
 
 static int read_chassis(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
 	struct tw_redfish_chassis *out = &to->chassis;
 	const json_t *links = member_of(doc, "Links");
-	const char *id = text_of(doc, "Id"), *type = text_of(doc, "ChassisType");
+	const char *id = text_of(doc, "Id");
 
 	(void)err;
 	link_of(doc, "Power", out->power);
@@ -239,12 +266,11 @@ static int read_chassis(const json_t *doc, union tw_redfish_doc *to, struct tw_e
 	link_of(doc, "PowerSubsystem", out->subsystem);
 	link_of(doc, "Sensors", out->sensors);
 	link_of(links, "ContainedBy", out->contained_by);
+	read_links(links, "Contains", &out->contains);
 	read_links(links, "ComputerSystems", &out->systems);
 	if (strlen(id) < TW_REDFISH_ID && is_printable(id))
 		snprintf(out->id, sizeof(out->id), "%s", id);
-	out->part = is_one_of(type, part_types);
-	out->group = is_one_of(type, group_types);
-	out->other = type[0] == '\0' || strcmp(type, "Other") == 0;
+	out->kind = kind_of(text_of(doc, "ChassisType"));
 	return 0;
 }
 
@@ -316,6 +342,18 @@ void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size
 
 /* ---- Power ---- */
 
+static bool names_part(const char *name)
+{
+	static const char *const words[] = {
+		"accelerator", "cooling",    "cpu",       "dimm",      "disk",  "dram",
+		"drive",       "fan",        "fpga",      "gpu",       "hdd",   "memory",
+		"nvme",        "pcie",       "psu",       "processor", "riser", "ssd",
+		"storage",     "sub-system", "subsystem", NULL
+	};
+
+	return has_word(name, words);
+}
+
 /*
  * How far an entry of PowerControl or a sensor covers the chassis, by its context, or by
  * its name: "CPU Sub-system Power" is a part, "Server Power Control" the whole.
@@ -341,12 +379,6 @@ static enum cover cover_of(const json_t *entry)
 						     "VoltageRegulator",
 						     NULL };
 	static const char *const wholes[] = { "Chassis", "Intake", NULL };
-	static const char *const part_words[] = {
-		"accelerator", "cooling",    "cpu",       "dimm",      "disk",  "dram",
-		"drive",       "fan",        "fpga",      "gpu",       "hdd",   "memory",
-		"nvme",        "pcie",       "psu",       "processor", "riser", "ssd",
-		"storage",     "sub-system", "subsystem", NULL
-	};
 	static const char *const whole_words[] = { "chassis", "platform", "server",
 						   "system",  "total",    NULL };
 	const char *context = text_of(entry, "PhysicalContext"),
@@ -362,7 +394,7 @@ static enum cover cover_of(const json_t *entry)
 		return COVER_PART;
 	if (is_one_of(context, wholes))
 		return COVER_WHOLE;
-	if (context[0] == '\0' && has_word(name, part_words))
+	if (context[0] == '\0' && names_part(name))
 		return COVER_PART;
 	return has_word(name, whole_words) ? COVER_WHOLE : COVER_UNKNOWN;
 }
@@ -406,6 +438,20 @@ static double supply_number(const json_t *entry, const char *key)
 									     : value;
 }
 
+/* NaN: unknown. A supply that was pulled may have its last reading. */
+static double output_of(const json_t *entry)
+{
+	const double now_w = supply_number(entry, "PowerOutputWatts");
+
+	return isnan(now_w) ? supply_number(entry, "LastPowerOutputWatts") : now_w;
+}
+
+/* A supply takes what it gives; both sensors have errors: collector/power/guard.c. */
+static bool is_above_input(double output_w, double input_w)
+{
+	return output_w > input_w * 1.1 + 10;
+}
+
 /* The sum of the inputs of PowerSupplies. */
 static int read_inputs(const json_t *doc, double *sum_w, struct tw_err *err)
 {
@@ -419,12 +465,14 @@ static int read_inputs(const json_t *doc, double *sum_w, struct tw_err *err)
 
 		if (is_absent(entry))
 			continue;
+		if (is_above_input(output_of(entry), input_w))
+			input_w = NAN;
 		if (isnan(input_w) && is_off(entry))
 			input_w = 0;
 		if (isnan(input_w))
 			return tw_fail(err, TW_NOTFOUND,
 				       "no PowerConsumedWatts, and PowerSupplies[%zu]: "
-				       "no PowerInputWatts",
+				       "no plausible PowerInputWatts",
 				       i);
 		*sum_w += input_w;
 		any = true;
@@ -432,22 +480,22 @@ static int read_inputs(const json_t *doc, double *sum_w, struct tw_err *err)
 	return any ? 0 : tw_fail(err, TW_NOTFOUND, "PowerControl: no PowerConsumedWatts");
 }
 
-/* The sum of their outputs; 0: one of them does not tell it. */
-static double sum_outputs(const json_t *doc)
+/*
+ * The sum of their outputs; 0: one of them does not tell it, but repeats the machine's
+ * power (HPE's Apollo) or has none.
+ */
+static double sum_outputs(const json_t *doc, double machine_w)
 {
 	const json_t *supplies = member_of(doc, "PowerSupplies");
 	double sum_w = 0;
 
 	for (size_t i = 0; i < count_of(supplies); i++) {
 		const json_t *entry = entry_of(supplies, i);
-		double output_w = supply_number(entry, "PowerOutputWatts");
+		const double output_w = output_of(entry);
 
-		/* A supply that was pulled may have its last reading. */
 		if (is_absent(entry))
 			continue;
-		if (isnan(output_w))
-			output_w = supply_number(entry, "LastPowerOutputWatts");
-		if (isnan(output_w) && !is_off(entry))
+		if ((isnan(output_w) && !is_off(entry)) || output_w == machine_w)
 			return 0;
 		sum_w += isnan(output_w) ? 0 : output_w;
 	}
@@ -487,11 +535,11 @@ static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err
 		if (count == 1 && i == 0 && is_of_supplies(entry))
 			cover = COVER_UNKNOWN;
 		read_control(entry, &power);
-		power.disabled = is_absent(entry);
+		power.doubtful = is_absent(entry);
 		if (cover == COVER_PART || isnan(power.power_w) ||
 		    (i == count && !isnan(out->power_w)))
 			continue;
-		if (is_plausible_power(power.power_w) && !power.disabled &&
+		if (is_plausible_power(power.power_w) && !power.doubtful &&
 		    cover > best) {
 			*out = power;
 			best = cover;
@@ -505,7 +553,7 @@ static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err
 	}
 	if (best != COVER_PART) {
 		out->input_w = read_inputs(doc, &sum_w, &why) == 0 ? sum_w : 0;
-		out->output_w = sum_outputs(doc);
+		out->output_w = sum_outputs(doc, out->power_w);
 	} else if (read_inputs(doc, &sum_w, &why) == 0) {
 		*out = (struct tw_redfish_power){ .power_w = sum_w, .energy_j = NAN };
 	}
@@ -517,8 +565,11 @@ static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err
 static int read_metrics(const json_t *doc, union tw_redfish_doc *to, struct tw_err *err)
 {
 	struct tw_redfish_power *out = &to->power;
+	const char *sensor =
+		strrchr(text_of(member_of(doc, "PowerWatts"), "DataSourceUri"), '/');
 
 	out->power_w = number_of(doc, "PowerWatts");
+	out->doubtful = sensor != NULL && names_part(sensor);
 	out->energy_j = number_of(doc, "EnergyJoules");
 	if (isnan(out->energy_j))
 		out->energy_j = number_of(doc, "EnergykWh") * J_PER_KWH;
@@ -535,8 +586,8 @@ static int read_whole_sensor(const json_t *doc, union tw_redfish_doc *to,
 		   *unit = text_of(doc, "ReadingUnits");
 
 	to->power.power_w = number_of(doc, "Reading");
-	if (isnan(to->power.power_w) || is_absent(doc) || cover_of(doc) == COVER_PART ||
-	    !is_one_of(unit, units) ||
+	if (isnan(to->power.power_w) || is_absent(doc) || is_off(doc) ||
+	    cover_of(doc) == COVER_PART || !is_one_of(unit, units) ||
 	    (strcmp(type, "Power") != 0 && (type[0] != '\0' || unit[0] == '\0')))
 		return tw_fail(err, TW_NOTFOUND, "sensor: no reading of power");
 	return 0;
@@ -551,6 +602,9 @@ static int read_supply_metrics(const json_t *doc, union tw_redfish_doc *to,
 	out->energy_j = number_of(doc, "EnergykWh") * J_PER_KWH;
 	if (isnan(out->power_w) && number_of(doc, "InputVoltage") == 0)
 		out->power_w = 0;
+	if (is_above_input(number_of(doc, "OutputPowerWatts"), out->power_w))
+		return tw_fail(err, TW_NOTFOUND,
+			       "metrics: OutputPowerWatts is above InputPowerWatts");
 	if (isnan(out->power_w) && isnan(out->energy_j))
 		return tw_fail(err, TW_NOTFOUND,
 			       "metrics: no InputPowerWatts, no energy");

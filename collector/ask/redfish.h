@@ -55,6 +55,17 @@ struct tw_redfish_system {
 	bool part; /* its type is not a machine: a DPU, a VM */
 };
 
+/* What a chassis is, by the definition of its ChassisType in DSP0268. */
+enum tw_redfish_kind {
+	TW_REDFISH_OTHER,     /* Other, or no type: it may be a machine or a part */
+	TW_REDFISH_NAMED,     /* of a type that is not in this list */
+	TW_REDFISH_PART,      /* inside a machine, whose own chassis has its power */
+	TW_REDFISH_ENCLOSURE, /* of one machine or of several */
+	TW_REDFISH_GROUP,     /* of several machines: a rack */
+	TW_REDFISH_PLUGGED,   /* in a chassis of several machines: a blade, a sled */
+	TW_REDFISH_SINGLE,    /* "a single-system chassis" */
+};
+
 struct tw_redfish_chassis {
 	char id[TW_REDFISH_ID];          /* "": no text, or none that can be printed */
 	char power[TW_REDFISH_PATH];     /* link to Power, deprecated since 2020.4 */
@@ -62,10 +73,9 @@ struct tw_redfish_chassis {
 	char subsystem[TW_REDFISH_PATH]; /* link to PowerSubsystem: its power supplies */
 	char sensors[TW_REDFISH_PATH];   /* link to its collection of sensors */
 	char contained_by[TW_REDFISH_PATH]; /* link to the enclosing chassis */
+	struct tw_redfish_links contains;   /* links to chassis inside */
 	struct tw_redfish_links systems;    /* links to its computer systems */
-	bool part;  /* its type is a component, module, card or zone of a machine */
-	bool group; /* its type is a rack of machines */
-	bool other; /* its type is none of the others: it may be a machine or a part */
+	enum tw_redfish_kind kind;
 };
 
 /* Values as reported, unchecked; NaN if missing. */
@@ -79,8 +89,9 @@ struct tw_redfish_power {
 	 * present together: what they take and what they give. 0: unknown.
 	 */
 	double input_w, output_w;
-	/* Of a disabled entry: any other reading of the chassis is better. */
-	bool disabled;
+	/* Of a disabled entry, or of a sensor with the name of a part: any other reading
+	   of the chassis is better. */
+	bool doubtful;
 };
 
 /* False for values that no machine has: placeholders of 0 W, of -1, of 2^32 - 1. */

@@ -219,7 +219,7 @@ static int read_chassis(struct tw_redfish *r, const char *path,
 enum report {
 	SILENT,
 	ZERO,     /* a placeholder, or a value that no machine has */
-	DISABLED, /* a power of an entry that is disabled */
+	DOUBTFUL, /* a power of an entry that is disabled, or of a sensor of a part */
 	POWER
 };
 
@@ -252,13 +252,14 @@ static bool is_same_path(const char *a, const char *b)
 	return n == m && memcmp(a, b, n) == 0;
 }
 
-static bool is_found(const struct found *f, const char *path)
+/* The chassis of a path; f->count: none. */
+static size_t find_path(const struct found *f, const char *path)
 {
 	size_t i = 0;
 
 	while (i < f->count && !is_same_path(f->path[i], path))
 		i++;
-	return i < f->count;
+	return i;
 }
 
 /* Read what the resource reports now into *s. */
@@ -276,7 +277,7 @@ static enum report try_type(struct tw_redfish *r, const struct tw_redfish_chassi
 		return SILENT;
 	if (!tw_redfish_is_plausible(&power))
 		return ZERO;
-	return power.disabled ? DISABLED : POWER;
+	return power.doubtful ? DOUBTFUL : POWER;
 }
 
 /*
@@ -337,7 +338,7 @@ static bool is_board(const struct found *f, size_t i)
 {
 	const struct tw_redfish_chassis *c = &f->chassis[i];
 
-	return c->part && c->power[0] != '\0' && !is_tray(c->id) &&
+	return c->kind == TW_REDFISH_PART && c->power[0] != '\0' && !is_tray(c->id) &&
 	       machines_of(f, i) != 0;
 }
 
@@ -347,25 +348,19 @@ static bool is_wanted(const struct tw_redfish *r, const struct found *f, size_t 
 
 	if (is_named(r))
 		return tw_strs_has(r->config.chassis, c->id);
-	return !c->part && !c->group && !is_tray(c->id) &&
-	       (f->of[i] == 0 || machines_of(f, i) != 0);
+	return c->kind != TW_REDFISH_PART && c->kind != TW_REDFISH_GROUP &&
+	       !is_tray(c->id) && (f->of[i] == 0 || machines_of(f, i) != 0);
 }
 
 /* True if an enclosing chassis, of any depth, reports as much. */
 static bool is_inside(const struct found *f, size_t i, enum report report)
 {
-	const char *around = f->chassis[i].contained_by;
+	size_t k = find_path(f, f->chassis[i].contained_by);
 
-	for (size_t steps = 0; around[0] != '\0' && steps < f->count; steps++) {
-		size_t k = 0;
-
-		while (k < f->count && !is_same_path(f->path[k], around))
-			k++;
-		if (k == f->count)
-			return false;
+	for (size_t steps = 0; k < f->count && steps < f->count; steps++) {
 		if (f->reports[k] >= report && k != i)
 			return true;
-		around = f->chassis[k].contained_by;
+		k = find_path(f, f->chassis[k].contained_by);
 	}
 	return false;
 }
@@ -377,7 +372,7 @@ static int find_chassis(struct tw_redfish *r, const struct tw_strs *members,
 	for (size_t i = 0; i < members->count; i++) {
 		struct tw_err one = { 0 };
 
-		if (is_found(f, members->at[i]))
+		if (find_path(f, members->at[i]) < f->count)
 			continue;
 		if (f->count == FOUND_MAX)
 			return tw_fail(err, TW_INVALID, "more than %d chassis",
@@ -392,6 +387,37 @@ static int find_chassis(struct tw_redfish *r, const struct tw_strs *members,
 		snprintf(f->path[f->count++], TW_REDFISH_PATH, "%s", members->at[i]);
 	}
 	return 0;
+}
+
+/* ---- containment ---- */
+
+/* An enclosure around a chassis of one machine is around others, too. */
+static void settle_group(struct found *f, size_t i)
+{
+	size_t k = find_path(f, f->chassis[i].contained_by);
+
+	for (size_t steps = 0; k < f->count && steps < f->count; steps++) {
+		if (f->chassis[k].kind == TW_REDFISH_ENCLOSURE)
+			f->chassis[k].kind = TW_REDFISH_GROUP;
+		k = find_path(f, f->chassis[k].contained_by);
+	}
+}
+
+/* Containment may be told by the outer chassis, by the inner one, or by both. */
+static void settle_containment(struct found *f)
+{
+	for (size_t k = 0; k < f->count; k++)
+		for (size_t n = 0; n < f->chassis[k].contains.count; n++) {
+			const size_t i = find_path(f, f->chassis[k].contains.path[n]);
+
+			if (i < f->count && f->chassis[i].contained_by[0] == '\0')
+				memcpy(f->chassis[i].contained_by, f->path[k],
+				       sizeof(f->path[k]));
+		}
+	for (size_t i = 0; i < f->count; i++)
+		if (f->chassis[i].kind == TW_REDFISH_SINGLE ||
+		    f->chassis[i].kind == TW_REDFISH_PLUGGED)
+			settle_group(f, i);
 }
 
 /* ---- systems: which chassis are the machine ---- */
@@ -511,21 +537,32 @@ static bool is_kept(const struct found *f, const size_t *kept, size_t count, siz
 	return k < count;
 }
 
+/* How sure it is that a chassis is a machine, and no part of another chassis. */
+static int rank_of(const struct tw_redfish_chassis *c)
+{
+	if (c->kind == TW_REDFISH_OTHER || c->kind == TW_REDFISH_PART)
+		return 0;
+	return c->kind == TW_REDFISH_SINGLE ? 2 : 1;
+}
+
 /*
- * Of the outermost chassis, those of the type Other, and parts, may be parts of the
- * others, or of each other: drop them, or fail.
+ * Of the outermost chassis, those of a lower rank may be parts of the others: drop them.
+ * Those of the lowest rank may be parts of each other: fail.
  */
 static int drop_others(const struct found *f, size_t *kept, size_t *count,
 		       struct tw_err *err)
 {
-	size_t typed = 0;
+	size_t left = 0;
+	int best = 0;
 
 	for (size_t i = 0; i < *count; i++)
-		if (!f->chassis[kept[i]].other && !f->chassis[kept[i]].part)
-			kept[typed++] = kept[i];
-	if (typed > 0)
-		*count = typed;
-	else if (*count > 1)
+		if (rank_of(&f->chassis[kept[i]]) > best)
+			best = rank_of(&f->chassis[kept[i]]);
+	for (size_t i = 0; i < *count; i++)
+		if (rank_of(&f->chassis[kept[i]]) == best)
+			kept[left++] = kept[i];
+	*count = left;
+	if (best == 0 && *count > 1)
 		return tw_fail(err, TW_INVALID,
 			       "%.24s and %.24s may contain each other: choose by "
 			       "--redfish-chassis",
@@ -592,8 +629,10 @@ static int find_sources(struct tw_redfish *r, const struct tw_redfish_root *root
 		goto out;
 	}
 	if (tw_redfish_read_members(r, root->chassis, &members, err) < 0 ||
-	    find_chassis(r, &members, f, &unread, err) < 0 ||
-	    (!is_named(r) && find_systems(r, root->systems, f, err) < 0))
+	    find_chassis(r, &members, f, &unread, err) < 0)
+		goto out;
+	settle_containment(f);
+	if (!is_named(r) && find_systems(r, root->systems, f, err) < 0)
 		goto out;
 	for (size_t i = 0; i < f->count; i++)
 		if (is_wanted(r, f, i) && try_source(r, f, i, &why, err) < 0)

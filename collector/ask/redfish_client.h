@@ -19,8 +19,9 @@ struct tw_err;
  * The machine is the only computer system of the controller, without NVIDIA's tray of
  * accelerators, DPUs and VMs; its chassis are those that it links, or that link it.
  * Where these report nothing, or no system has chassis, those without a system count.
- * Parts of machines and racks do not count. A chassis of the type Other counts if it is
- * the only one. Of two that read one resource, the first counts.
+ * Parts of machines and groups of machines do not count: racks, and an Enclosure around a
+ * chassis of one machine. Of the rest, those of one machine count, else those of a known
+ * type, else the only one. Of two that read one resource, the first counts.
  *
  * TW_NOTFOUND without a source, TW_INVALID if the machine is not known, TW_DENIED if the
  * login or the certificate is rejected. May be called again.

@@ -24,7 +24,7 @@ struct page {
 
 /* Pages are found from the end on, so that a test adds what is different. */
 struct bmc {
-	struct page page[32];
+	struct page page[48];
 	size_t count;
 	unsigned login_status;
 	const char *token; /* that it gives, and takes; NULL: none is needed */

@@ -42,6 +42,8 @@ static int show_power(enum tw_redfish_type type, const char *data, size_t len, c
 	show_number(joules, sizeof(joules), doc.power.energy_j);
 	snprintf(out, SHOWN, "%s %s %llu", watts, joules,
 		 (unsigned long long)doc.power.window_ms);
+	if (doc.power.doubtful)
+		strcat(out, " doubtful");
 	if (doc.power.input_w > 0 || doc.power.output_w > 0)
 		snprintf(out + strlen(out), SHOWN - strlen(out), " %g %g",
 			 doc.power.input_w, doc.power.output_w);
@@ -108,18 +110,23 @@ static int machine(const char *data, size_t len, char *out, struct tw_err *err)
 
 static int chassis(const char *data, size_t len, char *out, struct tw_err *err)
 {
+	static const char *const kinds[] = {
+		[TW_REDFISH_OTHER] = "other",   [TW_REDFISH_NAMED] = "named",
+		[TW_REDFISH_PART] = "part",     [TW_REDFISH_ENCLOSURE] = "enclosure",
+		[TW_REDFISH_GROUP] = "group",   [TW_REDFISH_PLUGGED] = "plugged",
+		[TW_REDFISH_SINGLE] = "single",
+	};
 	union tw_redfish_doc doc;
 
 	if (tw_redfish_parse(TW_REDFISH_CHASSIS, data, len, &doc, err) < 0)
 		return -1;
 	snprintf(out, SHOWN, "%s %s %s %s %s", or_dash(doc.chassis.id),
 		 or_dash(doc.chassis.power), or_dash(doc.chassis.metrics),
-		 or_dash(doc.chassis.contained_by),
-		 doc.chassis.part    ? "part"
-		 : doc.chassis.group ? "group"
-		 : doc.chassis.other ? "other"
-				     : "whole");
+		 or_dash(doc.chassis.contained_by), kinds[doc.chassis.kind]);
 	show_links(&doc.chassis.systems, out);
+	if (doc.chassis.contains.count > 0)
+		strcat(out, " contains");
+	show_links(&doc.chassis.contains, out);
 	return 0;
 }
 

@@ -400,9 +400,9 @@ static void a_chassis_of_0_w_around_another_one_hides_it_not(void **state)
 
 	(void)state;
 	bmc_set_up(&b, &r);
-	add_outer(&b, OUTER("Enclosure"));
+	add_outer(&b, OUTER("RackMount"));
 	bmc_add(&b, CHASSIS "/in", 200,
-		OF("in", "Blade") ",\"EnvironmentMetrics\":" LINK(
+		OF("in", "Sled") ",\"EnvironmentMetrics\":" LINK(
 			CHASSIS
 			"/in/E") ",\"Links\":{\"ContainedBy\":" LINK(CHASSIS "/out") "}"
 										     "}");
@@ -413,6 +413,88 @@ static void a_chassis_of_0_w_around_another_one_hides_it_not(void **state)
 	bmc_add(&b, CHASSIS "/out/E", 200, READS("900"));
 	assert_one(&r, "out", 900);
 	assert_int_equal(r.skipped, 0);
+}
+
+/* By their types: "a single-system chassis", "plugged into a multi-system chassis". */
+static void an_enclosure_of_a_machine_s_chassis_is_not_the_machine(void **state)
+{
+	static const struct {
+		const char *outer, *inner, *wanted;
+		double watts;
+	} cases[] = {
+		{ OUTER("Enclosure"), "Blade", "in", 300 },
+		{ OUTER("Enclosure"), "RackMount", "in", 300 },
+		{ OUTER("Enclosure"), "StorageEnclosure", "out", 900 },
+		{ OUTER("Enclosure"), "Module", "out", 900 },
+		{ OUTER("RackMount"), "Sled", "out", 900 },
+		{ OUTER("RackMount"), "RackMount", "out", 900 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		char inner[512], outer[512];
+		struct tw_redfish r;
+		struct bmc b;
+
+		/* Only the outer one says so. */
+		bmc_set_up(&b, &r);
+		snprintf(inner, sizeof(inner),
+			 "{\"Id\":\"in\",\"ChassisType\":\"%s\","
+			 "\"EnvironmentMetrics\":" LINK(CHASSIS "/in/E") "}",
+			 cases[i].inner);
+		snprintf(outer, sizeof(outer),
+			 "%.*s,\"Links\":{\"Contains\":[" LINK(CHASSIS "/in/") "]}}",
+			 (int)strlen(cases[i].outer) - 1, cases[i].outer);
+		add_outer(&b, outer);
+		bmc_add(&b, CHASSIS "/in", 200, inner);
+		bmc_add(&b, CHASSIS "/out/E", 200, READS("900"));
+		bmc_add(&b, CHASSIS "/in/E", 200, READS("300"));
+		assert_one(&r, cases[i].wanted, cases[i].watts);
+	}
+}
+
+/* Two chassis that nothing relates: a chassis of one machine has all of it. */
+static void a_chassis_of_one_machine_counts_without_those_beside_it(void **state)
+{
+	static const char *const types[] = { "Sled", "Enclosure", "StorageEnclosure",
+					     "Other" };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(types); i++) {
+		char beside[256];
+		struct tw_redfish r;
+		struct bmc b;
+
+		bmc_set_up(&b, &r);
+		add_outer(&b, OUTER("RackMount"));
+		snprintf(beside, sizeof(beside),
+			 "{\"Id\":\"in\",\"ChassisType\":\"%s\","
+			 "\"EnvironmentMetrics\":" LINK(CHASSIS "/in/E") "}",
+			 types[i]);
+		bmc_add(&b, CHASSIS "/in", 200, beside);
+		bmc_add(&b, CHASSIS "/out/E", 200, READS("900"));
+		bmc_add(&b, CHASSIS "/in/E", 200, READS("300"));
+		assert_one(&r, "out", 900);
+	}
+}
+
+static void a_sensor_of_a_part_is_read_where_nothing_else_reports(void **state)
+{
+	static const char cpu[] = "{\"PowerWatts\":{\"Reading\":86,\"DataSourceUri\":"
+				  "\"/redfish/v1/Chassis/1/Sensors/CPU0_Power\"}}";
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS "/1", 200,
+		OF("1", "RackMount") ",\"Power\":" LINK(
+			CHASSIS
+			"/1/Power") ",\"EnvironmentMetrics\":" LINK(CHASSIS "/1/E") "}");
+	bmc_add(&b, CHASSIS "/1/E", 200, cpu);
+	assert_one(&r, "1", 100);
+	bmc_add(&b, CHASSIS "/1/Power", 404, "{}");
+	assert_one(&r, "1", 86);
 }
 
 /* A controller that starts has no power yet, but its boards may. */
@@ -651,6 +733,9 @@ int main(void)
 		cmocka_unit_test(an_id_that_is_no_text_is_that_of_the_path),
 		cmocka_unit_test(a_placeholder_of_0_w_hides_no_other_source),
 		cmocka_unit_test(a_chassis_of_0_w_around_another_one_hides_it_not),
+		cmocka_unit_test(an_enclosure_of_a_machine_s_chassis_is_not_the_machine),
+		cmocka_unit_test(a_chassis_of_one_machine_counts_without_those_beside_it),
+		cmocka_unit_test(a_sensor_of_a_part_is_read_where_nothing_else_reports),
 		cmocka_unit_test(a_board_is_read_until_its_chassis_reports),
 		cmocka_unit_test(a_tray_of_gpus_is_not_the_machine),
 		cmocka_unit_test(modules_with_sensors_are_read_where_they_are_named),

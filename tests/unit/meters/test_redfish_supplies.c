@@ -9,6 +9,7 @@
 #include "tests/unit/meters/scripted_bmc.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define PSU CHASSIS "/1/PowerSubsystem"
 #define BAY PSU "/PowerSupplies/"
@@ -90,8 +91,10 @@ static void energy_that_all_supplies_count_is_a_reading(void **state)
 	assert_float_equal(power.energy_j, 4 * 3.6e6, 0);
 }
 
+/* A supply that is listed twice counts once. */
 static void a_chassis_has_sixteen_supplies_at_most(void **state)
 {
+	static char path[TW_REDFISH_SUPPLIES_MAX + 1][sizeof(BAY) + 8];
 	struct tw_err err = { 0 };
 	struct tw_redfish r;
 	struct bmc b;
@@ -100,12 +103,16 @@ static void a_chassis_has_sixteen_supplies_at_most(void **state)
 	bmc_set_up(&b, &r);
 	add_supplies(&b);
 	assert_int_equal(tw_redfish_connect(&r, &err), 0);
+	for (int i = 0; i <= TW_REDFISH_SUPPLIES_MAX; i++) {
+		snprintf(path[i], sizeof(path[i]), BAY "n%d", i);
+		bmc_add(&b, path[i], 200, "{\"Metrics\":" LINK(BAY "1/Metrics") "}");
+	}
 	for (int more = 0; more < 2; more++) {
 		struct tw_buf members = { 0 };
 
-		tw_buf_adds(&members, "{\"Members\":[" LINK(BAY "1"));
-		for (int i = 1; i < TW_REDFISH_SUPPLIES_MAX + more; i++)
-			tw_buf_adds(&members, "," LINK(BAY "1"));
+		tw_buf_addf(&members, "{\"Members\":[\"%s\"", path[0]);
+		for (int i = 0; i < TW_REDFISH_SUPPLIES_MAX + more; i++)
+			tw_buf_addf(&members, ",\"%s\"", path[i]);
 		tw_buf_adds(&members, "]}");
 		bmc_add(&b, PSU "/PowerSupplies", 200, members.data);
 		if (more == 0)
