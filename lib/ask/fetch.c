@@ -52,24 +52,18 @@ int tw_fetch_open(const char *program, struct tw_fetch **out, struct tw_err *err
 		return tw_fail(err, TW_NOMEM, "HTTP client");
 	f->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (f->stop_fd < 0) {
-		tw_fail_errno(err, errno, "cannot make an eventfd");
-		goto out;
+		free(f);
+		return tw_fail_errno(err, errno, "cannot make an eventfd");
 	}
-	if (program != NULL) {
-		f->path = strdup(program);
-		if (f->path == NULL) {
-			tw_fail(err, TW_NOMEM, "HTTP client");
-			goto out;
-		}
+	f->path = program != NULL ? strdup(program) : NULL;
+	if (program != NULL && f->path == NULL) {
+		tw_fetch_close(f);
+		return tw_fail(err, TW_NOMEM, "HTTP client");
 	}
 	/* Each call reports a missing program. */
 	(void)open_program(program, &f->program, &missing);
-
 	*out = f;
 	return 0;
-out:
-	tw_fetch_close(f);
-	return -1;
 }
 
 void tw_fetch_stop(void *fetch)
@@ -93,8 +87,7 @@ void tw_fetch_close(struct tw_fetch *f)
 {
 	if (f == NULL)
 		return;
-	if (f->stop_fd >= 0)
-		close(f->stop_fd);
+	close(f->stop_fd);
 	tw_helper_program_close(&f->program);
 	free(f->path);
 	free(f);

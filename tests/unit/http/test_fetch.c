@@ -6,6 +6,7 @@
 #include "lib/ask/fetch.h"
 #include "lib/ask/helper.h"
 #include "lib/core/array.h"
+#include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/http/client/http.h"
 #include "tests/unit/collector/scripted_ask.h"
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,6 +71,39 @@ static void echo(int fd, const char *settings)
 	tell(fd, m, text);
 }
 
+/* The byte at a place of a body that takes several packets. */
+static char byte_at(size_t i)
+{
+	return (char)('a' + i / 1000 % 26);
+}
+
+#define BIG_LEN (3 * TW_ASK_PACKET + 5)
+
+/* Take such a body, and answer it in packets of other sizes. */
+static void echo_big(int fd)
+{
+	struct tw_ask_message m = { .of.fetched = { .status = 200, .len = BIG_LEN } };
+	char *body = malloc(BIG_LEN);
+	size_t got = 0, sent = 0;
+
+	while (body != NULL && got < BIG_LEN) {
+		const ssize_t n = recv(fd, body + got, BIG_LEN - got, 0);
+
+		if (n <= 0)
+			_exit(1);
+		got += (size_t)n;
+	}
+	tell(fd, m, NULL);
+	while (sent < got) {
+		const size_t part = got - sent < 40000 ? got - sent : 40000;
+
+		if (send(fd, body + sent, part, MSG_NOSIGNAL) != (ssize_t)part)
+			_exit(1);
+		sent += part;
+	}
+	free(body);
+}
+
 static void save(void)
 {
 	(void)!write(TW_ASK_FILE, "saved", 5);
@@ -81,6 +116,10 @@ static void script(int fd, const char *settings)
 
 	if (strstr(settings, "/echo") != NULL) {
 		echo(fd, settings);
+		return;
+	}
+	if (strstr(settings, "/big") != NULL) {
+		echo_big(fd);
 		return;
 	}
 	if (strstr(settings, "/save") != NULL)
@@ -100,6 +139,15 @@ static void script(int fd, const char *settings)
 	if (strstr(settings, "/endless") != NULL) {
 		f->failed = TW_CODE_COUNT;
 		memset(f->failure, 'x', sizeof(f->failure));
+	}
+	if (strstr(settings, "/unended") != NULL) {
+		memset(f->etag, 'x', sizeof(f->etag));
+		memset(f->content_type, 'x', sizeof(f->content_type));
+	}
+	if (strstr(settings, "/short") != NULL) {
+		m.kind = TW_ASK_FETCHED;
+		(void)!send(fd, &m, sizeof(m) - 1, MSG_NOSIGNAL);
+		return;
 	}
 	if (strstr(settings, "/hang") != NULL)
 		pause();
@@ -157,6 +205,62 @@ static void a_body_is_bytes_with_a_nul_behind_them(void **state)
 	tw_fetch_close(fetch);
 }
 
+static void a_body_of_many_packets_arrives_both_ways(void **state)
+{
+	char *body = malloc(BIG_LEN);
+	struct tw_http_call call = post("http://h/big");
+	struct tw_fetch *fetch = open_fetch();
+	struct tw_http_answer answer = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_non_null(body);
+	for (size_t i = 0; i < BIG_LEN; i++)
+		body[i] = byte_at(i);
+	call.body = body;
+	call.body_len = BIG_LEN;
+	call.answer_max = BIG_LEN;
+	if (tw_fetch_call(fetch, &call, &answer, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(answer.len, BIG_LEN);
+	assert_memory_equal(answer.body, body, BIG_LEN);
+	tw_http_answer_release(&answer);
+	tw_fetch_close(fetch);
+	free(body);
+}
+
+static void an_answer_may_be_as_long_as_its_limit(void **state)
+{
+	struct tw_http_call call = post("http://h/bytes");
+	struct tw_fetch *fetch = open_fetch();
+	struct tw_http_answer answer = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	call.answer_max = 4;
+	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), 0);
+	tw_http_answer_release(&answer);
+	call.answer_max = 3;
+	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), -1);
+	assert_string_equal(err.text, "the answer is over 3 bytes");
+	tw_fetch_close(fetch);
+}
+
+static void texts_without_an_end_are_cut(void **state)
+{
+	const struct tw_http_call call = post("http://h/unended");
+	struct tw_fetch *fetch = open_fetch();
+	struct tw_http_answer answer = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), 0);
+	assert_int_equal(strlen(answer.etag), sizeof(answer.etag) - 1);
+	assert_int_equal(strlen(answer.content_type), sizeof(answer.content_type) - 1);
+	tw_http_answer_release(&answer);
+	tw_fetch_close(fetch);
+}
+
 #if TW_FLEET
 static void the_helper_writes_to_the_file_of_a_download(void **state)
 {
@@ -196,6 +300,7 @@ static void a_helper_that_fails_dies_or_sends_rubbish_is_a_failure(void **state)
 		{ "http://h/cut", TW_IO, ended },
 		{ "http://h/long", TW_PARSE, version },
 		{ "http://h/rubbish", TW_PARSE, version },
+		{ "http://h/short", TW_PARSE, version },
 		{ "http://h/huge", TW_INVALID, "the answer is over 1000 bytes" },
 	};
 	struct tw_fetch *fetch = open_fetch();
@@ -271,6 +376,24 @@ static void a_hanging_helper_is_killed_on_stop(void **state)
 	tw_fetch_close(fetch);
 }
 
+/* Its deadline, and two seconds for the helper to start and end. */
+static void a_hanging_helper_is_killed_at_the_deadline(void **state)
+{
+	struct tw_http_call call = post("http://h/hang");
+	struct tw_fetch *fetch = open_fetch();
+	struct tw_http_answer answer = { 0 };
+	struct tw_err err = { 0 };
+	const uint64_t from_ms = tw_now_ms();
+
+	(void)state;
+	call.timeout_ms = 200;
+	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), -1);
+	assert_int_equal(err.code, TW_IO);
+	assert_string_equal(err.text, "'/proc/self/exe' did not answer in time");
+	assert_true(tw_now_ms() - from_ms >= 2200);
+	tw_fetch_close(fetch);
+}
+
 /* As of model finders, one of which could not begin. */
 static void a_stop_in_a_fork_lasts_until_calls_resume(void **state)
 {
@@ -311,12 +434,52 @@ static void a_missing_program_is_named(void **state)
 	tw_fetch_close(fetch);
 }
 
+/* How many descriptors the process has. */
+static size_t count_open(void)
+{
+	size_t count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void without_descriptors_it_fails(void **state)
+{
+	const size_t before = count_open();
+	struct rlimit limit, none;
+	struct tw_fetch *fetch = NULL;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(tw_fetch_open("/tw-ask", &fetch, &err), -1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_string_equal(err.text, "cannot make an eventfd: Too many open files");
+	assert_null(fetch);
+	tw_fetch_close(open_fetch());
+	tw_fetch_close(NULL);
+	assert_int_equal(count_open(), before);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	const struct tw_http_call call = post("http://h/bytes");
 	struct tw_fetch *fetch = open_fetch();
 
 	(void)state;
+	/* Itself and its path; what the program needs is a failure of each call. */
+	for (int n = 1; n <= 2; n++) {
+		struct tw_fetch *f = NULL;
+		struct tw_err err = { 0 };
+
+		fail_alloc_at(n);
+		assert_true(fail_alloc_told(tw_fetch_open("/tw-ask", &f, &err), &err));
+		assert_null(f);
+	}
 	for (int n = 1;; n++) {
 		struct tw_http_answer answer = { 0 };
 		struct tw_err err = { 0 };
@@ -336,6 +499,9 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_helper_gets_the_call_and_its_answer_comes_back),
 		cmocka_unit_test(a_body_is_bytes_with_a_nul_behind_them),
+		cmocka_unit_test(a_body_of_many_packets_arrives_both_ways),
+		cmocka_unit_test(an_answer_may_be_as_long_as_its_limit),
+		cmocka_unit_test(texts_without_an_end_are_cut),
 #if TW_FLEET
 		cmocka_unit_test(the_helper_writes_to_the_file_of_a_download),
 #endif
@@ -343,8 +509,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_helper_that_answers_before_it_has_the_call_is_heard),
 		cmocka_unit_test(a_failure_without_an_end_or_a_known_code_is_cut),
 		cmocka_unit_test(a_hanging_helper_is_killed_on_stop),
+		cmocka_unit_test(a_hanging_helper_is_killed_at_the_deadline),
 		cmocka_unit_test(a_stop_in_a_fork_lasts_until_calls_resume),
 		cmocka_unit_test(a_missing_program_is_named),
+		cmocka_unit_test(without_descriptors_it_fails),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 
