@@ -43,7 +43,7 @@ CPU_MIN_S = 2
 RELEASES = re.compile(r"^(free|close|closedir|fclose|json_decref|explicit_bzero|\w*memzero|"
                       r"tw_\w+_(free|release|clear|close|unref)|pthread_\w*(lock|destroy)|"
                       r"zip_\w+_(free|fini)|zip_discard|yaml_\w+_delete|inflateEnd|"
-                      r"tw_log_\w+|release\w*|free_\w+|assert)$")
+                      r"tw_log_\w+|release\w*|free_\w+|va_end|assert)$")
 # An index outside of an array ends a test, as under the sanitizers of BUILD=asan.
 TRAPS = "-fsanitize=bounds -fsanitize-undefined-trap-on-error"
 # (what, pattern, replacements). Groups stay around the middle one, which is replaced.

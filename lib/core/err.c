@@ -110,7 +110,7 @@ static void finish(char text[TW_ERR_TEXT], size_t used, const char *more)
 	if (used < TW_ERR_TEXT && used + len < TW_ERR_TEXT) {
 		memcpy(text + used, more, len + 1);
 	} else {
-		if (used < TW_ERR_TEXT - 1)
+		if (used < TW_ERR_TEXT)
 			snprintf(text + used, TW_ERR_TEXT - used, "%s", more);
 		mark_cut(text);
 	}

@@ -36,6 +36,9 @@ static void out_of_memory_is_in_the_text_once(void **state)
 	assert_string_equal(err.text, "7 rows: out of memory");
 	tw_fail(&again, err.code, "trainer 't': %s", err.text);
 	assert_string_equal(again.text, "trainer 't': 7 rows: out of memory");
+	tw_err_clear(&err);
+	tw_fail(&err, TW_NOMEM, "x");
+	assert_string_equal(err.text, "x: out of memory");
 }
 
 static void wrap_adds_context_and_keeps_code(void **state)
@@ -84,6 +87,16 @@ static void turned_text_is_replaced_too(void **state)
 	assert_string_equal(err.text, "\xe2\x80\x93 \xe2\x81\xaa \xe2\x80\xaf \xe2\x80");
 }
 
+/* U+00DC and U+3066 end as U+061C and U+2066 do. */
+static void letters_of_other_scripts_stay(void **state)
+{
+	struct tw_err err = { 0 };
+
+	(void)state;
+	tw_fail(&err, TW_PARSE, "\xc3\x9c \xe3\x81\xa6");
+	assert_string_equal(err.text, "\xc3\x9c \xe3\x81\xa6");
+}
+
 static void ends_with(const struct tw_err *err, const char *end)
 {
 	const size_t len = strlen(err->text), n = strlen(end);
@@ -130,6 +143,59 @@ static void a_word_that_is_too_long_is_cut_between_characters(void **state)
 	assert_int_equal(strlen(err.text), TW_ERR_TEXT - 2);
 }
 
+/* A word that begins before the middle fills half of the text. */
+static void a_text_is_cut_after_a_word_in_its_second_half(void **state)
+{
+	static const size_t middle = TW_ERR_TEXT / 2;
+
+	(void)state;
+	for (size_t space = middle - 1; space <= middle; space++) {
+		char text[TW_ERR_TEXT + 8];
+		struct tw_err err = { 0 };
+
+		memset(text, 'a', sizeof(text));
+		text[sizeof(text) - 1] = '\0';
+		text[space] = ' ';
+		tw_fail(&err, TW_PARSE, "%s", text);
+		assert_int_equal(strlen(err.text),
+				 space == middle ? middle + 3 : TW_ERR_TEXT - 1);
+	}
+}
+
+/* Bytes of which each goes on a character that never began. */
+static void a_text_that_is_no_utf8_is_cut(void **state)
+{
+	char text[TW_ERR_TEXT + 8];
+	struct tw_err err = { 0 };
+
+	(void)state;
+	memset(text, 0x80, sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	tw_fail(&err, TW_PARSE, "%s", text);
+	assert_string_equal(err.text, " ..");
+	assert_int_equal(err.code, TW_PARSE);
+}
+
+static void nothing_is_written_behind_a_text(void **state)
+{
+	static const char guard[] = "guard";
+
+	(void)state;
+	for (size_t len = TW_ERR_TEXT - 4; len < TW_ERR_TEXT + 2; len++) {
+		struct {
+			struct tw_err err;
+			char guard[sizeof(guard)];
+		} at = { .guard = "guard" };
+		char text[TW_ERR_TEXT + 8] = "";
+
+		memset(text, 'a', len);
+		tw_fail(&at.err, TW_PARSE, "%s", text);
+		tw_err_wrap(&at.err, "b");
+		assert_string_equal(at.guard, guard);
+		assert_true(strlen(at.err.text) < TW_ERR_TEXT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +208,10 @@ int main(void)
 		cmocka_unit_test(turned_text_is_replaced_too),
 		cmocka_unit_test(a_long_text_ends_after_a_word),
 		cmocka_unit_test(a_word_that_is_too_long_is_cut_between_characters),
+		cmocka_unit_test(letters_of_other_scripts_stay),
+		cmocka_unit_test(a_text_is_cut_after_a_word_in_its_second_half),
+		cmocka_unit_test(a_text_that_is_no_utf8_is_cut),
+		cmocka_unit_test(nothing_is_written_behind_a_text),
 	};
 
 	return cmocka_run_group_tests_name("err", tests, NULL, NULL);
