@@ -124,7 +124,7 @@ static bool weigh(struct bin *bin)
 		if (isfinite(variance[b]))
 			mean += variance[b] / BINS;
 	}
-	for (size_t b = 0; b < BINS && mean > 0; b++)
+	for (size_t b = 0; b < BINS; b++)
 		bin[b].weight = 1 / fmax(variance[b], VARIANCE_MIN * mean);
 	return mean > 0;
 }

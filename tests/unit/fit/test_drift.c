@@ -27,18 +27,20 @@ static double draw(uint64_t *s)
 struct machine {
 	double watts_per_hour;
 	size_t held;
-	bool rising; /* the load rises during the recording */
-	double bent; /* W: power is so far from a line at half load */
-	bool mixed;  /* load is low, half or full; half of it becomes rare */
+	bool rising;   /* the load rises during the recording */
+	double bent;   /* W: power is so far from a line at half load */
+	bool mixed;    /* load is low, half or full; half of it becomes rare */
+	double jitter; /* share of a load that rises */
 };
 
-static struct tw_drift find_in(const double *load, const double *watts,
+/* x: rows of `cols` features, of which the first is the load. */
+static struct tw_drift find_in(const double *x, size_t cols, const double *watts,
 			       const int64_t *time_ms, size_t rows)
 {
-	static const char *const features[] = { "cpu_cycles" };
+	static const char *const features[] = { "cpu_cycles", "cache_miss" };
 	const struct tw_samples s = { .rows = rows,
-				      .cols = 1,
-				      .x = load,
+				      .cols = cols,
+				      .x = x,
 				      .y = watts,
 				      .features = features,
 				      .component = TW_PACKAGE,
@@ -63,7 +65,7 @@ static struct tw_drift find(const struct machine *m, uint64_t seed)
 		if (i % 20 == 0)
 			load = fmax(0, 0.65 + 0.65 * draw(&seed) - 0.3);
 		if (m->rising)
-			load = progress * (1 + 0.1 * draw(&seed));
+			load = progress * (1 + m->jitter * draw(&seed));
 		if (m->mixed)
 			load = 0.02 * draw(&seed) + (draw(&seed) > 1.2 * progress - 0.6
 							     ? 0.5
@@ -77,7 +79,7 @@ static struct tw_drift find(const struct machine *m, uint64_t seed)
 			      draw(&seed) + 4 * m->bent * load * (1 - load) +
 			      m->watts_per_hour * HOURS * progress;
 	}
-	d = find_in(loads, measured, time_ms, ROWS);
+	d = find_in(loads, 1, measured, time_ms, ROWS);
 	assert_true(fabs(d.watts - d.watts_per_hour * HOURS) < 1e-9);
 	return d;
 }
@@ -106,9 +108,9 @@ static void a_drift_is_found(void **state)
 static void a_machine_that_does_not_change_has_no_drift(void **state)
 {
 	static const struct machine still[] = {
-		{ 0, 1, false, 0, false },   { 0, 30, false, 0, false },
-		{ 0, 100, false, 0, false }, { 0, 300, false, 0, false },
-		{ 0, 30, true, 0, false },   { 0, 30, true, 5, false },
+		{ 0, 1, false, 0, false },      { 0, 30, false, 0, false },
+		{ 0, 100, false, 0, false },    { 0, 300, false, 0, false },
+		{ 0, 30, true, 0, false, 0.1 }, { 0, 30, true, 5, false, 0.1 },
 	};
 
 	(void)state;
@@ -120,6 +122,22 @@ static void a_machine_that_does_not_change_has_no_drift(void **state)
 		if (found > 4)
 			fail_msg("machine %zu: %zu of 200", k, found);
 	}
+}
+
+/* Each load comes once: what it differs from the line by is no matter of time. */
+static void a_load_that_only_rises_cannot_tell_a_drift(void **state)
+{
+	static const struct machine rising[] = {
+		{ 0, 30, true, 5, false, 0 },
+		{ 12, 30, true, 5, false, 0 },
+		{ 0, 100, true, 0, false, 0 },
+		{ 12, 100, true, 0, false, 0 },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < TW_COUNT(rising); k++)
+		for (uint64_t seed = 1; seed <= 100; seed++)
+			assert_true(find(&rising[k], seed * 7919).watts == 0);
 }
 
 /* Loads between rest and full load become rare. Their error by the line is no trend: rows
@@ -161,7 +179,7 @@ static struct rows make_rows(double watts, double noise)
 
 static double find_of(const struct rows *r, size_t rows)
 {
-	return find_in(r->load, r->watts, r->time_ms, rows).watts;
+	return find_in(r->load, 1, r->watts, r->time_ms, rows).watts;
 }
 
 static void the_whole_change_is_found(void **state)
@@ -170,6 +188,22 @@ static void the_whole_change_is_found(void **state)
 
 	(void)state;
 	assert_true(fabs(find_of(&r, 300) - 10) < 0.3);
+}
+
+/* Power that rises with the time because another work does. */
+static void what_another_feature_explains_is_no_drift(void **state)
+{
+	struct rows r = make_rows(0, 1);
+	double x[300][2];
+
+	(void)state;
+	for (size_t i = 0; i < 300; i++) {
+		x[i][0] = r.load[i];
+		x[i][1] = (double)i + 20 * sin((double)i);
+		r.watts[i] += 0.1 * x[i][1];
+	}
+	assert_true(find_in(x[0], 2, r.watts, r.time_ms, 300).watts == 0);
+	assert_true(find_of(&r, 300) != 0);
 }
 
 static void recordings_that_cannot_tell_have_no_drift(void **state)
@@ -184,10 +218,36 @@ static void recordings_that_cannot_tell_have_no_drift(void **state)
 	r = make_rows(10, 1);
 	assert_true(find_of(&r, 96) != 0);
 	assert_true(find_of(&r, 95) == 0);
-	/* The second half is another day's. */
-	for (size_t i = 150; i < 300; i++)
-		r.time_ms[i] += 86400000;
-	assert_true(find_of(&r, 300) == 0);
+}
+
+/* What changes between two recordings is no drift: a pause is a sixth of the time or
+ * more. */
+static void a_change_over_a_pause_is_no_drift(void **state)
+{
+	static const struct {
+		size_t at;
+		int64_t pause_ms;
+		bool found;
+	} cases[] = {
+		{ 150, 86400000, false }, /* another day */
+		{ 1, 400000, false },     /* of 2,194 s */
+		{ 299, 400000, false },   { 150, 400000, false },
+		{ 150, 300000, true }, /* of 2,094 s */
+		{ 1, 300000, true },      { 299, 300000, true },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < TW_COUNT(cases); k++) {
+		struct rows r = make_rows(10, 1);
+
+		for (size_t i = cases[k].at; i < 300; i++)
+			r.time_ms[i] += cases[k].pause_ms;
+		if (cases[k].pause_ms == 86400000)
+			for (size_t i = 0; i < 300; i++)
+				r.watts[i] = r.load[i] + (i < 150 ? 0 : 10) +
+					     0.01 * (double)(i % 7);
+		assert_int_equal(find_of(&r, 300) != 0, cases[k].found);
+	}
 }
 
 /* No line can be fitted. */
@@ -234,9 +294,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_drift_is_found),
 		cmocka_unit_test(a_machine_that_does_not_change_has_no_drift),
+		cmocka_unit_test(a_load_that_only_rises_cannot_tell_a_drift),
 		cmocka_unit_test(a_mix_of_loads_that_changes_is_no_drift),
 		cmocka_unit_test(the_whole_change_is_found),
+		cmocka_unit_test(what_another_feature_explains_is_no_drift),
 		cmocka_unit_test(recordings_that_cannot_tell_have_no_drift),
+		cmocka_unit_test(a_change_over_a_pause_is_no_drift),
 		cmocka_unit_test(a_value_that_is_not_finite_has_no_drift),
 		cmocka_unit_test(without_memory_it_fails),
 	};
