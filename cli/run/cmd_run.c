@@ -148,7 +148,8 @@ static void wait_for(struct work *w, struct tw_run_child *child)
 		look_at_tariff(w);
 		if (w->meter != NULL)
 			tw_run_meter_look(w->meter);
-		else if (child->cgroup == NULL)
+		/* Few leave the command's cgroup, and /proc costs CPU time. */
+		else if (child->cgroup == NULL || waited_ms >= tick_ms)
 			tw_run_child_look(child);
 		if (w->collector != NULL && waited_ms >= tick_ms) {
 			tw_run_collector_look(w->collector, child);

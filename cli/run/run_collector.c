@@ -21,6 +21,8 @@
 #define PATIENCE_TICKS 3
 #define PATIENCE_MS 10000
 #define INTERVAL_MAX_S 86400
+/* Two accounts of the CPU time of one cgroup, of at least some ticks of 10 ms. */
+#define CLOCKS_DIFFER 0.1
 
 struct tw_run_collector {
 	char *url;
@@ -114,13 +116,15 @@ static bool has_process(const struct tw_run_collector *c, const struct tw_run_ch
 	return false;
 }
 
+/* With a cgroup, the processes of the run are those that have moved to another one. */
 static bool is_of_run(const struct tw_run_collector *c, const struct tw_run_child *of,
 		      const json_t *row)
 {
-	return of->cgroup != NULL
-		       ? strcmp(tw_json_text_or(row, "level", ""), "cgroup") == 0 &&
-				 is_below(row, of->name)
-		       : has_process(c, of, row);
+	const bool below = of->cgroup != NULL && is_below(row, of->name);
+
+	return strcmp(tw_json_text_or(row, "level", ""), "cgroup") == 0
+		       ? below
+		       : !below && has_process(c, of, row);
 }
 
 /* The sums over the rows of a run. */
@@ -208,7 +212,7 @@ static void read_node(const json_t *answer, double seconds, struct tw_run_figure
 
 static const char *levels_of(const struct tw_run_child *child)
 {
-	return child->cgroup != NULL ? "node,cgroup" : "node,process";
+	return child->cgroup != NULL ? "node,cgroup,process" : "node,process";
 }
 
 int tw_run_collector_open(const char *url, struct tw_run_collector **out,
@@ -329,12 +333,14 @@ int tw_run_collector_begin(struct tw_run_collector *c, struct tw_err *err)
 
 /*
  * Estimate the energy of processes that no tick saw: the others' joules for each second
- * of CPU time.
+ * of CPU time. A cgroup has seen its own, so a small difference is one of clocks.
  */
 static void add_unseen(const struct tw_run_child *child, const struct sum *s,
 		       struct tw_run_figures *out)
 {
-	if (child->cgroup != NULL || s->cpu_s <= 0 || child->cpu_s <= s->cpu_s)
+	const double known_s = s->cpu_s * (child->cgroup != NULL ? 1 + CLOCKS_DIFFER : 1);
+
+	if (s->cpu_s <= 0 || child->cpu_s <= known_s)
 		return;
 	out->unseen = 1 - s->cpu_s / child->cpu_s;
 	out->joules *= child->cpu_s / s->cpu_s;

@@ -89,8 +89,10 @@ static void add_scope(struct tw_buf *b, const struct tw_run_figures *f)
 					 : "above idle");
 	if (f->unseen > 0)
 		tw_buf_addf(b,
-			    "  no cgroup of its own: %.0f %% of its CPU time is of "
+			    "  %s: %.0f %% of its CPU time is of "
 			    "processes too short to be seen, counted in proportion\n",
+			    f->processes ? "no cgroup of its own"
+					 : "some left its cgroup",
 			    f->unseen * 100);
 }
 

@@ -16,16 +16,16 @@ from metered import RANGE, Metered
 from test_collector import bpf_works
 
 CPU_W = 4
+CPUACCT = ("/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct")
 BURN = "import time; t = time.process_time()\nwhile time.process_time() - t < {}: pass"
 
 
 def cpu_s():
     """CPU time of the machine."""
-    for path, unit in (("/sys/fs/cgroup/cpuacct/cpuacct.usage", 1e9),
-                       ("/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage", 1e9)):
-        if os.path.exists(path):
-            with open(path, encoding="ascii") as f:
-                return int(f.read()) / unit
+    for top in CPUACCT:
+        if os.path.exists(f"{top}/cpuacct.usage"):
+            with open(f"{top}/cpuacct.usage", encoding="ascii") as f:
+                return int(f.read()) / 1e9
     with open("/proc/stat", encoding="ascii") as f:
         words = f.readline().split()
     return sum(map(int, words[1:4] + words[6:8])) / os.sysconf("SC_CLK_TCK")
@@ -117,6 +117,24 @@ class Run(Metered):
         self.assertRegex(text, r"VERDICT: more joules than --vs: \+\d+\.\d % \(\+")
         done = self.run_command(*url, "--", "/nowhere/program", status=127)
         self.assertIn("No such file", done.stderr.decode())
+
+    def test_a_process_that_leaves_the_cgroup_of_the_command_counts(self):
+        """As containers of podman and scopes of systemd do."""
+        top = next((t for t in CPUACCT if os.path.isdir(t)), "/sys/fs/cgroup")
+        need("cgroups", os.geteuid() == 0 and os.access(top, os.W_OK))
+        other = f"{top}/tallywatt-test-{os.getpid()}"
+        os.mkdir(other)
+        self.addCleanup(os.rmdir, other)
+        daemon = self.collect("--meters", "rapl-sysfs", "--powercap", self.law())
+        wait_until(lambda: self.node_joules(daemon) > 0, "its power is known")
+        move = 'echo $$ >"$1"; exec python3 -c "$2"'
+        for wait, script in (("exec", move), ("wait", f"sh -c '{move}' sh \"$1\" \"$2\" & wait")):
+            with self.subTest(wait):
+                run, = json.loads(self.run_command(
+                    "--url", f"http://{daemon.address}", "--json", "--", "sh", "-c", script, "sh",
+                    f"{other}/cgroup.procs", BURN.format(1)).stdout)["runs"]
+                self.assertEqual(run["scope"], "cgroup")
+                self.check_law(run)
 
     def test_the_joules_of_5_seconds_are_those_of_the_law(self):
         """Within 2 % of the CPU time that the kernel counts for the command."""
