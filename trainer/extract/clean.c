@@ -88,6 +88,13 @@ static uint64_t hash_labels(const struct tw_series *s, enum label_kind kind,
 	return sum;
 }
 
+uint64_t tw_clean_scrape_hash(const struct tw_series *s)
+{
+	struct label_kinds kinds = { 0 };
+
+	return hash_labels(s, OF_SCRAPE, &kinds);
+}
+
 /* Append the scrape's labels of s that other lacks or has with another text; NULL: all.
  */
 static void describe(const struct tw_series *s, const struct tw_series *other,
@@ -243,26 +250,8 @@ static bool is_stale(const struct tw_series *s, const struct tw_series *other,
 
 /* ---- what is dropped ---- */
 
-/* Keep the samples before a time; there may be none. */
-static int cut(struct tw_counter_set *c, size_t i, double from_ms, struct tw_err *err)
-{
-	const struct tw_series *s = c->at[i].series;
-	struct tw_unpack times = tw_unpack_begin(&s->time_ms);
-	struct tw_series *kept = tw_arena_get(&c->memory, sizeof(*kept));
-	uint32_t n = 0;
-
-	if (kept == NULL)
-		return tw_fail(err, TW_NOMEM, "part of a series");
-	while (n < s->time_ms.count && tw_unpack_next(&times) < from_ms)
-		n++;
-	*kept = *s;
-	kept->time_ms.count = kept->value.count = n;
-	c->at[i].series = kept;
-	return 0;
-}
-
-static int refuse(const char *metric, const struct tw_series *a,
-		  const struct tw_series *b, struct tw_err *err)
+int tw_clean_refuse(const char *metric, const struct tw_series *a,
+		    const struct tw_series *b, struct tw_err *err)
 {
 	struct tw_buf text[2] = { { 0 }, { 0 } };
 	int rc;
@@ -321,31 +310,21 @@ static int clean_pair(struct tw_counter_set *c, size_t a, size_t b,
 		c->merged++;
 		/* The later one may be of a part of the time only. */
 		if (tw_packed_last(&other->time_ms) <= tw_packed_last(&one->time_ms))
-			return cut(c, b, -INFINITY, err);
-		return cut(c, a, from_ms, err);
+			return tw_counter_set_cut(c, b, -INFINITY, err);
+		return tw_counter_set_cut(c, a, from_ms, err);
 	}
 	if (is_stale(one, other, one_scrape) &&
 	    tw_packed_last(&one->time_ms) < tw_packed_last(&other->time_ms)) {
 		c->merged++;
-		return cut(c, a, from_ms, err);
+		return tw_counter_set_cut(c, a, from_ms, err);
 	}
 	if (!of_node || o.samples < SAMPLES_MIN || o.moved == 0 || o.other_moved == 0)
 		return 0;
 	if (is_update(one, other, &o)) {
 		c->merged++;
-		return cut(c, a, from_ms, err);
+		return tw_counter_set_cut(c, a, from_ms, err);
 	}
-	return refuse(m->name, one, other, err);
-}
-
-static void drop_empty(struct tw_counter_set *c)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->count; i++)
-		if (c->at[i].series->value.count > 0)
-			c->at[n++] = c->at[i];
-	c->count = n;
+	return tw_clean_refuse(m->name, one, other, err);
 }
 
 static uint64_t hash_meter(const struct tw_series *s, struct label_kinds *kinds)
@@ -439,11 +418,11 @@ int tw_clean_twins(struct tw_counter_set *c, struct tw_err *err)
 
 		if (!is_mapped(s) || !has_twin(c, s, &kinds))
 			continue;
-		if (cut(c, i, -INFINITY, err) < 0)
+		if (tw_counter_set_cut(c, i, -INFINITY, err) < 0)
 			return -1;
 		c->merged++;
 	}
-	drop_empty(c);
+	tw_counter_set_drop_empty(c);
 	return 0;
 }
 
@@ -464,6 +443,6 @@ int tw_clean_series(struct tw_counter_set *c, const struct tw_metric_series *met
 		if (clean_counter(c, i, next, m, of_node, &kinds, err) < 0)
 			return -1;
 	}
-	drop_empty(c);
+	tw_counter_set_drop_empty(c);
 	return 0;
 }

@@ -20,10 +20,12 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct tw_counter_set;
 struct tw_err;
 struct tw_metric_series;
+struct tw_series;
 
 /*
  * Clean the series of a set, which must be sorted; adds what was dropped to c->merged.
@@ -39,5 +41,12 @@ int tw_clean_series(struct tw_counter_set *c, const struct tw_metric_series *met
  * grow alike, too: a simulation, or a host that shares its energy among them.
  */
 int tw_clean_twins(struct tw_counter_set *c, struct tw_err *err);
+
+/* Equal for series whose labels of the scrape are equal. */
+uint64_t tw_clean_scrape_hash(const struct tw_series *s);
+
+/* Fail: two series of a metric are of two machines behind one name. */
+int tw_clean_refuse(const char *metric, const struct tw_series *a,
+		    const struct tw_series *b, struct tw_err *err);
 
 #endif /* TW_TRAINER_CLEAN_H */

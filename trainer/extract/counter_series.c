@@ -77,6 +77,34 @@ size_t tw_counter_set_next(const struct tw_counter_set *c, size_t i)
 	return i;
 }
 
+int tw_counter_set_cut(struct tw_counter_set *c, size_t i, double from_ms,
+		       struct tw_err *err)
+{
+	const struct tw_series *s = c->at[i].series;
+	struct tw_unpack times = tw_unpack_begin(&s->time_ms);
+	struct tw_series *kept = tw_arena_get(&c->memory, sizeof(*kept));
+	uint32_t n = 0;
+
+	if (kept == NULL)
+		return tw_fail(err, TW_NOMEM, "part of a series");
+	while (n < s->time_ms.count && tw_unpack_next(&times) < from_ms)
+		n++;
+	*kept = *s;
+	kept->time_ms.count = kept->value.count = n;
+	c->at[i].series = kept;
+	return 0;
+}
+
+void tw_counter_set_drop_empty(struct tw_counter_set *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->at[i].series->value.count > 0)
+			c->at[n++] = c->at[i];
+	c->count = n;
+}
+
 void tw_counter_set_release(struct tw_counter_set *c)
 {
 	tw_intern_release(&c->keys);

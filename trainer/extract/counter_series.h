@@ -44,6 +44,13 @@ void tw_counter_set_sort(struct tw_counter_set *c);
 /* Index after the last series of the counter that starts at i. The set is sorted. */
 size_t tw_counter_set_next(const struct tw_counter_set *c, size_t i);
 
+/* Keep the samples of the series at i that are before a time; there may be none. */
+int tw_counter_set_cut(struct tw_counter_set *c, size_t i, double from_ms,
+		       struct tw_err *err);
+
+/* Drop the series without samples. */
+void tw_counter_set_drop_empty(struct tw_counter_set *c);
+
 void tw_counter_set_release(struct tw_counter_set *c);
 
 /* The sum of all samples of one time stamp. */

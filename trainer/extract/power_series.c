@@ -6,6 +6,7 @@
 #include "trainer/extract/clock.h"
 #include "trainer/extract/counter_series.h"
 #include "trainer/extract/falls.h"
+#include "trainer/extract/meter_views.h"
 #include "trainer/extract/metric_series.h"
 #include "trainer/extract/package_shares.h"
 
@@ -36,6 +37,7 @@ struct curve {
 	double factor;              /* from the metric's unit */
 	int64_t *from_ms, *time_ms; /* from_ms is set by drop_first_time() */
 	size_t count, room;
+	size_t *view;  /* of the meter, for each sample */
 	bool *stopped; /* the time before this sample has no known power */
 	double *watts; /* columns of `room` values: the component, then its packages */
 	const char *package[1 + TW_PACKAGES_MAX]; /* name for each column; NULL: all */
@@ -47,6 +49,7 @@ static void release_curve(struct curve *c)
 {
 	free(c->from_ms);
 	free(c->time_ms);
+	free(c->view);
 	free(c->stopped);
 	free(c->watts);
 	*c = (struct curve){ 0 };
@@ -72,12 +75,13 @@ static int check_resets(const struct tw_metric_series *m, const struct tw_extrac
 	return 0;
 }
 
-/* Energy series of one package, or of all (NULL), as counters. Their key is the schema's
- * unit labels. */
-static int find_counters(const struct tw_metric_series *m, const char *package,
-			 enum tw_compat compat, struct tw_counter_set *out,
-			 struct tw_err *err)
+/* Energy series of one package, or of all (NULL), as counters of the meter's views. Their
+ * key is the schema's unit labels. */
+static int find_views(const struct tw_metric_series *m, const char *package,
+		      enum tw_compat compat, struct tw_meter_views *out,
+		      struct tw_err *err)
 {
+	struct tw_counter_set *c = &out->counters;
 	const struct tw_series *s;
 	size_t i = 0;
 
@@ -85,39 +89,36 @@ static int find_counters(const struct tw_metric_series *m, const char *package,
 		if (package != NULL &&
 		    tw_series_label(s, m->schema->package_label) != package)
 			continue;
-		if (tw_counter_set_add(out, m->schema->unit_labels, 0, s, err) < 0)
+		if (tw_counter_set_add(c, m->schema->unit_labels, 0, s, err) < 0)
 			return -1;
 	}
-	tw_counter_set_sort(out);
+	tw_counter_set_sort(c);
 	if (compat != TW_COMPAT_NONE)
 		return 0;
-	if (tw_clean_series(out, m, true, err) < 0)
+	if (tw_clean_series(c, m, true, err) < 0 ||
+	    (m->metric->kind == TW_METRIC_ENERGY && tw_clean_twins(c, err) < 0))
 		return -1;
-	return m->metric->kind == TW_METRIC_ENERGY ? tw_clean_twins(out, err) : 0;
+	return tw_meter_views_split(out, m, err);
 }
 
-static size_t count_keys(const struct tw_counter_set *c)
+/* Keep the times at which all counters of a view have a sample; other sums lack a part.
+ */
+static void keep_whole(struct curve *c, const struct tw_merged_series *t,
+		       const struct tw_meter_views *v)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->count; i = tw_counter_set_next(c, i))
-		n++;
-	return n;
-}
-
-/* Keep the times at which all counters have a sample; other sums lack a part. */
-static size_t keep_whole(struct tw_merged_series *t, size_t keys, int64_t *time_ms,
-			 double *joules)
-{
-	size_t n = 0;
+	size_t n = 0, k = 0;
 
 	for (size_t i = 0; i < t->count; i++) {
-		if (t->at[i].keys < keys)
+		while (k + 1 < v->count &&
+		       (double)t->at[i].time_ms >= v->at[k + 1].from_ms)
+			k++;
+		if (v->count > 0 && t->at[i].keys < v->at[k].keys)
 			continue;
-		time_ms[n] = t->at[i].time_ms;
-		joules[n++] = t->at[i].value;
+		c->time_ms[n] = t->at[i].time_ms;
+		c->view[n] = k;
+		c->watts[n++] = t->at[i].value;
 	}
-	return n;
+	c->count = n;
 }
 
 /*
@@ -177,31 +178,32 @@ static int add_package(struct curve *c, const struct tw_metric_series *m,
 		       const char *package, enum tw_compat compat, struct tw_err *err)
 {
 	double *joules = column_at(c, c->columns);
-	struct tw_counter_set counters = { 0 };
+	struct tw_meter_views views = { 0 };
+	const struct tw_counter_set *counters = &views.counters;
 	struct tw_merged_series track = { 0 };
 	size_t n = 0;
 	int rc = -1;
 
-	if (find_counters(m, package, compat, &counters, err) < 0 ||
-	    tw_merged_series_join(&track, counters.at, counters.count, err) < 0)
+	if (find_views(m, package, compat, &views, err) < 0 ||
+	    tw_merged_series_join(&track, counters->at, counters->count, err) < 0)
 		goto out;
 	for (size_t i = 0; i < track.count && n < c->count; i++)
 		if (track.at[i].time_ms == c->time_ms[n])
 			joules[n++] = track.at[i].value;
 	/* Keys may collide: labels 'a/b' and 'c' give the same key as 'a' and 'b/c'. */
-	if (counters.count > 0 && n < c->count) {
+	if (counters->count > 0 && n < c->count) {
 		tw_fail(err, TW_INVALID,
 			"%s: package '%s' has no sample at %" PRId64
 			" ms, but the sum over packages has",
 			m->metric->name, package, c->time_ms[n]);
 		goto out;
 	}
-	if (counters.count > 0)
+	if (counters->count > 0)
 		c->package[c->columns++] = package;
 	rc = 0;
 out:
 	tw_merged_series_release(&track);
-	tw_counter_set_release(&counters);
+	tw_meter_views_release(&views);
 	return rc;
 }
 
@@ -209,12 +211,13 @@ out:
 static int begin_curve(struct curve *c, const struct tw_metric_series *m,
 		       enum tw_compat compat, size_t packages, struct tw_err *err)
 {
-	struct tw_counter_set counters = { 0 };
+	struct tw_meter_views views = { 0 };
+	const struct tw_counter_set *counters = &views.counters;
 	struct tw_merged_series track = { 0 };
 	int rc = -1;
 
-	if (find_counters(m, NULL, compat, &counters, err) < 0 ||
-	    tw_merged_series_join(&track, counters.at, counters.count, err) < 0)
+	if (find_views(m, NULL, compat, &views, err) < 0 ||
+	    tw_merged_series_join(&track, counters->at, counters->count, err) < 0)
 		goto out;
 	c->room = track.count + 1;
 	c->component = m->metric->component;
@@ -222,21 +225,21 @@ static int begin_curve(struct curve *c, const struct tw_metric_series *m,
 	c->factor = m->metric->factor;
 	c->from_ms = calloc(c->room, sizeof(*c->from_ms));
 	c->time_ms = calloc(c->room, sizeof(*c->time_ms));
+	c->view = calloc(c->room, sizeof(*c->view));
 	c->stopped = calloc(c->room, sizeof(*c->stopped));
 	c->watts = calloc(c->room * (1 + packages), sizeof(*c->watts));
-	if (c->from_ms == NULL || c->time_ms == NULL || c->stopped == NULL ||
-	    c->watts == NULL) {
+	if (c->from_ms == NULL || c->time_ms == NULL || c->view == NULL ||
+	    c->stopped == NULL || c->watts == NULL) {
 		tw_fail(err, TW_NOMEM, "%zu samples of power", track.count);
 		goto out;
 	}
-	c->count = keep_whole(&track, compat == TW_COMPAT_KMS ? 0 : count_keys(&counters),
-			      c->time_ms, c->watts);
+	keep_whole(c, &track, &views);
 	c->columns = 1;
-	c->merged = counters.merged;
+	c->merged = counters->merged;
 	rc = 0;
 out:
 	tw_merged_series_release(&track);
-	tw_counter_set_release(&counters);
+	tw_meter_views_release(&views);
 	return rc;
 }
 
@@ -298,6 +301,7 @@ static void move_sample(struct curve *c, size_t count, const size_t *from, size_
 {
 	for (size_t k = 0; k < count; k++) {
 		c[k].time_ms[to] = c[k].time_ms[from[k]];
+		c[k].view[to] = c[k].view[from[k]];
 		for (size_t i = 0; i < c[k].columns; i++)
 			column_at(&c[k], i)[to] = column_at(&c[k], i)[from[k]];
 	}
@@ -319,6 +323,15 @@ static bool has_moved(const struct curve *c, size_t count, size_t from, size_t t
 {
 	for (size_t k = 0; k < count; k++)
 		if (c[k].is_gauge || c[k].watts[from] != c[k].watts[to])
+			return true;
+	return false;
+}
+
+/* Whether two samples of a component are of two views, whose sums differ. */
+static bool has_changed_view(const struct curve *c, size_t count, size_t from, size_t to)
+{
+	for (size_t k = 0; k < count; k++)
+		if (c[k].view[from] != c[k].view[to])
 			return true;
 	return false;
 }
@@ -378,7 +391,7 @@ static bool is_untimed(const struct curve *c, size_t count, const struct pace *p
  * Drop the times at which neither the meter nor the exporter's clock has moved on: the
  * sample repeats the one before it, and the next one has the energy of both steps. What
  * follows a stop is marked: the pause, and what the meter grew by, are in no row. So is
- * what begins or ends with an untimed reading.
+ * what begins or ends with an untimed reading, and the change to another view.
  */
 static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *clock,
 			size_t *repeats, struct tw_err *err)
@@ -405,8 +418,9 @@ static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *cl
 			continue;
 		}
 		untimed = is_untimed(c, count, &pace, i);
-		c->stopped[n] = n > 0 && (repeat_ms - c->time_ms[n - 1] > patience_ms ||
-					  untimed || untimed_before);
+		c->stopped[n] = n > 0 &&
+				(repeat_ms - c->time_ms[n - 1] > patience_ms || untimed ||
+				 untimed_before || has_changed_view(c, count, n - 1, i));
 		for (size_t k = 0; k < count; k++)
 			from[k] = i;
 		move_sample(c, count, from, n++);

@@ -463,11 +463,12 @@ static void series_that_another_scrape_repeats_count_once(void **state)
 		  FIRST_CPU, 1, true },
 		{ ZONE, "'zone':'package','path':'/0','job':'b','instance':'m:1'",
 		  FIRST_JOULES, 1, true },
-		/* Another package, with equal values or with none. */
+		/* Another package, with equal values; or of another exporter, without
+		   any. */
 		{ ZONE, "'zone':'package','path':'/1','job':'a','instance':'m:1'",
 		  FIRST_JOULES, 0, false },
 		{ ZONE, "'zone':'package','path':'/1','job':'b','instance':'m:1'",
-		  "100,0 110,0 120,0 130,0", 0, true },
+		  "100,0 110,0 120,0 130,0", 1, true },
 		/* Another process. */
 		{ PROCESS, "'pid':'2','comm':'x','job':'b','instance':'m:1'", FIRST_CPU,
 		  0, false },

@@ -239,6 +239,27 @@ static void a_gauge_has_its_power_and_no_energy(void **state)
 	       3);
 }
 
+/* An update that renames all counters: what both grew by in between is not known. */
+static void no_row_spans_two_views(void **state)
+{
+	static const struct sampled m[] = {
+		{ PACKAGE, RAPL("0"), "100,0 103,30 106,60" },
+		{ PACKAGE, RAPL("1"), "100,0 103,60 106,120" },
+		{ PACKAGE, RAPL("sum"), "109,900 112,930 115,990" },
+		{ DRAM, RAPL("0"), "100,0 103,3 106,6 109,9 112,15 115,18" },
+	};
+	struct tw_power_series p = extract(m, 4, package_and_dram, 2, TW_COMPAT_NONE);
+
+	(void)state;
+	assert_true(p.grown_j == 180 + 90);
+	expect(&p,
+	       (const double[][4]){ { 100, 103, 30, 1 },
+				    { 103, 106, 30, 1 },
+				    { 109, 112, 10, 2 },
+				    { 112, 115, 20, 1 } },
+	       4);
+}
+
 static void one_sample_is_no_power(void **state)
 {
 	static const struct sampled m = { PACKAGE, RAPL("0"), "100,5" };
@@ -261,6 +282,7 @@ int main(void)
 		cmocka_unit_test(a_reading_of_an_unknown_time_bounds_no_row),
 		cmocka_unit_test(a_stopped_meter_has_no_power),
 		cmocka_unit_test(a_gauge_has_its_power_and_no_energy),
+		cmocka_unit_test(no_row_spans_two_views),
 		cmocka_unit_test(one_sample_is_no_power),
 	};
 
