@@ -127,13 +127,15 @@ static int send_body(const struct running *r, const char *data, size_t len,
 		if (wait_for(r, POLLOUT, err) < 0)
 			return -1;
 		n = send(r->helper.fd, data, part, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
 		if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
 			return 0;
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
+		if (n < 0)
 			return tw_fail_errno(err, errno, "cannot write the call to '%s'",
 					     r->program);
-		data += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
+		data += n;
+		len -= (size_t)n;
 	}
 	return 0;
 }

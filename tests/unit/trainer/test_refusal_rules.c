@@ -274,7 +274,8 @@ static void modes_of_the_node_add_up(void **state)
 			t.x[i][1] = 0.1 * t.x[i][0];
 		expect(&t, both ? NULL : TW_REFUSED_UNIT);
 	}
-	/* No CPU time: there is nothing to compare with. */
+	/* No CPU time: there is nothing to compare with, whatever the power. */
+	scale(&t, 1000);
 	t.feature[0] = "cpu_cycles";
 	t.feature[1] = "cache_miss";
 	expect(&t, NULL);
@@ -286,13 +287,18 @@ static void power_must_follow_the_load(void **state)
 {
 	static const struct {
 		double rise, noise; /* W, of 50 W */
+		size_t from;        /* the rows with least load that do not rise */
 		const char *wanted;
 	} cases[] = {
-		{ 1.1, 0, NULL },
-		{ -1.1, 0, NULL },
-		{ 0.9, 0, TW_REFUSED_NO_LOAD },
-		{ 1.1, 4, TW_REFUSED_NO_LOAD },
-		{ 2.2, 4, NULL },
+		{ 1.1, 0, 100, NULL },
+		{ -1.1, 0, 100, NULL },
+		{ 0.9, 0, 100, TW_REFUSED_NO_LOAD },
+		{ 1.1, 4, 100, TW_REFUSED_NO_LOAD },
+		{ 2.2, 4, 100, NULL },
+		{ 1.03, 0, 40, NULL },
+		{ 1.03, 0, 39, TW_REFUSED_NO_LOAD },
+		{ 1.02, 0, 160, NULL },
+		{ 1.02, 0, 161, TW_REFUSED_NO_LOAD },
 	};
 	struct training t;
 
@@ -302,7 +308,7 @@ static void power_must_follow_the_load(void **state)
 		for (size_t i = 0; i < ROWS; i++) {
 			const size_t place = (size_t)(t.x[i][0] / 10);
 
-			t.y[0][i] = 50 + (place < ROWS / 2 ? 0 : cases[k].rise) +
+			t.y[0][i] = 50 + (place < cases[k].from ? 0 : cases[k].rise) +
 				    (place % 2 == 0 ? 1 : -1) * cases[k].noise;
 			t.predicted[0][i] = t.y[0][i];
 		}
@@ -426,6 +432,12 @@ static void the_most_telling_reason_is_given(void **state)
 		t.scores.score[0][0].bias = 10;
 		expect(&t, order[k]);
 		assert_string_not_equal(tw_train_refusal_advice(order[k]), "train again");
+		/* Without load an error, or missing CPU time, says why. */
+		if (k == 0)
+			continue;
+		for (size_t i = 0; i < ROWS; i++)
+			t.x[i][0] = 500;
+		expect(&t, k <= 2 ? order[k] : TW_REFUSED_NO_LOAD);
 	}
 	assert_string_equal(tw_train_refusal_advice("?"), "train again");
 }
