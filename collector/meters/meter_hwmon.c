@@ -92,13 +92,13 @@ static const struct chip chips[] = {
 	 * NVIDIA's Jetson: Jetson Linux Developer Guide, "Power Consumption Monitoring".
 	 * Rails that stand beside these within the board are in "other".
 	 */
-	{ "hwmon", RAILS, "VDD_IN", TW_ZONE_PLATFORM, NULL },
+	{ "hwmon", RAILS, "VDD_IN$", TW_ZONE_PLATFORM, NULL },
 	{ "hwmon", RAILS, "VDD_CPU", TW_ZONE_PACKAGE, NULL },
 	{ "hwmon", RAILS, "VDD_SYS_CPU", TW_ZONE_PACKAGE, NULL },
-	{ "hwmon", RAILS, "CPU", TW_ZONE_PACKAGE, NULL },
+	{ "hwmon", RAILS, "CPU$", TW_ZONE_PACKAGE, NULL },
 	{ "hwmon", RAILS, "VDD_GPU", TW_ZONE_GPU, "nvidia" },
 	{ "hwmon", RAILS, "VDD_SYS_GPU", TW_ZONE_GPU, "nvidia" },
-	{ "hwmon", RAILS, "GPU", TW_ZONE_GPU, "nvidia" },
+	{ "hwmon", RAILS, "GPU$", TW_ZONE_GPU, "nvidia" },
 	{ "hwmon", RAILS, "VDDQ", TW_ZONE_DRAM, NULL },
 	{ "hwmon", RAILS, "VDD_SYS_DDR", TW_ZONE_DRAM, NULL },
 	{ "hwmon", RAILS, "VDDRQ", TW_ZONE_DRAM, NULL },
