@@ -121,7 +121,7 @@ static void add_to_node(struct tw_request_rows *b, struct tw_rows *out)
 static bool is_absurd(const double *x, size_t cols)
 {
 	for (size_t i = 0; i < cols; i++)
-		if (fabs(x[i]) > VALUE_MAX)
+		if (x[i] < 0 || x[i] > VALUE_MAX)
 			return true;
 	return false;
 }

@@ -205,13 +205,30 @@ void tw_power_model_predict_raw(const struct tw_power_model *p, size_t part,
 	p->predictor->predict(p->state[part], in, watts);
 }
 
+/* Use is not below 0: the counter of a client was reset. */
+static bool is_below_zero(const struct tw_rows *in, size_t r, size_t features)
+{
+	const double *x = in->x + r * in->stride;
+
+	for (size_t f = 0; f < features; f++) {
+		const uint32_t c = in->place != NULL ? in->place[f] : (uint32_t)f;
+
+		if (c != UINT32_MAX && x[c] < 0)
+			return true;
+	}
+	return false;
+}
+
 void tw_power_model_predict(const struct tw_power_model *p, size_t part,
 			    const struct tw_rows *in, double *watts)
 {
 	tw_power_model_predict_raw(p, part, in, watts);
-	for (size_t r = 0; r < in->rows; r++)
+	for (size_t r = 0; r < in->rows; r++) {
 		if (watts[r] < 0.0)
 			watts[r] = 0.0;
+		if (is_below_zero(in, r, p->model.part[part].features.count))
+			watts[r] = NAN;
+	}
 }
 
 size_t tw_power_model_back(const struct tw_power_model *p)

@@ -41,7 +41,10 @@ enum tw_component tw_power_model_component(const struct tw_power_model *p, size_
 int tw_power_model_bind(const struct tw_power_model *p, size_t part,
 			const struct tw_strs *names, uint32_t *place, struct tw_err *err);
 
-/* Predict the watts of a part for each row. A negative prediction becomes 0. */
+/*
+ * Predict the watts of a part for each row. A negative prediction becomes 0; a row with a
+ * feature below 0 has NaN.
+ */
 void tw_power_model_predict(const struct tw_power_model *p, size_t part,
 			    const struct tw_rows *in, double *watts);
 

@@ -139,17 +139,45 @@ static void a_missing_feature_is_named(void **state)
 	tw_power_model_free(p);
 }
 
+/* A model whose watts fall by 1 from 10 for each 1000 misses. */
+#define FALLING                                                                   \
+	"{\"All_Weights\":{\"Bias_Weight\":10,\"Categorical_Variables\":{},"      \
+	"\"Numerical_Variables\":{\"cache_miss\":{\"scale\":1000,\"weight\":-1}," \
+	"\"cpu_instructions\":{\"scale\":1,\"weight\":0},"                        \
+	"\"cpu_cycles\":{\"scale\":1,\"weight\":0}}}}"
+
 static void negative_predictions_are_zero(void **state)
 {
-	static const double x[] = { -1e6, 0, 0 };
-	struct tw_power_model *p = make(&(struct sample){ .source = "acpi" });
-	double watts = -1;
+	static const double x[] = { 1e6, 0, 0, 4000, 0, 0 };
+	struct tw_power_model *p =
+		make(&(struct sample){ .source = "acpi", .text = FALLING });
+	double watts[2] = { -1, -1 };
 
 	(void)state;
 	assert_int_equal(tw_power_model_component(p, 0), TW_PLATFORM);
+	tw_power_model_predict(p, 0, &(struct tw_rows){ .x = x, .rows = 2, .stride = 3 },
+			       watts);
+	assert_true(watts[0] == 0 && watts[1] == 6);
+	tw_power_model_free(p);
+}
+
+/* Its counter was reset: less than no use has not less than the power at rest. */
+static void a_row_with_a_feature_below_zero_has_no_watts(void **state)
+{
+	/* The last column is no feature of the model. */
+	static const double x[] = { 0, -1, 0, 0, 0, 0, 0, -1, NAN, 0, 0, 0, 0, 0, 0, -1 };
+	static const uint32_t place[] = { 0, 1, 2 };
+	struct tw_power_model *p = make(&(struct sample){ .source = "acpi" });
+	double watts[4];
+
+	(void)state;
+	tw_power_model_predict(
+		p, 0, &(struct tw_rows){ .x = x, .rows = 4, .stride = 4, .place = place },
+		watts);
+	assert_true(isnan(watts[0]) && watts[1] == 10 && watts[3] == 10);
 	tw_power_model_predict(p, 0, &(struct tw_rows){ .x = x, .rows = 1, .stride = 3 },
-			       &watts);
-	assert_true(watts == 0);
+			       watts);
+	assert_true(isnan(watts[0]));
 	tw_power_model_free(p);
 }
 
@@ -386,16 +414,17 @@ static void a_column_is_found_wherever_it_is(void **state)
 
 static void raw_predictions_may_be_negative(void **state)
 {
-	static const double x[] = { -1e6, 0, 0, 1e6, 0, 0 };
-	struct tw_power_model *p = make(&(struct sample){ .source = "acpi" });
+	static const double x[] = { 1e6, 0, 0, 1000, 0, 0 };
+	struct tw_power_model *p =
+		make(&(struct sample){ .source = "acpi", .text = FALLING });
 	const struct tw_rows in = { .x = x, .rows = 2, .stride = 3 };
 	double watts[3] = { 7, 7, -7 };
 
 	(void)state;
 	tw_power_model_predict_raw(p, 0, &in, watts);
-	assert_true(watts[0] == -990 && watts[1] == 1010);
+	assert_true(watts[0] == -990 && watts[1] == 9);
 	tw_power_model_predict(p, 0, &in, watts);
-	assert_true(watts[0] == 0 && watts[1] == 1010 && watts[2] == -7);
+	assert_true(watts[0] == 0 && watts[1] == 9 && watts[2] == -7);
 	tw_power_model_free(p);
 }
 
@@ -586,6 +615,7 @@ int main(void)
 		cmocka_unit_test(the_rows_that_are_kept_serve_the_expected_errors_too),
 		cmocka_unit_test(a_missing_feature_is_named),
 		cmocka_unit_test(negative_predictions_are_zero),
+		cmocka_unit_test(a_row_with_a_feature_below_zero_has_no_watts),
 		cmocka_unit_test(a_model_that_its_predictor_rejects_is_refused),
 		cmocka_unit_test(a_model_is_loaded_from_a_directory_and_from_a_zip),
 		cmocka_unit_test(running_out_of_memory_is_reported),

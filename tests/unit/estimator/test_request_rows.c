@@ -356,12 +356,12 @@ static void rows_with_a_name_continue_its_series(void **state)
 /* The rows after it have those before it. */
 static void a_row_with_an_absurd_value_is_no_part_of_its_series(void **state)
 {
-	static double x[] = { 1, 2, 1e300, 2, 3, 4 };
-	static const int64_t times[] = { 0, 3000, 6000 };
+	static double x[] = { 1, 2, 1e300, 2, 2, -1, 3, 4 };
+	static const int64_t times[] = { 0, 3000, 4500, 6000 };
 	const struct tw_strs none = { .count = 0 };
 	struct tw_power_model *model = new_looking_back(2);
 	const struct tw_series_scope scope = { .user = 1 };
-	struct tw_request r = make_request(x, 3);
+	struct tw_request r = make_request(x, 4);
 	struct tw_request_rows rows = { 0 };
 	struct tw_rows out;
 
@@ -374,6 +374,8 @@ static void a_row_with_an_absurd_value_is_no_part_of_its_series(void **state)
 	out = get(&rows, 1, 1);
 	assert_true(out.before == 0 && out.time_ms == NULL && out.x[0] > 1e299);
 	out = get(&rows, 2, 1);
+	assert_true(out.before == 0 && out.time_ms == NULL && out.x[1] == -1);
+	out = get(&rows, 3, 1);
 	assert_int_equal(out.before, 1);
 	assert_true(out.x[-2] == 1 && out.x[0] == 3);
 	tw_request_rows_release(&rows);
