@@ -51,6 +51,7 @@ static void tick(struct law *l, const double *part, size_t count, int samples)
 	struct tw_zone_user user[MOST_USERS] = { { 0 } };
 	uint64_t weight[MOST_USERS] = { 0 };
 	double seen[MOST_USERS], energy_j = 3 * l->awake_w, sum = 0;
+	bool some_none = count == 0;
 
 	if (samples > 0)
 		sample(l, part, count, samples, seen);
@@ -67,8 +68,14 @@ static void tick(struct law *l, const double *part, size_t count, int samples)
 	}
 	tw_unit_power_weigh(&l->learned, user, count, (uint64_t)(energy_j * 1e6), 3 * S,
 			    weight);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		sum += (double)weight[i];
+		some_none = some_none || weight[i] == 0;
+	}
+	/* The powers, in nW, are that of the zone, unless one would be below 0. */
+	if (!some_none && l->learned.energy_j > 0 &&
+	    fabs(sum * 3e-9 / energy_j - 1) > 1e-6)
+		fail_msg("%f J of %f J", sum * 3e-9, energy_j);
 	for (size_t i = 0; i < count; i++)
 		l->got_j[l->first + i] += energy_j * (double)weight[i] / sum;
 }
@@ -269,6 +276,14 @@ static void ticks_of(struct law *l, int n, size_t first, size_t count, double bu
 	ticks(l, n, part, count, 0);
 }
 
+static bool knows(const struct law *l, uint32_t id)
+{
+	for (int i = 0; i < TW_UNITS_MAX; i++)
+		if (l->learned.unit[i].id == id)
+			return true;
+	return false;
+}
+
 /* One after another, as jobs are: of more than are learned, the last are. */
 static void what_was_away_the_longest_makes_room(void **state)
 {
@@ -279,6 +294,8 @@ static void what_was_away_the_longest_makes_room(void **state)
 		l.takes_w[i] = i == 18 ? 100 : 300;
 	for (size_t i = 0; i < 19; i++)
 		ticks_of(&l, 3, i, 1, 0.9);
+	for (size_t i = 3; i < 19; i++)
+		assert_true(knows(&l, (uint32_t)i + 1));
 	ticks_of(&l, 30, 17, 2, 0.9);
 	assert_float_equal(l.got_j[17] / l.truth_j[17], 1, 0.05);
 	assert_float_equal(l.got_j[18] / l.truth_j[18], 1, 0.05);
@@ -314,6 +331,23 @@ static void a_tick_of_nobody_learned_teaches_nothing(void **state)
 	assert_float_equal(l.got_j[16] / l.truth_j[16], 1, 0.05);
 }
 
+/* While nobody works: 10, 20 and 60 W; of many ticks the last ones count. */
+static void awake_power_is_a_mean_of_the_last_rests(void **state)
+{
+	struct law l = { .seed = 12 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		l.awake_w = (double[]){ 10, 20, 60 }[i];
+		tick(&l, NULL, 0, 0);
+	}
+	assert_float_equal(l.learned.awake_w, 30, 1e-6);
+	l.awake_w = 100;
+	for (int i = 0; i < 100; i++)
+		tick(&l, NULL, 0, 0);
+	assert_float_equal(l.learned.awake_w, 100, 1);
+}
+
 /* A tick without energy, or of which nothing may be learned, is divided by time. */
 static void nothing_to_learn_from_is_by_time(void **state)
 {
@@ -346,6 +380,7 @@ int main(void)
 		cmocka_unit_test(what_was_away_the_longest_makes_room),
 		cmocka_unit_test(who_is_away_keeps_its_power),
 		cmocka_unit_test(a_tick_of_nobody_learned_teaches_nothing),
+		cmocka_unit_test(awake_power_is_a_mean_of_the_last_rests),
 		cmocka_unit_test(nothing_to_learn_from_is_by_time),
 	};
 
