@@ -4,7 +4,6 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/program/opt.h"
 
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "cli/memory.h"
 #include "estimator/client.h"
 #include "estimator/predict/power_model.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -13,9 +12,7 @@
 #include "lib/field/csv.h"
 #include "lib/field/dataset.h"
 #include "lib/field/feature.h"
-#include "lib/json/json.h"
 #include "lib/json/writer.h"
-#include "lib/program/opt.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
@@ -62,13 +59,6 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(TEXT, "predictions", predictions, "FILE",
 		 "file to write each row's prediction to, as CSV") },
 	{ TW_ROW(BOOL, "json", json, NULL, "print JSON instead of a table") },
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt estimate",
-	.summary = "Predict the watts of rows of features.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 struct table {
@@ -511,7 +501,8 @@ out:
 }
 
 const struct tw_command tw_command_estimate = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("estimate", NULL,
+				"Predict the watts of rows of features."),
 	.config_size = sizeof(struct config),
 	.check = check_use,
 	.work = estimate,

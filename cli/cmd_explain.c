@@ -6,12 +6,10 @@
 #include "collector/power/node.h"
 #include "collector/system/roots.h"
 #include "estimator/predict/certificate.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
 #include "lib/json/json.h"
-#include "lib/program/opt.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/explain.h"
 #include "model-db/index/index.h"
@@ -51,14 +49,6 @@ static const struct tw_opt options[] = {
 		 "only models within these errors: mae:5;mape:10") },
 	{ TW_ROW(U32, "rows", rows, "N", "number of other models to show; 0: all"),
 	  .fallback = "12" },
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt explain",
-	.summary =
-		"Explain which model tw-estimator and tw-collector choose for a machine.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static int check(void *config, struct tw_err *err)
@@ -243,7 +233,9 @@ out:
 }
 
 const struct tw_command tw_command_explain = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("explain", NULL,
+				"Explain which model tw-estimator and tw-collector "
+				"choose for a machine."),
 	.config_size = sizeof(struct config),
 	.check = check,
 	.work = explain,

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
-#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/credentials.h"
 #include "lib/http/client/http.h"
 #include "lib/http/client/url.h"
-#include "lib/program/opt.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/import/import.h"
@@ -38,14 +36,6 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(TEXT, "name", name, "NAME",
 		 "name of the pipeline [name of its directory, zip or URL]") },
 	TW_CREDENTIALS_OPTS(struct config, NULL),
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt import",
-	.operands = "DIR|ZIP|URL",
-	.summary = "Convert pipelines of kepler-model-server: one, or a database.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 /* The state of an import. */
@@ -259,7 +249,9 @@ out:
 }
 
 const struct tw_command tw_command_import = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS(
+		"import", "DIR|ZIP|URL",
+		"Convert pipelines of kepler-model-server: one, or a database."),
 	.config_size = sizeof(struct config),
 	.operands = take_operands,
 	.work = import,

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
-#include "lib/program/opt.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
 
@@ -24,13 +22,6 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(TEXT, "model-db", model_db, "DIR", "model database to list"),
 	  .env = "TW_MODEL_DB", .fallback = TW_MODEL_DB },
 	TW_ROW_JSON,
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt models",
-	.summary = "List the models of a model database.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static void refused(void *arg, const char *path, const struct tw_err *why)
@@ -116,7 +107,7 @@ static int list(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_models = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("models", NULL, "List the models of a model database."),
 	.config_size = sizeof(struct config),
 	.work = list,
 };

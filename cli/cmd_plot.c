@@ -3,12 +3,10 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "cli/memory.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/csv.h"
 #include "lib/field/dataset.h"
-#include "lib/program/opt.h"
 #include "model-db/report/plot.h"
 #include "model-db/report/svg.h"
 #include "model-db/validation.h"
@@ -36,13 +34,6 @@ static const struct tw_opt options[] = {
 		 "columns of --csv (default: those of power)") },
 	{ TW_ROW(TEXT, "output", output, "DIR", "directory to write the SVG files to"),
 	  .required = true },
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt plot",
-	.summary = "Draw a model's estimate, error and power curve, or recorded data.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 /* Write DIR/NAME.svg, and print its path. */
@@ -225,7 +216,9 @@ static int check_use(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_plot = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS(
+		"plot", NULL,
+		"Draw a model's estimate, error and power curve, or recorded data."),
 	.config_size = sizeof(struct config),
 	.check = check_use,
 	.work = plot,

@@ -4,11 +4,9 @@
 #include "collector/ask/ask_options.h"
 #include "collector/probe.h"
 #include "collector/system/roots.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/writer.h"
-#include "lib/program/opt.h"
 
 /* Interval of requests to a management controller. */
 #define ASK_MS 1000
@@ -37,13 +35,6 @@ static const struct tw_opt options[] = {
 		 "print the tree of readings: which of them count, and why others do "
 		 "not") },
 	{ TW_ROW(BOOL, "json", json, NULL, "print a JSON object instead of a table") },
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt probe",
-	.summary = "Report the meters and counters that tw-collector finds here.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 /* ---- the table ---- */
@@ -243,7 +234,9 @@ static int probe(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_probe = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS(
+		"probe", NULL,
+		"Report the meters and counters that tw-collector finds here."),
 	.config_size = sizeof(struct config),
 	.check = check_use,
 	.work = probe,

@@ -2,11 +2,9 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "cli/memory.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/writer.h"
-#include "lib/program/opt.h"
 #include "trainer/response/machines.h"
 #include "trainer/response/prom.h"
 #include "trainer/isolation.h"
@@ -25,13 +23,6 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(TEXT, "source", source, "NAME",
 		 "energy source of a name of your own, too") },
 	{ TW_ROW(TEXT, "output", output, "FILE", "output file [stdout]") },
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt profile",
-	.summary = "Report the power of machines at rest, and their workloads.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static int read_profile(const struct config *c, struct tw_profile *out,
@@ -85,7 +76,9 @@ out:
 }
 
 const struct tw_command tw_command_profile = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS(
+		"profile", NULL,
+		"Report the power of machines at rest, and their workloads."),
 	.config_size = sizeof(struct config),
 	.work = profile,
 };

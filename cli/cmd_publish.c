@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
-#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/credentials.h"
 #include "lib/http/client/url.h"
-#include "lib/program/opt.h"
 #include "lib/zip/fileset.h"
 #include "model-db/manifest.h"
 #include "model-db/publish.h"
@@ -34,14 +32,6 @@ static const struct tw_opt options[] = {
 		 "replace a newer version in a model database's directory"),
 	  .env = "TW_ALLOW_DOWNGRADE" },
 	TW_CREDENTIALS_OPTS(struct config, NULL),
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt publish",
-	.operands = "DIR|ZIP",
-	.summary = "Check a pipeline, sign it on request, and publish it.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 /* Sign the pipeline with a new version; the receiver refuses one that is not later. */
@@ -158,7 +148,8 @@ static int check_use(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_publish = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("publish", "DIR|ZIP",
+				"Check a pipeline, sign it on request, and publish it."),
 	.config_size = sizeof(struct config),
 	.operands = take_operands,
 	.check = check_use,

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
-#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/credentials.h"
 #include "lib/http/client/url.h"
-#include "lib/program/opt.h"
 #include "model-db/publish.h"
 #include "model-db/signature.h"
 #include "trainer/publishing.h"
@@ -23,14 +21,6 @@ static const struct tw_opt options[] = {
 	TW_OPT_TO,
 	TW_OPTS_SIGNED_BY,
 	TW_CREDENTIALS_OPTS(struct config, NULL),
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt rollback",
-	.operands = "PIPELINE",
-	.summary = "Restore the previous version of a pipeline.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static int take_operands(void *config, char **operand, size_t count, struct tw_err *err)
@@ -88,7 +78,8 @@ static int check_use(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_rollback = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("rollback", "PIPELINE",
+				"Restore the previous version of a pipeline."),
 	.config_size = sizeof(struct config),
 	.operands = take_operands,
 	.check = check_use,

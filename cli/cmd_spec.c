@@ -4,9 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/json/json.h"
 #include "lib/json/writer.h"
-#include "lib/program/opt.h"
 #include "profiler/cpu_identity.h"
 #include "profiler/discover.h"
 #include "profiler/node_types.h"
@@ -28,13 +26,6 @@ static const struct tw_opt options[] = {
 		 "print the known facts about the processor, and their source") },
 	{ TW_ROW(TEXT, "name", name, "TEXT",
 		 "print it of the processor with this name instead") },
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt spec",
-	.summary = "Print the machine spec by which models are chosen.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 /* {"node_type":5,"uncertainty":0,"looseness":0.1} */
@@ -139,7 +130,8 @@ static int print_spec(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_spec = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("spec", NULL,
+				"Print the machine spec by which models are chosen."),
 	.config_size = sizeof(struct config),
 	.work = print_spec,
 };

@@ -4,12 +4,9 @@
 #include "cli/command.h"
 #include "cli/evaluate.h"
 #include "estimator/predict/power_model.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/json/json.h"
 #include "lib/json/writer.h"
-#include "lib/program/opt.h"
 #include "trainer/response/prom_store.h"
 #include "trainer/fit/workload_runs.h"
 #include "trainer/names.h"
@@ -43,13 +40,6 @@ static const struct tw_opt options[] = {
 		 "evaluate also by workload: CSV with workload, start, end") },
 	TW_ROW_JSON,
 	TW_OPTS_SERIES(struct config, resets, vm_metrics, gauges, correct_lag),
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt validate",
-	.summary = "Evaluate models against a recording.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static int check_use(void *config, struct tw_err *err)
@@ -157,7 +147,7 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_validate = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("validate", NULL, "Evaluate models against a recording."),
 	.config_size = sizeof(struct config),
 	.check = check_use,
 	.work = judge,

@@ -9,7 +9,6 @@
 #include "lib/core/file.h"
 #include "lib/http/client/credentials.h"
 #include "lib/program/kepler_key.h"
-#include "lib/program/opt.h"
 #include "lib/program/suggest.h"
 #include "trainer/response/prom_store.h"
 

@@ -4,6 +4,8 @@
 
 /* The commands of `tallywatt`: a file each, cli/cmd_<name>.c, listed in cli/command.c. */
 
+#include "lib/program/opt.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +14,6 @@ struct tw_buf;
 struct tw_credentials;
 struct tw_credentials_config;
 struct tw_err;
-struct tw_opts;
 
 /*
  * The steps of a command after its options, in this order: operands, check, work,
@@ -38,6 +39,17 @@ struct tw_command {
 	/* Free the results of the steps in config; called after a failure, too. */
 	void (*release)(void *config);
 };
+
+/*
+ * The opts of a command with the table `options`: its name, its operands for --help
+ * (NULL: it has none), and a line on what it does.
+ */
+#define TW_COMMAND_OPTS(name, wanted, line)                                            \
+	&(const struct tw_opts)                                                        \
+	{                                                                              \
+		.program = "tallywatt " name, .operands = (wanted), .summary = (line), \
+		TW_OPTS_TABLE(options)                                                 \
+	}
 
 /* The only operand. Any other number is an error: "3 operands, want <what>". */
 int tw_command_operand(char **operand, size_t count, const char *what, const char **out,

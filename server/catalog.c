@@ -3,7 +3,6 @@
 
 #include "estimator/predict/certificate.h"
 #include "lib/core/err.h"
-#include "lib/http/server/httpd.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
 

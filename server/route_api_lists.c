@@ -10,7 +10,6 @@
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
 #include "server/routes.h"
-#include "server/send.h"
 #include "server/service.h"
 
 #include <math.h>

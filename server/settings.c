@@ -91,8 +91,7 @@ static const struct tw_opt options[] = {
 const struct tw_opts tw_server_opts = {
 	.program = "tw-server",
 	.summary = "Choose and serve power models from a model database.",
-	.opt = options,
-	.count = TW_COUNT(options),
+	TW_OPTS_TABLE(options),
 	.list_metrics = tw_server_list_metrics,
 };
 

@@ -179,8 +179,7 @@ static int check(void *config, struct tw_err *err);
 static const struct tw_opts opts = {
 	.program = "tw-trainer",
 	.summary = "Train power models from Prometheus responses sent to it.",
-	.opt = options,
-	.count = TW_COUNT(options),
+	TW_OPTS_TABLE(options),
 	.list_metrics = list_metrics,
 	.check = check,
 };

@@ -3,8 +3,6 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
-#include "profiler/name.h"
 #include "profiler/node_types.h"
 #include "trainer/extract/metric_series.h"
 #include "trainer/response/machine_info.h"

@@ -13,7 +13,6 @@
 #include "lib/core/strs.h"
 #include "lib/field/energy.h"
 #include "lib/json/json.h"
-#include "lib/program/opt.h"
 #include "lib/zip/fileset.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
@@ -78,13 +77,6 @@ static const struct tw_opt options[] = {
 		 "spec of the machine (JSON); else this machine's") },
 	TW_OPTS_SIGN(struct config),
 	TW_OPTS_MACHINE_METERS,
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt calibrate",
-	.summary = "Fit the prior to this machine by a few readings of its power.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static void say(const char *text)
@@ -457,7 +449,9 @@ static int calibrate(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_calibrate = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS(
+		"calibrate", NULL,
+		"Fit the prior to this machine by a few readings of its power."),
 	.config_size = sizeof(struct config),
 	.check = check_use,
 	.work = calibrate,

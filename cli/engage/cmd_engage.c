@@ -12,14 +12,12 @@
 #include "collector/probe.h"
 #include "collector/system/roots.h"
 #include "estimator/predict/power_model.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/http/client/http.h"
 #include "lib/json/writer.h"
-#include "lib/program/opt.h"
 #include "model-db/index/choose.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_load.h"
@@ -98,13 +96,6 @@ static const struct tw_opt options[] = {
 		 "workloads of --attribution, which run in each subset"),
 	  .fallback = "5", .min = 2, .max = TW_SHARES_MAX },
 	TW_OPTS_MACHINE_METERS,
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt engage",
-	.summary = "Teach a power model of this machine: workloads, recording, training.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 /* The state of the command. Paths are those of files in the directory. */
@@ -574,7 +565,9 @@ out:
 }
 
 const struct tw_command tw_command_engage = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS(
+		"engage", NULL,
+		"Teach a power model of this machine: workloads, recording, training."),
 	.config_size = sizeof(struct config),
 	.check = check_use,
 	.work = engage,

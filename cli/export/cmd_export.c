@@ -3,12 +3,10 @@
 #include "cli/command.h"
 #include "cli/export/export.h"
 #include "cli/memory.h"
-#include "lib/core/array.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
-#include "lib/program/opt.h"
 #include "lib/zip/fileset.h"
 #include "lib/zip/zip.h"
 #include "model-db/pipeline.h"
@@ -48,13 +46,6 @@ static const struct tw_opt options[] = {
 		 "also publish these responses or tables, below raw/") },
 	{ TW_ROW(BOOL, "zip", zip, NULL,
 		 "also write the export as NAME.zip beside its directory") },
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt export",
-	.summary = "Prepare a pipeline for publication: tables, model cards, plots.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static int set_limit(const char *flag, const char *text, double *out, struct tw_err *err)
@@ -162,7 +153,9 @@ out:
 }
 
 const struct tw_command tw_command_export = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS(
+		"export", NULL,
+		"Prepare a pipeline for publication: tables, model cards, plots."),
 	.config_size = sizeof(struct config),
 	.check = check_use,
 	.work = export_pipeline,

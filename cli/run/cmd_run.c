@@ -11,7 +11,6 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
-#include "lib/program/opt.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -58,14 +57,6 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(BOOL, "json", json, NULL, "print JSON on stdout, after the command") },
 	{ TW_ROW(TEXT, "output", output, "FILE", "write the report to this file") },
 	TW_OPTS_MACHINE_METERS,
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt run",
-	.operands = "-- COMMAND [ARGUMENT...]",
-	.summary = "Report the energy of a command and its children.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static int take_command(void *config, char **operand, size_t count, struct tw_err *err)
@@ -360,7 +351,8 @@ static int status_of(const void *config)
 }
 
 const struct tw_command tw_command_run = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("run", "-- COMMAND [ARGUMENT...]",
+				"Report the energy of a command and its children."),
 	.config_size = sizeof(struct config),
 	.operands = take_command,
 	.check = check_use,

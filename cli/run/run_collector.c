@@ -3,7 +3,6 @@
 #include "cli/run/run_child.h"
 #include "cli/run/run_energy.h"
 #include "cli/top/top_rows.h"
-#include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"

@@ -3,7 +3,6 @@
 #include "cli/command.h"
 #include "cli/shards/plan_job.h"
 #include "cli/train/train_flags.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -29,14 +28,6 @@ static const struct tw_opt options[] = {
 		 "sign with this minisign secret key") },
 	{ TW_ROW(TEXT, "sign-password-file", flags.sign_password_file, "FILE",
 		 "file with the password of the key; else TW_SIGN_PASSWORD") },
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt merge",
-	.operands = "DIR...",
-	.summary = "Make a pipeline from the parts that workers trained.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static int take_dirs(void *config, char **operand, size_t count, struct tw_err *err)
@@ -93,8 +84,8 @@ static int merge(void *config, struct tw_err *err)
 	before = tw_now_ns();
 	to.name = p.flags.name;
 	to.replace = p.flags.replace;
-	if (tw_train_publish(&to, opts.program, to.sign != NULL ? &signer : NULL, &result,
-			     err) < 0)
+	if (tw_train_publish(&to, "tallywatt merge", to.sign != NULL ? &signer : NULL,
+			     &result, err) < 0)
 		goto out;
 	times.publish_ns = tw_now_ns() - before;
 	times.total_ns = tw_now_ns() - start;
@@ -115,7 +106,8 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_merge = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("merge", "DIR...",
+				"Make a pipeline from the parts that workers trained."),
 	.config_size = sizeof(struct config),
 	.operands = take_dirs,
 	.check = check_use,

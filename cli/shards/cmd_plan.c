@@ -5,7 +5,6 @@
 #include "cli/train/train_input.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/json/json.h"
 #include "lib/json/writer.h"
 #include "cli/shards/opt_texts.h"
 #include "trainer/shards/plan.h"

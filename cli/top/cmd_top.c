@@ -7,14 +7,12 @@
 #include "cli/top/top_screen.h"
 #include "cli/top/top_view.h"
 #include "collector/workloads/workload.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/http/client/http.h"
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
-#include "lib/program/opt.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -66,13 +64,6 @@ static const struct tw_opt options[] = {
 	  .fallback = "0", .letter = 'n' },
 	{ TW_ROW(U32, "rows", rows, "N", "number of rows with --batch; 0: all"),
 	  .fallback = "0" },
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt top",
-	.summary = "Show the power of the workloads of machines, live.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static int check_use(void *config, struct tw_err *err)
@@ -546,7 +537,8 @@ out:
 }
 
 const struct tw_command tw_command_top = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("top", NULL,
+				"Show the power of the workloads of machines, live."),
 	.config_size = sizeof(struct config),
 	.check = check_use,
 	.work = top,

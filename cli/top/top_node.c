@@ -3,13 +3,11 @@
 
 #include "cli/memory.h"
 #include "cli/top/top_rows.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,9 +14,7 @@
 #include "lib/field/dataset.h"
 #include "lib/field/feature.h"
 #include "lib/json/jsax.h"
-#include "lib/json/json.h"
 #include "lib/json/writer.h"
-#include "lib/program/opt.h"
 #include "model-db/report/svg.h"
 
 #include <inttypes.h>
@@ -51,15 +49,6 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(TEXT, "machine", table.machine, "NAME",
 		 "machine of --svg, if the response has several") },
 	TW_ROW_JSON,
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt check",
-	.summary =
-		"Count the series of a Prometheus response, and those that are not all "
-		"0.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 struct metric {
@@ -343,7 +332,9 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_check = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("check", NULL,
+				"Count the series of a Prometheus response, and those "
+				"that are not all 0."),
 	.config_size = sizeof(struct config),
 	.check = check_use,
 	.work = check,

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/train/cmd_table.h"
 #include "cli/command.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
-#include "lib/program/opt.h"
 
 #include <stdio.h>
 
@@ -21,14 +19,6 @@ static const struct tw_opt options[] = {
 	TW_TABLE_OPTS,
 	{ TW_ROW(CHOICE, "level", level, "LEVEL", "level of a row: node or container"),
 	  .fallback = "node", .choices = level_names },
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt extract",
-	.summary =
-		"Extract a table of feature rates and watts from a Prometheus response.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static int extract(void *config, struct tw_err *err)
@@ -69,7 +59,9 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_extract = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS(
+		"extract", NULL,
+		"Extract a table of feature rates and watts from a Prometheus response."),
 	.config_size = sizeof(struct config),
 	.check = check_use,
 	.work = extract,

@@ -3,14 +3,11 @@
 #include "cli/train/cmd_table.h"
 #include "cli/command.h"
 #include "isolator/isolator.h"
-#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/field/csv.h"
-#include "lib/program/opt.h"
 #include "trainer/names.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 struct config {
 	char *isolator, *csv, *model_db;
@@ -30,13 +27,6 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(TEXT, "model-db", model_db, "DIR", "model database of --abs-pipeline"),
 	  .env = "TW_MODEL_DB" },
 	TW_TABLE_OPTS,
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt isolate",
-	.summary = "Separate workload power from idle and background power.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static int check_use(void *config, struct tw_err *err)
@@ -131,7 +121,9 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_isolate = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS(
+		"isolate", NULL,
+		"Separate workload power from idle and background power."),
 	.config_size = sizeof(struct config),
 	.check = check_use,
 	.work = isolate,

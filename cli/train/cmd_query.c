@@ -2,13 +2,11 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "cli/prom_source.h"
-#include "lib/core/array.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/credentials.h"
-#include "lib/program/opt.h"
 #include "trainer/record/prom_query.h"
 #include "trainer/record/stop.h"
 
@@ -48,13 +46,6 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(BOOL, "progress", progress, NULL,
 		 "print progress even if stderr is not a terminal") },
 	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt query",
-	.summary = "Write a response file from a Prometheus server.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static const char *const old_keys[] = {
@@ -168,7 +159,8 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_query = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("query", NULL,
+				"Write a response file from a Prometheus server."),
 	.config_size = sizeof(struct config),
 	.old_keys = old_keys,
 	.check = check_use,

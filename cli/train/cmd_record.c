@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
-#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/credentials.h"
-#include "lib/program/opt.h"
 #include "trainer/record/record.h"
 #include "trainer/record/stop.h"
 #include "trainer/response/schema.h"
@@ -54,14 +52,6 @@ static const struct tw_opt options[] = {
 	{ TW_ROW(BOOL, "progress", progress, NULL,
 		 "print progress even if stderr is not a terminal") },
 	TW_CREDENTIALS_OPTS(struct config, NULL),
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt record",
-	.operands = "[NAME=]URL...",
-	.summary = "Scrape exporters at an interval and write a response file.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static void say(const char *text)
@@ -164,7 +154,9 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_record = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS(
+		"record", "[NAME=]URL...",
+		"Scrape exporters at an interval and write a response file."),
 	.config_size = sizeof(struct config),
 	.operands = take_operands,
 	.check = check_use,

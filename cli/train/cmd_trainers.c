@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/writer.h"
-#include "lib/program/opt.h"
 #include "trainer/fit/trainer.h"
 
 struct config {
@@ -14,13 +12,6 @@ struct config {
 
 static const struct tw_opt options[] = {
 	TW_ROW_JSON,
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt trainers",
-	.summary = "List the trainers of this build.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 struct missing {
@@ -72,7 +63,7 @@ static int list(void *config, struct tw_err *err)
 }
 
 const struct tw_command tw_command_trainers = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS("trainers", NULL, "List the trainers of this build."),
 	.config_size = sizeof(struct config),
 	.work = list,
 };

@@ -8,8 +8,6 @@
  * range request, by a later run, too. Several processes may use the directory.
  */
 
-#include <stdbool.h>
-
 struct tw_credentials_config;
 struct tw_err;
 struct tw_strs;

@@ -128,8 +128,7 @@ static const struct tw_opt options[] = {
 const struct tw_opts tw_train_opts = {
 	.program = "tallywatt train",
 	.summary = "Train a pipeline of power models.",
-	.opt = options,
-	.count = TW_COUNT(options),
+	TW_OPTS_TABLE(options),
 };
 
 #if TW_FLEET
@@ -143,16 +142,14 @@ static const struct tw_opt plan_options[] = {
 const struct tw_opts tw_plan_opts = {
 	.program = "tallywatt plan",
 	.summary = "Divide a training into units that several workers train.",
-	.opt = plan_options,
-	.count = TW_COUNT(plan_options),
+	TW_OPTS_TABLE(plan_options),
 };
 
 static const struct tw_opt job_options[] = { JOB_ROWS };
 
 const struct tw_opts tw_train_job_opts = {
 	.program = "plan",
-	.opt = job_options,
-	.count = TW_COUNT(job_options),
+	TW_OPTS_TABLE(job_options),
 };
 #endif
 

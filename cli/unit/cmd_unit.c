@@ -5,12 +5,10 @@
 #include "cli/command.h"
 #include "cli/prom_source.h"
 #include "cli/unit/unit_report.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/http/client/credentials.h"
-#include "lib/program/opt.h"
 #include "trainer/record/prom_query.h"
 #include "trainer/record/stop.h"
 #include "trainer/unit/unit_data.h"
@@ -18,7 +16,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define KG_MAX 1e9
 #define INTENSITY_MAX 1e6
@@ -71,13 +68,6 @@ static const struct tw_opt options[] = {
 	  .fallback = "100" },
 	TW_ROW_JSON,
 	TW_CREDENTIALS_OPTS(struct config, "PROM_SSL_DISABLE"),
-};
-
-static const struct tw_opts opts = {
-	.program = "tallywatt unit",
-	.summary = "Find the joules of a unit of work: of a request, a token, a job.",
-	.opt = options,
-	.count = TW_COUNT(options),
 };
 
 static const char *const old_keys[] = { "PROM_SERVER", "PROM_SSL_DISABLE", "PROM_HEADERS",
@@ -230,7 +220,9 @@ static void release(void *config)
 }
 
 const struct tw_command tw_command_unit = {
-	.opts = &opts,
+	.opts = TW_COMMAND_OPTS(
+		"unit", NULL,
+		"Find the joules of a unit of work: of a request, a token, a job."),
 	.config_size = sizeof(struct config),
 	.old_keys = old_keys,
 	.check = check_use,

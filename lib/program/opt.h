@@ -36,6 +36,9 @@ struct tw_opts {
 	int (*check)(void *config, struct tw_err *err);
 };
 
+/* The members opt and count for an array of rows. */
+#define TW_OPTS_TABLE(rows) .opt = (rows), .count = sizeof(rows) / sizeof((rows)[0])
+
 /* Options that every program has without a row in its table: --help, completion. */
 #define TW_OPTS_COMMON 5
 extern const struct tw_opt tw_opts_common[TW_OPTS_COMMON];

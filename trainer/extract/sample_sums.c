@@ -3,7 +3,6 @@
 
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
-#include "trainer/extract/clock.h"
 #include "trainer/extract/counter_series.h"
 #include "trainer/response/machines.h"
 #include "trainer/response/prom_store.h"

@@ -3,7 +3,6 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
-#include "lib/core/num.h"
 #include "lib/field/feature.h"
 #include "trainer/fit/auto_text.h"
 #include "trainer/fit/auto_trials.h"

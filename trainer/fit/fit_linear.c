@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trainer/fit/trainer.h"
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"

@@ -15,7 +15,6 @@
 
 #include <regex.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 struct tw_err;
 struct tw_strs;

@@ -14,7 +14,6 @@
 #include "lib/http/web/web.h"
 
 #include <inttypes.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
