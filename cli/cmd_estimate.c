@@ -322,11 +322,10 @@ static int list_models(const char *dir, struct tw_strs *out, struct tw_err *err)
 		goto out;
 	for (size_t i = 0; i < files.count; i++) {
 		const char *name = files.at[i].name;
-		const size_t len = strlen(name);
 		char *path;
 		int failed;
 
-		if (len < 5 || strcmp(name + len - 4, ".zip") != 0)
+		if (!tw_ends_with(name, ".zip"))
 			continue;
 		path = tw_must_printf("%s/%s", dir, name);
 		failed = tw_strs_adds(out, path, err);

@@ -201,7 +201,6 @@ static int plot(void *config, struct tw_err *err)
 static int check_use(void *config, struct tw_err *err)
 {
 	const struct config *c = config;
-	const size_t len = c->model != NULL ? strlen(c->model) : 0;
 
 	if ((c->model == NULL) == (c->csv == NULL))
 		return tw_fail(err, TW_INVALID, "want one of --model and --csv");
@@ -209,7 +208,7 @@ static int check_use(void *config, struct tw_err *err)
 		return tw_fail(err, TW_INVALID, "--columns: at most %d", SERIES_MAX);
 	if (c->model != NULL && c->columns.count > 0)
 		return tw_fail(err, TW_INVALID, "--columns needs --csv");
-	if (c->model != NULL && (len < 5 || strcmp(c->model + len - 4, ".zip") != 0))
+	if (c->model != NULL && !tw_ends_with(c->model, ".zip"))
 		return tw_fail(err, TW_INVALID,
 			       "--model: want the path of a model's zip");
 	return 0;

@@ -3,6 +3,7 @@
 
 #include "estimator/predict/certificate.h"
 #include "lib/core/err.h"
+#include "lib/http/server/httpd_reply.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
 

@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/hash.h"
+#include "lib/core/strs.h"
 #include "lib/http/server/httpd.h"
 #include "model-db/index/index.h"
 #include "model-db/index/index_use.h"
@@ -190,7 +191,6 @@ static void send_foreign(int fd, const struct stat *st, const struct tw_http_req
 			 struct tw_http_reply *r)
 {
 	const char *file = tw_http_param(q, "file");
-	const size_t len = strlen(file);
 	struct tw_http_range range;
 	char etag[TW_ETAG_TEXT];
 
@@ -204,7 +204,7 @@ static void send_foreign(int fd, const struct stat *st, const struct tw_http_req
 		tw_http_reply_file(r, fd, range.from, (size_t)range.len);
 	else
 		close(fd);
-	if (r->content_type == NULL && len > 4 && strcmp(file + len - 4, ".zip") == 0)
+	if (r->content_type == NULL && tw_ends_with(file, ".zip"))
 		r->content_type = "application/zip";
 }
 

@@ -3,6 +3,7 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "profiler/node_types.h"
 #include "trainer/extract/metric_series.h"
 #include "trainer/response/machine_info.h"
@@ -17,13 +18,6 @@ int tw_train_machine_compare(const char *a, const char *b)
 	if (a == NULL || b == NULL)
 		return (a != NULL) - (b != NULL);
 	return strcmp(a, b);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	const struct tw_train_machine *x = a, *y = b;
-
-	return tw_train_machine_compare(x->name, y->name);
 }
 
 static struct tw_train_machine *find_machine(struct tw_train_machines *m,
@@ -241,7 +235,7 @@ int tw_train_machines_find(const struct tw_train_job *job, struct tw_train_machi
 	if (job->table_count > 0 && add_machine(&m, job->machine, &unused, err) < 0)
 		goto out;
 	if (m.count > 1)
-		qsort(m.at, m.count, sizeof(*m.at), by_name);
+		qsort(m.at, m.count, sizeof(*m.at), tw_compare_texts);
 	if (job->planned == NULL && tw_train_machines_settle(&m, job, err) < 0)
 		goto out;
 

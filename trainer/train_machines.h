@@ -29,7 +29,7 @@ struct tw_train_recording {
 };
 
 struct tw_train_machine {
-	const char *name; /* text of the response or the job; NULL: no name */
+	const char *name; /* first; text of the response or the job; NULL: no name */
 	struct tw_machine_spec spec;
 	size_t node_type;
 	struct tw_train_recording *recording; /* in order of input; none of tables */

@@ -5,6 +5,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "lib/json/json.h"
 
 #include <math.h>
@@ -223,22 +224,15 @@ void tw_top_rows_release(struct tw_top_rows *r)
 
 /* ---- order ---- */
 
-static int by_key(const void *a, const void *b)
-{
-	const struct tw_top_row *x = a, *y = b;
-
-	return strcmp(x->key, y->key);
-}
-
 void tw_top_rows_compare(struct tw_top_rows *r, struct tw_top_rows *before, double wall_s)
 {
 	if (before->count == 0 || !(wall_s > 0))
 		return;
-	qsort(before->at, before->count, sizeof(*before->at), by_key);
+	qsort(before->at, before->count, sizeof(*before->at), tw_compare_texts);
 	for (size_t i = 0; i < r->count; i++) {
 		const struct tw_top_row *was =
 			bsearch(&r->at[i], before->at, before->count, sizeof(*before->at),
-				by_key);
+				tw_compare_texts);
 
 		/* A new workload has used all its CPU time since. */
 		r->at[i].cpu = (r->at[i].cpu_ms - (was != NULL ? was->cpu_ms : 0)) / 1e3 /
@@ -268,7 +262,7 @@ static int compare(const void *a, const void *b, void *arg)
 	second = figure(y, by);
 	if (by != TW_TOP_BY_NAME && first != second)
 		return first > second ? -1 : 1;
-	return by_key(a, b);
+	return tw_compare_texts(a, b);
 }
 
 void tw_top_rows_sort(struct tw_top_rows *r, enum tw_top_sort by, bool reverse)

@@ -26,7 +26,7 @@ double tw_top_error_w(const json_t *answer);
 enum tw_top_zone { TW_TOP_PACKAGE, TW_TOP_DRAM, TW_TOP_GPU, TW_TOP_ZONES };
 
 struct tw_top_row {
-	char *key;            /* identity across replies */
+	char *key;            /* first; identity across replies */
 	char *id;             /* pid, or the first characters of an id */
 	char *name;           /* detail: command, cgroup path, runtime, ... */
 	const char *node;     /* of the rows' nodes; NULL: not shown */

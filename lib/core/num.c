@@ -440,6 +440,13 @@ double tw_round_digits(double v, int digits)
 	return tw_parse_double(text, strlen(text), &rounded) ? rounded : v;
 }
 
+int tw_compare_int64(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
 int tw_compare_doubles(const void *a, const void *b)
 {
 	const double *x = a, *y = b;

@@ -75,6 +75,9 @@ double tw_round_digits(double v, int digits);
 /* Compare two doubles for qsort(), ascending. NaN is not allowed. */
 int tw_compare_doubles(const void *a, const void *b);
 
+/* For qsort() of int64_t. */
+int tw_compare_int64(const void *a, const void *b);
+
 /*
  * Partially sort the n values of v so that v[place] is as in a full sort, with no larger
  * value before it and no smaller one after it. NaN is not allowed; place is below n.

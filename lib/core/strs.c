@@ -120,10 +120,19 @@ int tw_choice_find(const char *const *names, const char *text, unsigned *out,
 	return tw_fail(err, TW_INVALID, "'%.64s' is not one of %s", text, known);
 }
 
+bool tw_ends_with(const char *text, const char *end)
+{
+	const size_t len = strlen(text), n = strlen(end);
+
+	return len >= n && strcmp(text + len - n, end) == 0;
+}
+
 int tw_compare_texts(const void *a, const void *b)
 {
 	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
 
+	if (x == NULL || y == NULL)
+		return (x != NULL) - (y != NULL);
 	return x == y ? 0 : strcmp(x, y);
 }
 

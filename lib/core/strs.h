@@ -53,7 +53,13 @@ void tw_strs_sort(struct tw_strs *l);
 int tw_choice_find(const char *const *names, const char *text, unsigned *out,
 		   struct tw_err *err);
 
-/* Compare two pointers to texts by their bytes, for qsort() and bsearch(). */
+/* Whether the text ends with `end`. */
+bool tw_ends_with(const char *text, const char *end);
+
+/*
+ * Compare by their bytes two pointers to texts, or two structs whose first member is one,
+ * for qsort() and bsearch(). NULL comes first.
+ */
 int tw_compare_texts(const void *a, const void *b);
 
 /* Free the list and its texts. The list is empty and reusable afterwards. */

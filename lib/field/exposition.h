@@ -19,7 +19,7 @@ struct tw_err;
 #define TW_EXPOSITION_LABELS_MAX 128
 
 struct tw_exposition_label {
-	const char *name, *value;
+	const char *name, *value; /* the name first, for tw_compare_texts() */
 };
 
 /* Valid during the call only. The callee may append four labels. */

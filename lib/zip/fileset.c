@@ -5,6 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/strs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -110,17 +111,10 @@ const struct tw_fileset_file *tw_fileset_find(const struct tw_fileset *s,
 	return NULL;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	const struct tw_fileset_file *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
 void tw_fileset_sort(struct tw_fileset *s)
 {
 	if (s->count > 1)
-		qsort(s->at, s->count, sizeof(s->at[0]), by_name);
+		qsort(s->at, s->count, sizeof(s->at[0]), tw_compare_texts);
 }
 
 int tw_fileset_merge(struct tw_fileset *to, struct tw_fileset *from, struct tw_err *err)

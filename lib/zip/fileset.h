@@ -14,7 +14,7 @@ struct tw_buf;
 struct tw_err;
 
 struct tw_fileset_file {
-	char *name;
+	char *name; /* first, for tw_compare_texts() */
 	char *data; /* len bytes and a NUL */
 	size_t len;
 };

@@ -4,6 +4,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/hash.h"
+#include "lib/core/strs.h"
 #include "lib/zip/fileset.h"
 
 #include <errno.h>
@@ -275,17 +276,10 @@ static int read_entry(struct reader *r, size_t *at, struct tw_zip_member *m,
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	const struct tw_zip_member *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
 /* Sort by name, so that repeated names are neighbours. */
 static int check_names(struct tw_zip_list *d, struct tw_err *err)
 {
-	qsort(d->at, d->count, sizeof(d->at[0]), by_name);
+	qsort(d->at, d->count, sizeof(d->at[0]), tw_compare_texts);
 	for (size_t i = 1; i < d->count; i++)
 		if (strcmp(d->at[i - 1].name, d->at[i].name) == 0)
 			return tw_fail(err, TW_INVALID,

@@ -50,7 +50,7 @@ int tw_zip_write(const struct tw_fileset *s, char **data, size_t *len,
 enum tw_zip_method { TW_ZIP_STORED = 0, TW_ZIP_DEFLATED = 8 };
 
 struct tw_zip_member {
-	char *name;         /* owned; its components pass tw_name_check() */
+	char *name;         /* first; owned; its components pass tw_name_check() */
 	const char *packed; /* borrowed from the archive */
 	size_t packed_len;
 	size_t len; /* declared, unpacked */

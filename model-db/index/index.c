@@ -162,16 +162,9 @@ static double find_figure(const struct tw_index_entry *e, const char *name)
 	return place != NULL ? e->figures[place - e->figure_names] : NAN;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t len = strlen(s), n = strlen(end);
-
-	return len >= n && strcmp(s + len - n, end) == 0;
-}
-
 bool tw_index_figure_more_is_better(const char *name)
 {
-	return ends_with(name, "abs_max_corr") || ends_with(name, "r2");
+	return tw_ends_with(name, "abs_max_corr") || tw_ends_with(name, "r2");
 }
 
 static double find_part(const struct tw_index_entry *e, enum tw_component c,
@@ -234,7 +227,7 @@ double tw_index_figure(const struct tw_index_entry *e, const char *name)
 	if (isnan(d))
 		d = find_worst(e, name);
 	/* kepler-model-server writes -1 for an error that it could not compute. */
-	if (d < 0 && (ends_with(name, "mae") || ends_with(name, "mape")))
+	if (d < 0 && (tw_ends_with(name, "mae") || tw_ends_with(name, "mape")))
 		return NAN;
 	return d;
 }

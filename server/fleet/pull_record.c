@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/hash.h"
+#include "lib/core/strs.h"
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
 #include "model-db/manifest.h"
@@ -225,10 +226,9 @@ void tw_pull_part_remove(const char *db, const struct tw_pull_source *s)
 
 static bool is_stray(const char *name, const struct tw_pull_sources *sources)
 {
-	const size_t len = strlen(name);
 	char wanted[NAME_TEXT];
 
-	if (len <= strlen(PART) || strcmp(name + len - strlen(PART), PART) != 0)
+	if (!tw_ends_with(name, PART))
 		return false;
 	for (size_t i = 0; i < sources->count; i++) {
 		part_name(&sources->at[i], wanted);

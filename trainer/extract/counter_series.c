@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -289,13 +290,6 @@ void tw_merged_series_release(struct tw_merged_series *t)
 	*t = (struct tw_merged_series){ 0 };
 }
 
-int tw_times_compare(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Galloping search: the steps from `from` double, then binary search. Its cost follows
  * the distance to the result, not the number of times. */
 size_t tw_times_find(const int64_t *time_ms, size_t times, size_t from, int64_t t)
@@ -352,7 +346,7 @@ int tw_ticks_settle(struct tw_ticks *t, struct tw_err *err)
 {
 	if (t->waiting == 0)
 		return 0;
-	qsort(t->more, t->waiting, sizeof(*t->more), tw_times_compare);
+	qsort(t->more, t->waiting, sizeof(*t->more), tw_compare_int64);
 	t->waiting = drop_repeats(t->more, t->waiting);
 	if (t->count + t->waiting > t->size) {
 		if (!tw_resize(&t->ms, 2 * (t->count + t->waiting), sizeof(*t->ms)))

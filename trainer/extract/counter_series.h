@@ -80,9 +80,6 @@ int tw_merged_series_join(struct tw_merged_series *m, const struct tw_counter_se
 
 void tw_merged_series_release(struct tw_merged_series *m);
 
-/* For qsort() of int64_t. */
-int tw_times_compare(const void *a, const void *b);
-
 /* Index of the first of the ascending times from `from` on that is not before t; times if
  * all are before. Fast where that is near `from`. */
 size_t tw_times_find(const int64_t *time_ms, size_t times, size_t from, int64_t t);

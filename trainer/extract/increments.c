@@ -3,6 +3,7 @@
 
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "trainer/extract/starts.h"
 
 #include <math.h>
@@ -309,8 +310,8 @@ static int keep_column(const struct tw_counter_set *c, struct falls *f, size_t f
 		first[n] = (int64_t)tw_packed_first(&c->at[i].series->time_ms);
 		last[n++] = (int64_t)tw_packed_last(&c->at[i].series->time_ms);
 	}
-	qsort(first, n, sizeof(*first), tw_times_compare);
-	qsort(last, n, sizeof(*last), tw_times_compare);
+	qsort(first, n, sizeof(*first), tw_compare_int64);
+	qsort(last, n, sizeof(*last), tw_compare_int64);
 	keep_restarts(f, from, to, kept, first, last, n);
 	free(first);
 	return 0;

@@ -2,6 +2,7 @@
 #include "trainer/extract/power_series.h"
 
 #include "lib/core/err.h"
+#include "lib/core/num.h"
 #include "trainer/extract/clean.h"
 #include "trainer/extract/clock.h"
 #include "trainer/extract/counter_series.h"
@@ -339,7 +340,7 @@ static bool has_changed_view(const struct curve *c, size_t count, size_t from, s
 /* The upper median; sorts the times. */
 static int64_t median(int64_t *ms, size_t count)
 {
-	qsort(ms, count, sizeof(*ms), tw_times_compare);
+	qsort(ms, count, sizeof(*ms), tw_compare_int64);
 	return ms[count / 2];
 }
 

@@ -3,6 +3,7 @@
 
 #include "isolator/isolator.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "lib/field/dataset.h"
 
 #include <math.h>
@@ -50,16 +51,10 @@ static bool is_of_system(const char *name)
 	       strcmp(name, "node_info") == 0;
 }
 
-static bool is_power(const char *name)
-{
-	const size_t len = strlen(name);
-
-	return len > 6 && strcmp(name + len - 6, "_power") == 0;
-}
-
 static bool is_smoothed(const char *name)
 {
-	return is_power(name) || (!is_of_system(name) && !tw_isolate_is_of_node(name));
+	return tw_ends_with(name, "_power") ||
+	       (!is_of_system(name) && !tw_isolate_is_of_node(name));
 }
 
 /* Smooth the rows of one workload, from the last to the first, because a mean needs the
@@ -111,7 +106,7 @@ static void smooth_shares(struct tw_dataset *d, const struct places *p, size_t w
 static void smooth_column(const struct tw_dataset *d, const struct places *p,
 			  struct tw_column *c, size_t window)
 {
-	if (!is_power(c->name)) {
+	if (!tw_ends_with(c->name, "_power")) {
 		for (size_t i = 0; i < p->ids; i++)
 			smooth_rows(p, p->list + p->start[i],
 				    p->start[i + 1] - p->start[i], c->v, window);

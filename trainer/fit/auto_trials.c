@@ -40,13 +40,6 @@ int tw_auto_rows_init(struct tw_auto_rows *out, const struct tw_samples *s,
 	return 0;
 }
 
-static int compare_int64(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 int tw_auto_step(const struct tw_samples *s, double *step_ms, struct tw_err *err)
 {
 	int64_t *step;
@@ -61,7 +54,7 @@ int tw_auto_step(const struct tw_samples *s, double *step_ms, struct tw_err *err
 	for (size_t r = 1; r < s->rows; r++)
 		step[r - 1] =
 			(int64_t)((uint64_t)s->time_ms[r] - (uint64_t)s->time_ms[r - 1]);
-	qsort(step, s->rows - 1, sizeof(*step), compare_int64);
+	qsort(step, s->rows - 1, sizeof(*step), tw_compare_int64);
 	*step_ms = fmax(0.0, (double)step[(s->rows - 1) / 2]);
 	free(step);
 	return 0;

@@ -160,11 +160,6 @@ struct finder {
 	struct tw_strs *labels;
 };
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int find_labels(void *arg, const char *metric, const char *labels,
 		       struct tw_err *err)
 {
@@ -202,8 +197,7 @@ static int begin_table(struct tables *t, const struct tw_spool *s, const char *m
 	    tw_path_join(&path, err, t->dir, file, NULL) < 0 ||
 	    tw_replace_open(&t->file, path, err) < 0)
 		goto out;
-	if (t->labels.count > 1)
-		qsort(t->labels.at, t->labels.count, sizeof(*t->labels.at), by_text);
+	tw_strs_sort(&t->labels);
 	t->metric = metric;
 	tw_buf_adds(&t->text, "timestamp");
 	for (size_t i = 0; i < t->labels.count; i++) {

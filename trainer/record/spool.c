@@ -7,6 +7,7 @@
 #include "lib/core/file.h"
 #include "lib/core/intern.h"
 #include "lib/core/num.h"
+#include "lib/core/strs.h"
 #include "lib/json/json.h"
 
 #include <assert.h>
@@ -117,19 +118,12 @@ void tw_spool_free(struct tw_spool *s)
 	free(s);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	const struct tw_exposition_label *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
 /* Format the labels as JSON, sorted by name. */
 static int format_labels(struct tw_exposition_label *label, size_t labels,
 			 struct tw_buf *text, struct tw_err *err)
 {
 	if (labels > 0)
-		qsort(label, labels, sizeof(*label), by_name);
+		qsort(label, labels, sizeof(*label), tw_compare_texts);
 	tw_buf_adds(text, "{");
 	for (size_t i = 0; i < labels; i++) {
 		if (i > 0 && strcmp(label[i - 1].name, label[i].name) == 0)

@@ -24,20 +24,13 @@ struct tw_prom *tw_prom_new(struct tw_err *err)
 	return p;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	const size_t len = strlen(text), end_len = strlen(end);
-
-	return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 struct tw_prom_metric tw_prom_metric(const char *name)
 {
 	return (struct tw_prom_metric){
 		.name = name,
 		.thirdparty = { .name = name,
-				.kind = ends_with(name, "_total") ? TW_METRIC_FEATURE
-								  : TW_METRIC_LEVEL,
+				.kind = tw_ends_with(name, "_total") ? TW_METRIC_FEATURE
+								     : TW_METRIC_LEVEL,
 				.feature = name,
 				.factor = 1.0 },
 	};

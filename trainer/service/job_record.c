@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "lib/json/json.h"
 #include "lib/zip/zip.h"
 
@@ -103,12 +104,11 @@ static const char *const figures[] = { "_mae", "_rmse", "_r2", "_bias", "_p95" }
 /* Whether name is that of a model's file: file is "/metadata.json". */
 static bool is_of_model(const char *name, const char *file)
 {
-	const size_t len = strlen(name), end = strlen(file);
 	size_t depth = 0;
 
 	for (const char *p = name; *p != '\0'; p++)
 		depth += *p == '/';
-	return depth == MODEL_DEPTH && len > end && strcmp(name + len - end, file) == 0;
+	return depth == MODEL_DEPTH && tw_ends_with(name, file);
 }
 
 static bool ends_in_figure(const char *key)

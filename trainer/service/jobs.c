@@ -2,7 +2,9 @@
 #include "trainer/service/jobs.h"
 
 #include "lib/core/buf.h"
+#include "lib/core/clock.h"
 #include "lib/core/file.h"
+#include "lib/core/strs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -43,14 +45,6 @@ struct tw_jobs {
 	size_t count;
 	int64_t last_ms; /* of the last identity */
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- pipelines ---- */
 
@@ -161,7 +155,7 @@ static bool is_stale(const struct tw_job *job, size_t newer, int64_t now)
  */
 static struct tw_job *trim(struct tw_jobs *t)
 {
-	const int64_t now = now_ms();
+	const int64_t now = tw_wall_ms();
 	size_t newer = 0, zips = 0, bytes = 0;
 	struct tw_job *stale = NULL;
 
@@ -234,7 +228,7 @@ static int load(struct tw_jobs *t, const char *file, struct tw_err *err)
 	}
 	if (!tw_job_state_ended(job->record.state)) {
 		job->record.state = TW_JOB_LOST;
-		job->record.ended_ms = now_ms();
+		job->record.ended_ms = tw_wall_ms();
 		strcpy(job->record.error, "the trainer ended before this job did");
 		if (save(t, &job->record, err) < 0)
 			goto out;
@@ -251,9 +245,7 @@ out:
 
 static bool is_record_name(const char *name)
 {
-	const size_t len = strlen(name), end = strlen(SUFFIX);
-
-	return name[0] != '.' && len > end && strcmp(name + len - end, SUFFIX) == 0;
+	return name[0] != '.' && tw_ends_with(name, SUFFIX);
 }
 
 static int load_all(struct tw_jobs *t, size_t *unread, struct tw_err *err)
@@ -337,7 +329,7 @@ void tw_jobs_close(struct tw_jobs *t)
 /* Identities of a process grow with time; the random part is for other processes. */
 static int make_id(struct tw_jobs *t, char out[TW_JOB_ID], struct tw_err *err)
 {
-	int64_t ms = now_ms();
+	int64_t ms = tw_wall_ms();
 	uint32_t chance;
 
 	if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
@@ -360,7 +352,7 @@ int tw_jobs_add(struct tw_jobs *t, const char *pipeline, void (*cancel)(void *ar
 		return tw_fail(err, TW_NOMEM, "job");
 	job->cancel = cancel;
 	job->arg = arg;
-	job->record.created_ms = now_ms();
+	job->record.created_ms = tw_wall_ms();
 	job->record.remaining_s = -1.0;
 	snprintf(job->record.pipeline, sizeof(job->record.pipeline), "%s", pipeline);
 	if (make_id(t, job->record.id, err) < 0 || save(t, &job->record, err) < 0) {
@@ -387,7 +379,7 @@ int tw_jobs_begin(struct tw_jobs *t, struct tw_job *job, struct tw_err *err)
 
 	pthread_mutex_lock(&t->lock);
 	job->record.state = TW_JOB_RUNNING;
-	job->record.started_ms = now_ms();
+	job->record.started_ms = tw_wall_ms();
 	r = job->record;
 	pthread_mutex_unlock(&t->lock);
 	return save(t, &r, err);
@@ -417,7 +409,7 @@ int tw_jobs_end(struct tw_jobs *t, struct tw_job *job, const struct tw_job_end *
 	r = job->record;
 	pthread_mutex_unlock(&t->lock);
 	r.state = e->state;
-	r.ended_ms = now_ms();
+	r.ended_ms = tw_wall_ms();
 	r.models = e->models;
 	r.published = e->published;
 	snprintf(r.error, sizeof(r.error), "%s", e->error != NULL ? e->error : "");

@@ -193,13 +193,6 @@ static int read_one(struct merging *m, const char *path, struct tw_err *err)
 	return rc;
 }
 
-static bool is_part(const char *name)
-{
-	const size_t len = strlen(name), suffix = strlen(TW_PART_SUFFIX);
-
-	return len > suffix && strcmp(name + len - suffix, TW_PART_SUFFIX) == 0;
-}
-
 static int read_dir(struct merging *m, const char *path, struct tw_err *err)
 {
 	struct dirent **entry = NULL;
@@ -211,7 +204,7 @@ static int read_dir(struct merging *m, const char *path, struct tw_err *err)
 	for (int i = 0; i < count; i++) {
 		char *file = NULL;
 
-		if (rc == 0 && is_part(entry[i]->d_name))
+		if (rc == 0 && tw_ends_with(entry[i]->d_name, TW_PART_SUFFIX))
 			rc = tw_path_join(&file, err, path, entry[i]->d_name, NULL) < 0
 				     ? -1
 				     : read_one(m, file, err);

@@ -5,6 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/strs.h"
 #include "lib/core/utf8.h"
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
@@ -261,7 +262,7 @@ int tw_plan_machines(const struct tw_plan *p, struct tw_train_planned **out,
 
 /* A machine as it is found, input by input. */
 struct seen {
-	char *name; /* NULL: no name */
+	char *name; /* first, for tw_compare_texts(); NULL: no name */
 	size_t *input;
 	size_t inputs, rows;
 	bool *pair; /* those that the machine has data for */
@@ -430,13 +431,6 @@ int tw_plan_maker_look_at_tables(struct tw_plan_maker *m, const struct tw_strs *
 
 /* ---- the document ---- */
 
-static int by_name(const void *a, const void *b)
-{
-	const struct seen *x = a, *y = b;
-
-	return tw_train_machine_compare(x->name, y->name);
-}
-
 static json_t *machine_to_json(const struct seen *s, const struct tw_train_machine *m)
 {
 	const struct tw_plan_machine machine = { .name = s->name,
@@ -552,7 +546,7 @@ int tw_plan_maker_finish(struct tw_plan_maker *m, const struct tw_train_job *job
 	int rc = -1;
 
 	if (m->count > 1)
-		qsort(m->at, m->count, sizeof(*m->at), by_name);
+		qsort(m->at, m->count, sizeof(*m->at), tw_compare_texts);
 	if (check_made(m, err) < 0 || make_machines(m, job, &machines, err) < 0 ||
 	    add_all_data(m, data, err) < 0)
 		goto out;

@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
+#include "lib/core/strs.h"
 #include "trainer/shards/part.h"
 #include "trainer/shards/plan.h"
 #include "trainer/train.h"
@@ -72,11 +73,6 @@ static int by_address(const void *key, const void *item)
 	return strcmp(key, *(char *const *)item);
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The addresses of all units, sorted, each followed by its number. */
 struct addresses {
 	struct tw_buf text;
@@ -102,7 +98,7 @@ static int list_addresses(const struct tw_plan *p, struct addresses *out,
 	for (size_t i = 0; i < p->units; i++)
 		out->at[i] = out->text.data + start[i];
 	free(start);
-	qsort(out->at, p->units, sizeof(*out->at), compare_addresses);
+	qsort(out->at, p->units, sizeof(*out->at), tw_compare_texts);
 	return 0;
 }
 
