@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tw-server: chooses and serves models from a model database. */
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -367,9 +368,8 @@ static int make_routes(const struct tw_server_settings *c, struct routes *r,
 {
 	const struct tw_http_route *ours = tw_server_routes(&r->count);
 
-	r->at = calloc(r->count + 2, sizeof(*r->at));
-	if (r->at == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu routes", r->count);
+	if (TW_NEW(r->at, r->count + 2, err) < 0)
+		return -1;
 	memcpy(r->at, ours, r->count * sizeof(*ours));
 	return add_path(r, 0, "/model", c->model_path, err) < 0 ||
 			       add_path(r, 1, "/best-models", c->best_models_path, err) <

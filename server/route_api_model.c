@@ -127,9 +127,8 @@ static void release_plots(struct plots *p)
 
 static int list_all(struct plots *p, struct tw_err *err)
 {
-	p->at = calloc(TW_COMPONENT_COUNT * tw_plot_count(), sizeof(*p->at));
-	if (p->at == NULL)
-		return tw_fail(err, TW_NOMEM, "plots");
+	if (TW_NEW(p->at, TW_COMPONENT_COUNT * tw_plot_count(), err) < 0)
+		return -1;
 	for (int c = 0; c < TW_COMPONENT_COUNT; c++) {
 		if (!tw_validation_has_power(&p->rows, (enum tw_component)c))
 			continue;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -63,9 +64,8 @@ int tw_train_isolation_init(const struct tw_train_job *job,
 
 	if (job->dyn_trainers.count == 0)
 		return 0;
-	machine = calloc(count, sizeof(*machine));
-	if (machine == NULL)
-		return tw_fail(err, TW_NOMEM, "names of %zu machines", count);
+	if (TW_NEW(machine, count, err) < 0)
+		return -1;
 	for (size_t i = 0; i < m->count; i++)
 		if (!recorded || m->at[i].recordings > 0)
 			machine[used++] = (struct tw_isolation_machine){
@@ -197,9 +197,8 @@ static int plan(struct training *t, struct tw_err *err)
 	size_t most = 2 * job->table_count;
 
 	most += 2 * t->all.machines.count * tw_train_pairs(job);
-	t->all.data = calloc(most + 1, sizeof(*t->all.data));
-	if (t->all.data == NULL)
-		return tw_fail(err, TW_NOMEM, "plan of the training");
+	if (TW_NEW(t->all.data, most + 1, err) < 0)
+		return -1;
 
 	for (size_t i = 0; i < t->all.machines.count; i++)
 		plan_machine(t, i);
@@ -299,10 +298,7 @@ static int make_units(struct training *t, struct tw_err *err)
 
 	for (size_t i = 0; i < t->all.datas; i++)
 		count += tw_train_trainers(t->all.job, t->all.data[i].output)->count;
-	t->all.unit = calloc(count, sizeof(*t->all.unit));
-	if (t->all.unit == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu models", count);
-	return 0;
+	return TW_NEW(t->all.unit, count, err);
 }
 
 /* Make the units of the batch. */
@@ -328,9 +324,8 @@ static int make_steps(struct training *t, struct tw_err *err)
 	free(t->step);
 	t->steps = 0;
 	atomic_store(&t->done, 0);
-	t->step = calloc(count + 1, sizeof(*t->step));
-	if (t->step == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu fits", count);
+	if (TW_NEW(t->step, count + 1, err) < 0)
+		return -1;
 	for (size_t i = t->unit_from; i < t->all.units; i++) {
 		const size_t steps = tw_train_unit_steps(&t->all.unit[i]);
 

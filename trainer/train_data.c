@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_data.h"
 
+#include "lib/core/array.h"
 #include "lib/core/date.h"
 #include "trainer/fit/fits.h"
 #include "trainer/fit/rest.h"
@@ -24,9 +25,8 @@ static size_t overlap_of(const struct tw_train_data *t)
 
 static int find_columns(struct tw_train_data *t, struct tw_err *err)
 {
-	t->feature = calloc(t->group->count, sizeof(*t->feature));
-	if (t->feature == NULL)
-		return tw_fail(err, TW_NOMEM, "features of %s", t->group->name);
+	if (TW_NEW(t->feature, t->group->count, err) < 0)
+		return -1;
 	for (size_t i = 0; i < t->group->count; i++)
 		if (tw_dataset_find(&t->d, t->group->features[i]) != NULL)
 			t->feature[t->cols++] = t->group->features[i];
@@ -46,9 +46,8 @@ static int find_columns(struct tw_train_data *t, struct tw_err *err)
 
 static int fill_x(struct tw_train_data *t, struct tw_err *err)
 {
-	t->x = calloc(t->d.rows + 1, t->cols * sizeof(*t->x));
-	if (t->x == NULL)
-		return tw_fail(err, TW_NOMEM, "features of %zu rows", t->d.rows);
+	if (tw_new(&t->x, t->d.rows + 1, t->cols * sizeof(*t->x), err) < 0)
+		return -1;
 	for (size_t c = 0; c < t->cols; c++) {
 		const double *v = tw_dataset_find(&t->d, t->feature[c]);
 

@@ -225,12 +225,8 @@ int tw_train_machines_find(const struct tw_train_job *job, struct tw_train_machi
 	struct tw_train_machine *unused;
 	int rc = -1;
 
-	m.of = calloc(job->response_count + 1, sizeof(*m.of));
-	if (m.of == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu responses", job->response_count);
-		goto out;
-	}
-	if (add_planned(&m, job, err) < 0 || add_responses(&m, job, err) < 0)
+	if (TW_NEW(m.of, job->response_count + 1, err) < 0 ||
+	    add_planned(&m, job, err) < 0 || add_responses(&m, job, err) < 0)
 		goto out;
 	if (job->table_count > 0 && add_machine(&m, job->machine, &unused, err) < 0)
 		goto out;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_pack.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/json.h"
@@ -57,9 +58,8 @@ static void add_machines_without(const struct tw_train_outcome *t,
 static int make_rows(const struct tw_train_outcome *t, struct tw_train_result *out,
 		     struct tw_err *err)
 {
-	out->row = calloc(t->units + t->machines.count, sizeof(*out->row));
-	if (out->row == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows of results", t->units);
+	if (TW_NEW(out->row, t->units + t->machines.count, err) < 0)
+		return -1;
 	out->machines = t->machines.count;
 	for (size_t i = 0; i < t->units; i++) {
 		const struct tw_train_unit *u = &t->unit[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_rows.h"
 
+#include "lib/core/array.h"
 #include "profiler/cpu_identity.h"
 #include "trainer/extract/quality.h"
 #include "trainer/extract/smooth.h"
@@ -152,9 +153,8 @@ static int join(struct tw_train_data *t, struct recordings *r, struct tw_err *er
 		if (tw_dataset_join(r->at, r->count, &t->d, &t->input, err) < 0)
 			return -1;
 	} else {
-		t->input = calloc(r->d[0].rows, sizeof(*t->input));
-		if (t->input == NULL)
-			return tw_fail(err, TW_NOMEM, "%zu rows", r->d[0].rows);
+		if (TW_NEW(t->input, r->d[0].rows, err) < 0)
+			return -1;
 		/* Take the rows instead of copying them: they may be large. */
 		t->d = r->d[0];
 		r->d[0] = (struct tw_dataset){ 0 };
@@ -248,9 +248,8 @@ static int split_share(struct tw_train_data *t, struct tw_err *err)
 
 	if (rows == t->d.rows)
 		return 0;
-	after = calloc(t->d.rows, sizeof(*after));
-	if (after == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows", t->d.rows);
+	if (TW_NEW(after, t->d.rows, err) < 0)
+		return -1;
 	memset(after + rows, true, (t->d.rows - rows) * sizeof(*after));
 	status = tw_dataset_copy(&t->d, after, &t->later, err);
 	free(after);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/train_scores.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -58,9 +59,8 @@ static int gather(const struct tw_train_scores *s, size_t folds, size_t c,
 	const size_t main = tw_main_feature(d->feature, d->cols, d->component[c]);
 	size_t split = 0;
 
-	out->measured = calloc(3 * d->rows + 1, sizeof(*out->measured));
-	if (out->measured == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows to validate", d->rows);
+	if (TW_NEW(out->measured, 3 * d->rows + 1, err) < 0)
+		return -1;
 	out->predicted = out->measured + d->rows;
 	out->load = out->predicted + d->rows;
 	for (size_t r = 0; r < d->rows; r++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/json/jsax.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/jstring.h"
@@ -74,9 +75,8 @@ int tw_jsax_new(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg,
 	struct tw_jsax *p;
 
 	assert(limits->depth <= 64 && limits->text_bytes <= SIZE_MAX / 4);
-	p = calloc(1, sizeof(*p));
-	if (p == NULL)
-		return tw_fail(err, TW_NOMEM, "JSON parser");
+	if (TW_NEW(p, 1, err) < 0)
+		return -1;
 	p->fn = fn;
 	p->arg = arg;
 	p->depth_max = limits->depth;

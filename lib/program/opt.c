@@ -307,9 +307,8 @@ static int read_file(const struct tw_opts *o, const char *path, struct tw_strs *
 
 	if (path == NULL || path[0] == '\0')
 		return 0;
-	names = calloc(o->count + 1, sizeof(*names));
-	if (names == NULL)
-		return tw_fail(err, TW_NOMEM, "names of %zu options", o->count);
+	if (TW_NEW(names, o->count + 1, err) < 0)
+		return -1;
 	for (size_t i = 0; i < o->count; i++)
 		names[i] = o->opt[i].name;
 	rc = tw_opt_file_read(path, names, out, err);

@@ -125,9 +125,8 @@ int tw_fileset_merge(struct tw_fileset *to, struct tw_fileset *from, struct tw_e
 
 	tw_fileset_sort(to);
 	tw_fileset_sort(from);
-	all = calloc(count + 1, sizeof(*all));
-	if (all == NULL)
-		return tw_fail(err, TW_NOMEM, "set of %zu files", count);
+	if (TW_NEW(all, count + 1, err) < 0)
+		return -1;
 	while (i + k < count) {
 		int d = i == to->count     ? 1
 			: k == from->count ? -1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/zip/zip.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/hash.h"
@@ -295,9 +296,8 @@ int tw_zip_list_read(const char *data, size_t len, const struct tw_fileset_limit
 
 	if (read_end(data, len, &r, err) < 0)
 		return -1;
-	out->at = calloc(r.count + 1, sizeof(*out->at));
-	if (out->at == NULL)
-		return tw_fail(err, TW_NOMEM, "archive of %zu members", r.count);
+	if (TW_NEW(out->at, r.count + 1, err) < 0)
+		return -1;
 	at = r.start;
 	while (out->count < r.count)
 		if (read_entry(&r, &at, &out->at[out->count++], err) < 0)

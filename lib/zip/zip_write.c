@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "lib/zip/zip.h"
 
 #include "lib/core/err.h"
@@ -73,9 +74,8 @@ static int add_members(zip_t *z, const struct tw_fileset *s, struct tw_err *err)
 	const struct tw_fileset_file **sorted;
 	int rc = -1;
 
-	sorted = calloc(s->count + 1, sizeof(*sorted));
-	if (sorted == NULL)
-		return tw_fail(err, TW_NOMEM, "archive of %zu files", s->count);
+	if (TW_NEW(sorted, s->count + 1, err) < 0)
+		return -1;
 	for (size_t i = 0; i < s->count; i++)
 		sorted[i] = &s->at[i];
 	qsort(sorted, s->count, sizeof(*sorted), by_name);

@@ -2,6 +2,7 @@
 #include "server/fleet/pull.h"
 
 #include "lib/ask/fetch.h"
+#include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/program/daemon.h"
@@ -312,11 +313,8 @@ int tw_pulls_open(const struct tw_pulls_config *c, struct tw_pulls **out,
 					   .turn = &p->turn };
 	if (!all_local(&p->sources) && tw_fetch_open(NULL, &p->means.fetch, err) < 0)
 		goto out;
-	p->pull = calloc(p->sources.count + 1, sizeof(*p->pull));
-	if (p->pull == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu pulls", p->sources.count);
+	if (TW_NEW(p->pull, p->sources.count + 1, err) < 0)
 		goto out;
-	}
 	tw_pull_parts_tidy(p->model_db, &p->sources);
 	if (start(p, err) < 0)
 		goto out;

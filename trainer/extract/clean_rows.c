@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/clean_rows.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "trainer/extract/clock.h"
 #include "trainer/extract/judged_rows.h"
@@ -239,15 +240,12 @@ int tw_drop_unsteady_rows(struct tw_power_series *p, const struct tw_node_rows *
 			  struct tw_err *err)
 {
 	struct tw_judged_rows j = { .count = 0 };
-	bool *unsteady = calloc(p->times + 1, sizeof(*unsteady));
+	bool *unsteady = NULL;
 	struct tw_inertia inertia;
 	int rc = -1;
 
-	if (unsteady == NULL) {
-		tw_fail(err, TW_NOMEM, "load of %zu rows", p->times);
-		goto out;
-	}
-	if (tw_judged_open(&j, p, rows, r, err) < 0)
+	if (TW_NEW(unsteady, p->times + 1, err) < 0 ||
+	    tw_judged_open(&j, p, rows, r, err) < 0)
 		goto out;
 	tw_judged_find_load(&j);
 	inertia = find_inertia(&j);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/clock.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "trainer/extract/clean.h"
 #include "trainer/extract/counter_series.h"
@@ -20,11 +21,7 @@
 
 static int reserve(struct tw_clock *c, size_t count, struct tw_err *err)
 {
-	c->ms = calloc(count + 1, sizeof(*c->ms));
-	c->at_ms = calloc(count + 1, sizeof(*c->at_ms));
-	if (c->ms == NULL || c->at_ms == NULL)
-		return tw_fail(err, TW_NOMEM, "clock of %zu ticks", count);
-	return 0;
+	return TW_NEW(c->ms, count + 1, err) < 0 || TW_NEW(c->at_ms, count + 1, err);
 }
 
 /* ---- the published time of ticks ---- */
@@ -177,12 +174,9 @@ static int read_modes(const struct tw_extract_input *in, const char *metric,
 	    tw_ticks_add_set(&m->ticks, &set, err) < 0 ||
 	    tw_ticks_settle(&m->ticks, err) < 0)
 		goto out;
-	m->grown_s = calloc(m->ticks.count + 1, sizeof(*m->grown_s));
-	m->cpus = calloc(m->ticks.count + 1, sizeof(*m->cpus));
-	if (m->grown_s == NULL || m->cpus == NULL) {
-		tw_fail(err, TW_NOMEM, "CPU time of %zu ticks", m->ticks.count);
+	if (TW_NEW(m->grown_s, m->ticks.count + 1, err) < 0 ||
+	    TW_NEW(m->cpus, m->ticks.count + 1, err) < 0)
 		goto out;
-	}
 	m->has_idle = has_idle(&set);
 	if (add_cpus(m, &set, err) < 0)
 		goto out;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/extract.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "trainer/extract/clean_rows.h"
 #include "trainer/extract/clock.h"
@@ -424,10 +425,7 @@ static int make_dataset(struct job *j, struct tw_err *err)
 	if (repair_rows(j, err) < 0 || correct_lag(j, err) < 0 ||
 	    drop_unsteady(j, err) < 0 || keep_spans(j, err) < 0)
 		return -1;
-	j->row = calloc(j->power.times + 1, sizeof(*j->row));
-	if (j->row == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows", j->power.times);
-	if (count_rows(j, &rows, err) < 0)
+	if (TW_NEW(j->row, j->power.times + 1, err) < 0 || count_rows(j, &rows, err) < 0)
 		return -1;
 	if (tw_dataset_init(&j->out, rows, j->by_id, err) < 0)
 		return -1;

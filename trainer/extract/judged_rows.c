@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/judged_rows.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "trainer/extract/node_rows.h"
@@ -23,11 +24,9 @@ int tw_judged_open(struct tw_judged_rows *j, struct tw_power_series *p,
 	const size_t times = p->times;
 
 	*j = (struct tw_judged_rows){ .power = p, .rows = rows, .feature = r->feature };
-	j->row = calloc(times + 1, sizeof(*j->row));
-	j->fate = calloc(times + 1, sizeof(*j->fate));
-	j->load = calloc(6 * times + 1, sizeof(*j->load));
-	if (j->row == NULL || j->fate == NULL || j->load == NULL)
-		return tw_fail(err, TW_NOMEM, "cleaning of %zu rows", times);
+	if (TW_NEW(j->row, times + 1, err) < 0 || TW_NEW(j->fate, times + 1, err) < 0 ||
+	    TW_NEW(j->load, 6 * times + 1, err) < 0)
+		return -1;
 	j->watts = j->load + times;
 	j->memory = j->watts + times;
 	for (size_t k = r->first; k < r->end; k++) {

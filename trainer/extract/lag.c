@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/lag.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/line.h"
 #include "trainer/extract/node_rows.h"
@@ -174,9 +175,8 @@ int tw_lag_find(const struct tw_measured_rows *r, double step_ms, double *lag_ms
 	*lag_ms = 0;
 	if (r->rows < ROWS_MIN || !(step_ms > 0))
 		return 0;
-	s.usable = calloc(r->rows, sizeof(*s.usable));
-	if (s.usable == NULL)
-		return tw_fail(err, TW_NOMEM, "lag of %zu rows", r->rows);
+	if (TW_NEW(s.usable, r->rows, err) < 0)
+		return -1;
 	find_reach(&s);
 	if (s.count >= ROWS_MIN)
 		*lag_ms = find_best(&s);
@@ -219,16 +219,15 @@ static size_t shift(const struct tw_power_series *p, double lag_ms, size_t *row,
 
 int tw_lag_correct(struct tw_power_series *p, double lag_ms, struct tw_err *err)
 {
-	size_t *row = calloc(p->times + 1, sizeof(*row));
-	double *watts = calloc(p->times * p->columns + 1, sizeof(*watts));
+	size_t *row = NULL;
+	double *watts = NULL;
 	const double before_j = energy_j(p);
 	size_t n;
 	int rc = -1;
 
-	if (row == NULL || watts == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu rows", p->times);
+	if (TW_NEW(row, p->times + 1, err) < 0 ||
+	    TW_NEW(watts, p->times * p->columns + 1, err) < 0)
 		goto out;
-	}
 	n = shift(p, lag_ms, row, watts);
 	for (size_t c = 0; c < p->columns; c++)
 		memcpy(p->column[c].watts, watts + c * p->times, n * sizeof(*watts));

@@ -25,11 +25,10 @@ static bool is_cpu_time(const struct tw_metric_series *m)
 
 static int reserve(struct tw_node_rows *n, struct tw_err *err)
 {
-	n->memory = calloc((2 * n->features + 1) * n->rows + 1, sizeof(*n->memory));
-	n->feature = calloc(2 * n->features + 1, sizeof(*n->feature));
-	n->filled = calloc(n->rows + 1, sizeof(*n->filled));
-	if (n->memory == NULL || n->feature == NULL || n->filled == NULL)
-		return tw_fail(err, TW_NOMEM, "sums of %zu rows", n->rows);
+	if (TW_NEW(n->memory, (2 * n->features + 1) * n->rows + 1, err) < 0 ||
+	    TW_NEW(n->feature, 2 * n->features + 1, err) < 0 ||
+	    TW_NEW(n->filled, n->rows + 1, err) < 0)
+		return -1;
 	n->born = n->feature + n->features;
 	for (size_t f = 0; f < 2 * n->features; f++)
 		n->feature[f] = n->memory + f * n->rows;
@@ -322,9 +321,8 @@ int tw_late_repair(struct tw_power_series *power, const struct tw_node_rows *row
 {
 	struct repair r = { .power = power, .rows = rows, .rates = rates };
 
-	r.fate = calloc(power->times + 1, sizeof(*r.fate));
-	if (r.fate == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows", power->times);
+	if (TW_NEW(r.fate, power->times + 1, err) < 0)
+		return -1;
 	for (size_t k = rates->first; k + 1 < rates->end; k++) {
 		if (!are_adjacent(&r, k) || !is_late(&r, k))
 			continue;

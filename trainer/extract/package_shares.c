@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/package_shares.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
@@ -341,13 +342,11 @@ int tw_package_shares_add(const struct tw_packages *p, const struct tw_extract_a
 {
 	double *use[TW_PACKAGES_MAX], *total;
 	struct tw_counter_set counters = { 0 };
-	bool *keep = calloc(d->rows + 1, sizeof(*keep));
+	bool *keep = NULL;
 	int rc = -1;
 
-	if (keep == NULL) {
-		tw_fail(err, TW_NOMEM, "shares of %zu rows", d->rows);
+	if (TW_NEW(keep, d->rows + 1, err) < 0)
 		goto out;
-	}
 	for (size_t k = 0; k < p->count; k++)
 		if (add_column(d, p->name[k], &use[k], err) < 0)
 			goto out;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/extract/power_series.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "trainer/extract/clean.h"
@@ -224,16 +225,11 @@ static int begin_curve(struct curve *c, const struct tw_metric_series *m,
 	c->component = m->metric->component;
 	c->is_gauge = m->metric->kind == TW_METRIC_POWER;
 	c->factor = m->metric->factor;
-	c->from_ms = calloc(c->room, sizeof(*c->from_ms));
-	c->time_ms = calloc(c->room, sizeof(*c->time_ms));
-	c->view = calloc(c->room, sizeof(*c->view));
-	c->stopped = calloc(c->room, sizeof(*c->stopped));
-	c->watts = calloc(c->room * (1 + packages), sizeof(*c->watts));
-	if (c->from_ms == NULL || c->time_ms == NULL || c->view == NULL ||
-	    c->stopped == NULL || c->watts == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu samples of power", track.count);
+	if (TW_NEW(c->from_ms, c->room, err) < 0 ||
+	    TW_NEW(c->time_ms, c->room, err) < 0 || TW_NEW(c->view, c->room, err) < 0 ||
+	    TW_NEW(c->stopped, c->room, err) < 0 ||
+	    TW_NEW(c->watts, c->room * (1 + packages), err) < 0)
 		goto out;
-	}
 	keep_whole(c, &track, &views);
 	c->columns = 1;
 	c->merged = counters->merged;
@@ -459,13 +455,10 @@ static int add_columns(const struct curve *c, size_t count, struct tw_power_seri
 
 	for (size_t k = 0; k < count; k++)
 		columns += c[k].columns;
-	out->from_ms = calloc(room, sizeof(*out->from_ms));
-	out->time_ms = calloc(room, sizeof(*out->time_ms));
-	out->column = calloc(columns, sizeof(*out->column));
-	out->memory = calloc(room * columns, sizeof(*out->memory));
-	if (out->from_ms == NULL || out->time_ms == NULL || out->column == NULL ||
-	    out->memory == NULL)
-		return tw_fail(err, TW_NOMEM, "power at %zu times", c[0].count);
+	if (TW_NEW(out->from_ms, room, err) < 0 || TW_NEW(out->time_ms, room, err) < 0 ||
+	    TW_NEW(out->column, columns, err) < 0 ||
+	    TW_NEW(out->memory, room * columns, err) < 0)
+		return -1;
 	for (size_t k = 0; k < count; k++)
 		for (size_t i = 0; i < c[k].columns; i++)
 			out->column[i == 0 ? k : n++] =

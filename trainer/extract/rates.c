@@ -262,22 +262,29 @@ static int find_ticks(struct tw_rates *r, const struct tw_power_series *power,
 	return tw_ticks_settle(&r->ticks, err);
 }
 
+static void free_times(struct tw_rates *r)
+{
+	free(r->from);
+	free(r->seen);
+	free(r->at);
+	r->from = NULL;
+	r->seen = NULL;
+	r->at = NULL;
+}
+
 int tw_rates_retime(struct tw_rates *r, const struct tw_power_series *power,
 		    struct tw_err *err)
 {
 	size_t place = 0;
 
-	free(r->from);
-	free(r->seen);
-	free(r->at);
+	free_times(r);
 	r->times = power->times;
 	r->time_ms = power->time_ms;
 	r->count = r->first = 0;
-	r->from = calloc(2 * power->times + 1, sizeof(*r->from));
-	r->seen = calloc(power->times + 1, sizeof(*r->seen));
-	r->at = calloc(power->times + 1, sizeof(*r->at));
-	if (r->from == NULL || r->seen == NULL || r->at == NULL)
-		return tw_fail(err, TW_NOMEM, "features at %zu times", power->times);
+	if (TW_NEW(r->from, 2 * power->times + 1, err) < 0 ||
+	    TW_NEW(r->seen, power->times + 1, err) < 0 ||
+	    TW_NEW(r->at, power->times + 1, err) < 0)
+		return -1;
 	r->to = r->from + power->times;
 	for (size_t k = 0; k < power->times; k++) {
 		r->from[k] = tw_clock_at(r->clock, power->from_ms[k], &place);
@@ -323,9 +330,7 @@ fail:
 
 void tw_rates_release(struct tw_rates *r)
 {
-	free(r->from);
-	free(r->seen);
-	free(r->at);
+	free_times(r);
 	tw_ticks_release(&r->ticks);
 	tw_restarts_release(&r->restarts);
 	tw_increments_release(&r->increments);

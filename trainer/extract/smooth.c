@@ -2,6 +2,7 @@
 #include "trainer/extract/smooth.h"
 
 #include "isolator/isolator.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "lib/field/dataset.h"
@@ -25,9 +26,8 @@ struct places {
 static int places_init(struct places *p, const struct tw_dataset *d, struct tw_err *err)
 {
 	p->ids = d->id != NULL ? d->ids.count : 1;
-	p->time = calloc(3 * d->rows + p->ids + 2, sizeof(*p->time));
-	if (p->time == NULL)
-		return tw_fail(err, TW_NOMEM, "smoothing of %zu rows", d->rows);
+	if (TW_NEW(p->time, 3 * d->rows + p->ids + 2, err) < 0)
+		return -1;
 	p->first = p->time + d->rows;
 	p->list = p->first + d->rows;
 	p->start = p->list + d->rows;
@@ -126,11 +126,8 @@ int tw_smooth(struct tw_dataset *d, size_t window, struct tw_err *err)
 
 	if (places_init(&p, d, err) < 0)
 		goto out;
-	keep = calloc(d->rows + 1, sizeof(*keep));
-	if (keep == NULL) {
-		tw_fail(err, TW_NOMEM, "smoothing of %zu rows", d->rows);
+	if (TW_NEW(keep, d->rows + 1, err) < 0)
 		goto out;
-	}
 	if (p.times < window) {
 		tw_fail(err, TW_INVALID, "%zu times, fewer than the smooth window of %zu",
 			p.times, window);

@@ -291,12 +291,8 @@ int tw_auto_try(struct tw_auto_trials *t, enum tw_auto_role role,
 	trial->role = role;
 	trial->learner = learner;
 	trial->columns = *columns;
-	trial->predicted = calloc(t->rows.count + 1, sizeof(*trial->predicted));
-	if (trial->predicted == NULL) {
-		tw_fail(err, TW_NOMEM, "predictions of %zu rows", t->rows.count);
-		goto out;
-	}
-	if (tw_auto_design_init(&d, t->samples, t->rest, &t->rows, columns, err) < 0)
+	if (TW_NEW(trial->predicted, t->rows.count + 1, err) < 0 ||
+	    tw_auto_design_init(&d, t->samples, t->rest, &t->rows, columns, err) < 0)
 		goto out;
 	d.samples.unconstrained = role == TW_AUTO_FREE;
 	if (validate(t, trial, &d, &trial->err) < 0 && trial->err.code == TW_NOMEM) {

@@ -4,6 +4,7 @@
 #include "estimator/predict/derived.h"
 #include "estimator/predict/predictor.h"
 #include "estimator/predict/tree.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
@@ -128,9 +129,8 @@ out:
 
 static int expect_errors(struct tw_calibrate_rows *w, struct tw_err *err)
 {
-	w->sigma = calloc(w->groups * w->rows + 1, sizeof(*w->sigma));
-	if (w->sigma == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows to calibrate", w->rows);
+	if (TW_NEW(w->sigma, w->groups * w->rows + 1, err) < 0)
+		return -1;
 	for (size_t a = 0; a < w->groups; a++)
 		for (size_t b = a; b < w->groups; b++)
 			if (cross_fit(w, a, b, err) < 0)

@@ -2,6 +2,7 @@
 #include "trainer/fit/calibrate_rows.h"
 
 #include "estimator/predict/predictor.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "trainer/fit/trainer.h"
 
@@ -45,20 +46,16 @@ static int allocate(struct tw_calibrate_rows *w, struct tw_err *err)
 {
 	const size_t rows = w->samples->rows;
 
-	w->at = calloc(rows + 1, sizeof(*w->at));
-	w->x = calloc(rows + 1, w->cols * sizeof(*w->x));
-	w->measured = calloc(rows + 1, sizeof(*w->measured));
-	w->watts = calloc(rows + 1, sizeof(*w->watts));
-	w->error = calloc(rows + 1, sizeof(*w->error));
-	w->group = calloc(rows + 1, sizeof(*w->group));
-	w->scratch = calloc(rows + 1, sizeof(*w->scratch));
-	w->by_watts = calloc(rows + 1, sizeof(*w->by_watts));
-	w->name = calloc(w->cols + 1, sizeof(*w->name));
-	w->names = calloc(w->cols + 1, sizeof(*w->names));
-	if (w->at == NULL || w->x == NULL || w->measured == NULL || w->watts == NULL ||
-	    w->error == NULL || w->group == NULL || w->scratch == NULL ||
-	    w->by_watts == NULL || w->name == NULL || w->names == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows to calibrate", rows);
+	if (TW_NEW(w->at, rows + 1, err) < 0 ||
+	    tw_new(&w->x, rows + 1, w->cols * sizeof(*w->x), err) < 0 ||
+	    TW_NEW(w->measured, rows + 1, err) < 0 ||
+	    TW_NEW(w->watts, rows + 1, err) < 0 || TW_NEW(w->error, rows + 1, err) < 0 ||
+	    TW_NEW(w->group, rows + 1, err) < 0 ||
+	    TW_NEW(w->scratch, rows + 1, err) < 0 ||
+	    TW_NEW(w->by_watts, rows + 1, err) < 0 ||
+	    TW_NEW(w->name, w->cols + 1, err) < 0 ||
+	    TW_NEW(w->names, w->cols + 1, err) < 0)
+		return -1;
 	for (size_t c = 0; c < w->cols; c++) {
 		tw_derived_name(&w->column[c], w->samples->features, w->name[c]);
 		w->names[c] = w->name[c];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/fit/design.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "trainer/fit/trainer.h"
 
@@ -80,18 +81,11 @@ int tw_design_init(struct tw_design *d, const struct tw_samples *s, struct tw_er
 
 	d->rows = s->rows;
 	d->cols = s->cols;
-	d->scale = calloc(s->cols, sizeof(*d->scale));
-	d->mean = calloc(s->cols, sizeof(*d->mean));
-	d->r = calloc(s->cols * s->cols, sizeof(*d->r));
-	d->c = calloc(s->cols, sizeof(*d->c));
-	x = calloc(height * s->cols, sizeof(*x));
-	y = calloc(height, sizeof(*y));
-	tau = calloc(s->cols, sizeof(*tau));
-	if (d->scale == NULL || d->mean == NULL || d->r == NULL || d->c == NULL ||
-	    x == NULL || y == NULL || tau == NULL) {
-		tw_fail(err, TW_NOMEM, "linear fit of %zu x %zu", s->rows, s->cols);
+	if (TW_NEW(d->scale, s->cols, err) < 0 || TW_NEW(d->mean, s->cols, err) < 0 ||
+	    TW_NEW(d->r, s->cols * s->cols, err) < 0 || TW_NEW(d->c, s->cols, err) < 0 ||
+	    TW_NEW(x, height * s->cols, err) < 0 || TW_NEW(y, height, err) < 0 ||
+	    TW_NEW(tau, s->cols, err) < 0)
 		goto out;
-	}
 
 	for (size_t c = 0; c < s->cols; c++)
 		d->scale[c] = tw_samples_scale(s, c, 0.0);
@@ -155,10 +149,8 @@ static int nnls_init(struct nnls *s, size_t n, const double *r, const double *c,
 	s->n = n;
 	s->r = r;
 	s->c = c;
-	s->w = calloc(7 * n + 2 * n * n, sizeof(*s->w));
-	s->freed = calloc(2 * n, sizeof(*s->freed));
-	if (s->w == NULL || s->freed == NULL)
-		return tw_fail(err, TW_NOMEM, "least squares of %zu columns", n);
+	if (TW_NEW(s->w, 7 * n + 2 * n * n, err) < 0 || TW_NEW(s->freed, 2 * n, err) < 0)
+		return -1;
 	s->z = s->w + n;
 	s->gradient = s->z + n;
 	s->sigma = s->gradient + n;
@@ -366,9 +358,8 @@ static int ridge_init(struct ridge *s, const struct tw_design *d, struct tw_err 
 	const size_t n = d->cols;
 
 	s->n = n;
-	s->length = calloc(4 * n + 2 * n * n, sizeof(*s->length));
-	if (s->length == NULL)
-		return tw_fail(err, TW_NOMEM, "ridge regression of %zu columns", n);
+	if (TW_NEW(s->length, 4 * n + 2 * n * n, err) < 0)
+		return -1;
 	s->sigma = s->length + n;
 	s->z = s->sigma + n;
 	s->w = s->z + n;
@@ -515,15 +506,11 @@ int tw_design_solve_ridge_non_negative(const struct tw_design *d, double *weight
 {
 	struct ridge ridge = { 0 };
 	const size_t n = d->cols;
-	double *x = calloc(2 * n * n + 3 * n, sizeof(*x));
+	double *x = NULL;
 	double lambda;
 	int rc = -1;
 
-	if (x == NULL) {
-		tw_fail(err, TW_NOMEM, "ridge regression of %zu columns", n);
-		goto out;
-	}
-	if (prepare(&ridge, d, &lambda, err) < 0)
+	if (TW_NEW(x, 2 * n * n + 3 * n, err) < 0 || prepare(&ridge, d, &lambda, err) < 0)
 		goto out;
 	memset(weight, 0, n * sizeof(*weight));
 	if (lambda > 0.0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/fit/drift.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/line.h"
@@ -229,11 +230,8 @@ int tw_drift_find(const struct tw_samples *s, struct tw_drift *out, struct tw_er
 		*out = (struct tw_drift){ 0 };
 		return 0;
 	}
-	r.predicted = calloc(3 * r.rows, sizeof(*r.predicted));
-	if (r.predicted == NULL) {
-		tw_fail(err, TW_NOMEM, "drift of %zu rows", r.rows);
+	if (TW_NEW(r.predicted, 3 * r.rows, err) < 0)
 		goto out;
-	}
 	r.load = r.predicted + r.rows;
 	r.sorted = r.load + r.rows;
 	tw_samples_column(s, tw_main_feature(s->features, s->cols, s->component), r.load);

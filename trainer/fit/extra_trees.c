@@ -2,6 +2,7 @@
 #include "trainer/fit/extra_trees.h"
 
 #include "estimator/predict/tree.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -275,20 +276,13 @@ static int grower_init(struct grower *g, const struct tw_samples *s, struct tw_e
 	g->cols = s->cols;
 	g->stride = (s->cols + ABREAST - 1) / ABREAST * ABREAST;
 	g->draws = (DRAWS + s->cols - 1) / s->cols;
-	g->x = calloc(rows, g->stride * sizeof(*g->x));
-	g->y = calloc(rows, sizeof(*g->y));
-	g->row = calloc(rows, sizeof(*g->row));
-	g->sorted = calloc(rows, sizeof(*g->sorted));
-	g->split = calloc(2 * rows, sizeof(*g->split));
-	g->left = calloc(2 * rows, sizeof(*g->left));
-	g->right = calloc(2 * rows, sizeof(*g->right));
-	g->missing_left = calloc(2 * rows, sizeof(*g->missing_left));
-	g->value = calloc(2 * rows, sizeof(*g->value));
-	if (g->x == NULL || g->y == NULL || g->row == NULL || g->sorted == NULL ||
-	    g->split == NULL || g->left == NULL || g->right == NULL ||
-	    g->missing_left == NULL || g->value == NULL)
-		return tw_fail(err, TW_NOMEM, "trees on %zu x %zu samples", s->rows,
-			       s->cols);
+	if (tw_new(&g->x, rows, g->stride * sizeof(*g->x), err) < 0 ||
+	    TW_NEW(g->y, rows, err) < 0 || TW_NEW(g->row, rows, err) < 0 ||
+	    TW_NEW(g->sorted, rows, err) < 0 || TW_NEW(g->split, 2 * rows, err) < 0 ||
+	    TW_NEW(g->left, 2 * rows, err) < 0 || TW_NEW(g->right, 2 * rows, err) < 0 ||
+	    TW_NEW(g->missing_left, 2 * rows, err) < 0 ||
+	    TW_NEW(g->value, 2 * rows, err) < 0)
+		return -1;
 	memcpy(g->y, s->y, s->rows * sizeof(*g->y));
 	for (size_t r = 0; r < s->rows; r++)
 		for (size_t c = 0; c < s->cols; c++)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "trainer/fit/trainer.h"
 
 #include "lib/core/buf.h"
@@ -69,9 +70,8 @@ static int problem_init(struct problem *p, const struct tw_samples *s, size_t co
 			struct tw_err *err)
 {
 	p->rows = s->rows;
-	p->x = calloc(3 * s->rows, sizeof(*p->x));
-	if (p->x == NULL)
-		return tw_fail(err, TW_NOMEM, "curve through %zu rows", s->rows);
+	if (TW_NEW(p->x, 3 * s->rows, err) < 0)
+		return -1;
 	p->y = p->x + s->rows;
 	p->v = p->y + s->rows;
 	for (size_t r = 0; r < s->rows; r++) {

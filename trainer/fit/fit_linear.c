@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/writer.h"
@@ -123,12 +124,8 @@ static int fit(const struct tw_samples *s, solve_fn *solve, bool non_negative,
 
 	if (tw_samples_check(s, ROWS_MIN, err) < 0)
 		goto out;
-	weight = calloc(s->cols, sizeof(*weight));
-	if (weight == NULL) {
-		tw_fail(err, TW_NOMEM, "linear fit of %zu columns", s->cols);
-		goto out;
-	}
-	if (tw_design_init(&design, s, err) < 0 || solve(&design, weight, err) < 0)
+	if (TW_NEW(weight, s->cols, err) < 0 || tw_design_init(&design, s, err) < 0 ||
+	    solve(&design, weight, err) < 0)
 		goto out;
 	bias = tw_design_bias(&design, weight);
 	if (non_negative) {

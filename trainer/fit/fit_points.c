@@ -3,6 +3,7 @@
  * Trainers whose models consist of training rows with scaled features: nearest neighbours
  * and support vectors (docs/model-format.md).
  */
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/writer.h"
@@ -32,11 +33,10 @@ static int scale_rows(struct scaled_rows *out, const struct tw_samples *s,
 {
 	out->rows = s->rows < rows_max ? s->rows : rows_max;
 	out->cols = s->cols;
-	out->scale = calloc(s->cols, sizeof(*out->scale));
-	out->z = calloc(out->rows, s->cols * sizeof(*out->z));
-	out->y = calloc(out->rows, sizeof(*out->y));
-	if (out->scale == NULL || out->z == NULL || out->y == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu x %zu points", out->rows, out->cols);
+	if (TW_NEW(out->scale, s->cols, err) < 0 ||
+	    tw_new(&out->z, out->rows, s->cols * sizeof(*out->z), err) < 0 ||
+	    TW_NEW(out->y, out->rows, err) < 0)
+		return -1;
 
 	/* The inverse of a smaller scale is not finite. */
 	for (size_t c = 0; c < s->cols; c++)
@@ -188,12 +188,9 @@ static int make_nodes(struct svr *s, struct tw_err *err)
 {
 	const size_t width = s->d.cols + 1;
 
-	s->nodes = calloc(s->d.rows, width * sizeof(*s->nodes));
-	s->row = calloc(s->d.rows, sizeof(*s->row));
-	s->value = calloc(s->d.rows, sizeof(*s->value));
-	if (s->nodes == NULL || s->row == NULL || s->value == NULL)
-		return tw_fail(err, TW_NOMEM, "libsvm: %zu x %zu samples", s->d.rows,
-			       s->d.cols);
+	if (tw_new(&s->nodes, s->d.rows, width * sizeof(*s->nodes), err) < 0 ||
+	    TW_NEW(s->row, s->d.rows, err) < 0 || TW_NEW(s->value, s->d.rows, err) < 0)
+		return -1;
 	for (size_t r = 0; r < s->d.rows; r++) {
 		s->row[r] = s->nodes + r * width;
 		for (size_t c = 0; c < s->d.cols; c++)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/json/writer.h"
@@ -63,12 +64,9 @@ static int polynomial_init(struct polynomial *p, const struct tw_samples *s,
 			       s->cols, FEATURES_MAX);
 	p->cols = s->cols;
 	p->terms = s->cols + s->cols * (s->cols + 1) / 2;
-	p->scale = calloc(p->cols, sizeof(*p->scale));
-	p->weight = calloc(p->terms, sizeof(*p->weight));
-	p->x = calloc(s->rows, p->terms * sizeof(*p->x));
-	if (p->scale == NULL || p->weight == NULL || p->x == NULL)
-		return tw_fail(err, TW_NOMEM, "polynomial of %zu rows, %zu terms",
-			       s->rows, p->terms);
+	if (TW_NEW(p->scale, p->cols, err) < 0 || TW_NEW(p->weight, p->terms, err) < 0 ||
+	    tw_new(&p->x, s->rows, p->terms * sizeof(*p->x), err) < 0)
+		return -1;
 	for (size_t c = 0; c < s->cols; c++)
 		p->scale[c] = tw_samples_scale(s, c, 0.0);
 	for (size_t r = 0; r < s->rows; r++)

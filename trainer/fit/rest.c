@@ -2,6 +2,7 @@
 #include "trainer/fit/rest.h"
 
 #include "isolator/idle_power.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/field/feature.h"
@@ -60,9 +61,8 @@ static int find_contradiction(const struct tw_samples *s, bool *out, struct tw_e
 	}
 	if (cycles == s->cols || cpu == s->cols)
 		return 0;
-	v = calloc(2 * rows, sizeof(*v));
-	if (v == NULL)
-		return tw_fail(err, TW_NOMEM, "cycles of %zu rows", rows);
+	if (TW_NEW(v, 2 * rows, err) < 0)
+		return -1;
 	tw_samples_column(s, cycles, v);
 	tw_samples_column(s, cpu, v + rows);
 	*out = tw_rest_contradicts(v, v + rows, rows);
@@ -122,11 +122,8 @@ int tw_rest_find(const struct tw_samples *s, struct tw_rest *out, struct tw_err 
 		*out = *s->rest;
 		return 0;
 	}
-	load = calloc(2 * rows, sizeof(*load));
-	if (load == NULL) {
-		tw_fail(err, TW_NOMEM, "power at rest of %zu rows", rows);
+	if (TW_NEW(load, 2 * rows, err) < 0)
 		goto out;
-	}
 	sorted = load + rows;
 	tw_samples_column(s, r.load, load);
 	if (find_contradiction(s, &r.contradicted, err) < 0)

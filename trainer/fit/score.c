@@ -2,6 +2,7 @@
 #include "trainer/fit/score.h"
 
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -212,15 +213,13 @@ static double area(const struct ranked *r, const double *abs_error, double limit
 int tw_miss_auc(const double *abs_error, const double *expected, size_t rows, double *out,
 		struct tw_err *err)
 {
-	struct ranked *r = calloc(rows + 1, sizeof(*r));
-	double *sorted = calloc(rows + 1, sizeof(*sorted)), limit;
+	struct ranked *r = NULL;
+	double *sorted = NULL, limit;
 	size_t misses = 0;
 	int rc = -1;
 
-	if (r == NULL || sorted == NULL) {
-		tw_fail(err, TW_NOMEM, "ranks of %zu rows", rows);
+	if (TW_NEW(r, rows + 1, err) < 0 || TW_NEW(sorted, rows + 1, err) < 0)
 		goto out;
-	}
 	for (size_t i = 0; i < rows; i++)
 		sorted[i] = abs_error[i];
 	limit = rows > 0 ? percentile_95(sorted, rows) : 0.0;
@@ -253,14 +252,12 @@ int tw_interval_score(const struct tw_intervals *i, struct tw_interval_score *ou
 		      struct tw_err *err)
 {
 	struct tw_interval_score s = { .auc = NAN };
-	double *error = calloc(i->rows + 1, sizeof(*error));
+	double *error = NULL;
 	bool known = true;
 	int rc = -1;
 
-	if (error == NULL) {
-		tw_fail(err, TW_NOMEM, "intervals of %zu rows", i->rows);
+	if (TW_NEW(error, i->rows + 1, err) < 0)
 		goto out;
-	}
 	for (size_t r = 0; r < i->rows; r++) {
 		error[r] = fabs(i->predicted[r] - i->measured[r]);
 		known = known && isfinite(i->expected_w[r]);
@@ -307,14 +304,12 @@ static void release(struct table *t)
 
 static int make_table(const struct tw_dataset *d, struct table *t, struct tw_err *err)
 {
-	t->x = calloc(d->rows + 1, (d->cols + 1) * sizeof(*t->x));
-	t->watts = calloc(d->rows + 1, sizeof(*t->watts));
-	t->expected_w = calloc(d->rows + 1, sizeof(*t->expected_w));
-	t->half_w = calloc(d->rows + 1, sizeof(*t->half_w));
-	t->outside = calloc(d->rows + 1, 1);
-	if (t->x == NULL || t->watts == NULL || t->expected_w == NULL ||
-	    t->half_w == NULL || t->outside == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows to score", d->rows);
+	if (tw_new(&t->x, d->rows + 1, (d->cols + 1) * sizeof(*t->x), err) < 0 ||
+	    TW_NEW(t->watts, d->rows + 1, err) < 0 ||
+	    TW_NEW(t->expected_w, d->rows + 1, err) < 0 ||
+	    TW_NEW(t->half_w, d->rows + 1, err) < 0 ||
+	    TW_NEW(t->outside, d->rows + 1, err) < 0)
+		return -1;
 	for (size_t c = 0; c < d->cols; c++) {
 		if (tw_strs_adds(&t->names, d->col[c].name, err) < 0)
 			return -1;

@@ -2,6 +2,7 @@
 #include "trainer/fit/validate.h"
 
 #include "estimator/predict/predictor.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "trainer/fit/random.h"
@@ -166,10 +167,7 @@ int tw_validate_fit(const struct tw_trainer *t, const struct tw_samples *s, uint
 static int begin(const char *scheme, size_t rows, struct tw_folds *f, struct tw_err *err)
 {
 	f->scheme = scheme;
-	f->of = calloc(rows + 1, sizeof(*f->of));
-	if (f->of == NULL)
-		return tw_fail(err, TW_NOMEM, "folds of %zu rows", rows);
-	return 0;
+	return TW_NEW(f->of, rows + 1, err);
 }
 
 /*
@@ -179,14 +177,12 @@ static int begin(const char *scheme, size_t rows, struct tw_folds *f, struct tw_
 static int number_folds(struct tw_folds *f, const char *const *names, size_t count,
 			size_t rows, struct tw_err *err)
 {
-	uint32_t *number = calloc(count + 1, sizeof(*number));
+	uint32_t *number = NULL;
 	size_t held_out = 0;
 	int rc = -1;
 
-	if (number == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu workloads", count);
+	if (TW_NEW(number, count + 1, err) < 0)
 		goto out;
-	}
 	for (size_t r = 0; r < rows; r++) {
 		if (f->of[r] == TW_FOLD_NONE)
 			continue;
@@ -304,12 +300,11 @@ static int put_in_order(const struct tw_folds *f, uint32_t k, const struct tw_sa
 {
 	size_t at = 0;
 
-	o->row = calloc(s->rows + 1, sizeof(*o->row));
-	o->x = calloc(s->rows + 1, s->cols * sizeof(*o->x));
-	o->y = calloc(s->rows + 1, sizeof(*o->y));
-	o->predicted = calloc(s->rows + 1, sizeof(*o->predicted));
-	if (o->row == NULL || o->x == NULL || o->y == NULL || o->predicted == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu rows to validate", s->rows);
+	if (TW_NEW(o->row, s->rows + 1, err) < 0 ||
+	    tw_new(&o->x, s->rows + 1, s->cols * sizeof(*o->x), err) < 0 ||
+	    TW_NEW(o->y, s->rows + 1, err) < 0 ||
+	    TW_NEW(o->predicted, s->rows + 1, err) < 0)
+		return -1;
 	for (int inside = 0; inside < 2; inside++) {
 		for (size_t r = 0; r < s->rows; r++)
 			if ((f->of[r] == k) == inside)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/machines/posterior.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/core/pool.h"
@@ -102,15 +103,11 @@ static int find_rows(struct tw_posterior *q, const struct tw_prior_view *v,
 {
 	const struct tw_prior *p = q->prior;
 
-	q->row = calloc(p->rows + 1, sizeof(*q->row));
-	q->z = calloc(p->rows + 1, sizeof(*q->z));
-	q->used = calloc(p->rows + 1, sizeof(*q->used));
-	*group = calloc(p->rows + 1, sizeof(**group));
-	*read = calloc(p->rows + 1, sizeof(**read));
-	*from = calloc(p->rows + 1, sizeof(**from));
-	if (q->row == NULL || q->z == NULL || q->used == NULL || *group == NULL ||
-	    *read == NULL || *from == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu machines", p->rows);
+	if (TW_NEW(q->row, p->rows + 1, err) < 0 || TW_NEW(q->z, p->rows + 1, err) < 0 ||
+	    TW_NEW(q->used, p->rows + 1, err) < 0 ||
+	    TW_NEW(*group, p->rows + 1, err) < 0 || TW_NEW(*read, p->rows + 1, err) < 0 ||
+	    TW_NEW(*from, p->rows + 1, err) < 0)
+		return -1;
 	for (size_t i = 0; i < p->rows; i++) {
 		struct tw_prior_row *r = &q->row[q->rows];
 		double *w = (*read)[q->rows];
@@ -318,17 +315,16 @@ static int find_errors(const struct job *j, struct tw_err *err)
 	const double(*log_ratio)[TW_PRIOR_LOADS] =
 		(const double(*)[TW_PRIOR_LOADS])j->log_ratio;
 	const size_t rows = j->q->rows, most = rows + j->strangers + 1;
-	struct weighed *x = calloc(most, sizeof(*x));
-	double *share = calloc(most, sizeof(*share));
-	size_t *group = calloc(most, sizeof(*group));
+	struct weighed *x = NULL;
+	double *share = NULL;
+	size_t *group = NULL;
 	struct tw_prior_view *v = &j->q->view;
 	int rc = -1;
 	double groups;
 
-	if (x == NULL || share == NULL || group == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu machines", rows);
+	if (TW_NEW(x, most, err) < 0 || TW_NEW(share, most, err) < 0 ||
+	    TW_NEW(group, most, err) < 0)
 		goto out;
-	}
 	groups = find_shares(j->group, rows, share);
 	find_factors(log_ratio, rows, share, x, v->factor);
 	find_misses(j, false, share, groups, x, v->factor, &v->known);
@@ -417,13 +413,10 @@ static int run_loads(struct job *j, unsigned threads, struct tw_err *err)
 	struct tw_posterior *q = j->q;
 	int rc = -1;
 
-	j->row = calloc(q->rows + 1, sizeof(const void *));
-	j->log_ratio = calloc(q->rows + 1, sizeof(*j->log_ratio));
-	j->later = calloc(j->strangers + 1, sizeof(*j->later));
-	if (j->row == NULL || j->log_ratio == NULL || j->later == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu machines", q->rows);
+	if (tw_new(&j->row, q->rows + 1, sizeof(const void *), err) < 0 ||
+	    TW_NEW(j->log_ratio, q->rows + 1, err) < 0 ||
+	    TW_NEW(j->later, j->strangers + 1, err) < 0)
 		goto out;
-	}
 	for (size_t i = 0; i < q->rows; i++)
 		j->row[i] = &q->row[i];
 	tw_pool_run(TW_PRIOR_LOADS, threads, run_load, j);

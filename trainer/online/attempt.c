@@ -2,6 +2,7 @@
 #include "trainer/online/attempt.h"
 
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 #include "lib/core/file.h"
 #include "lib/program/log.h"
 #include "lib/zip/fileset.h"
@@ -196,9 +197,8 @@ static int run_contest(const struct tw_attempt_inputs *in,
 		       const struct tw_online_models *candidates, struct tw_contest *out,
 		       struct tw_err *err)
 {
-	out->won = calloc(candidates->count + 1, sizeof(*out->won));
-	if (out->won == NULL)
-		return tw_fail(err, TW_NOMEM, "contest of %zu models", candidates->count);
+	if (TW_NEW(out->won, candidates->count + 1, err) < 0)
+		return -1;
 	for (size_t i = 0; i < candidates->count; i++)
 		if (judge(in, candidates, i, out, err) < 0)
 			return -1;

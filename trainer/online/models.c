@@ -2,6 +2,7 @@
 #include "trainer/online/models.h"
 
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 #include "lib/core/date.h"
 #include "lib/core/err.h"
 #include "lib/field/dataset.h"
@@ -60,11 +61,8 @@ int tw_online_models_read(const struct tw_fileset *pipeline, struct tw_online_mo
 
 	if (tw_pipeline_read_models(pipeline, &all, err) < 0)
 		return -1;
-	out->at = calloc(all.count + 1, sizeof(*out->at));
-	if (out->at == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu models", all.count);
+	if (TW_NEW(out->at, all.count + 1, err) < 0)
 		goto out;
-	}
 	for (size_t i = 0; i < all.count; i++)
 		if (all.at[i].info.output == TW_ABS_POWER &&
 		    add_model(&all.at[i], out, err) < 0)

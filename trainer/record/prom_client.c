@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/record/prom_client.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -58,13 +59,11 @@ static int make_base(const char *url, char **out, struct tw_err *err)
 int tw_prom_client_new(const struct tw_prom_client_config *config,
 		       struct tw_prom_client **out, struct tw_err *err)
 {
-	struct tw_prom_client *c = calloc(1, sizeof(*c));
+	struct tw_prom_client *c = NULL;
 	int rc = -1;
 
-	if (c == NULL) {
-		tw_fail(err, TW_NOMEM, "client of Prometheus");
+	if (TW_NEW(c, 1, err) < 0)
 		goto out;
-	}
 	c->config = *config;
 	c->failed_to_ms = INT64_MIN;
 	if (make_base(config->url, &c->base, err) < 0 || tw_http_open(&c->http, err) < 0)

@@ -288,9 +288,8 @@ static int write_held(struct tw_spool *s, struct series *x, struct tw_err *err)
 
 static int begin_block(struct tw_spool *s, struct series *x, struct tw_err *err)
 {
-	x->held = calloc(1, sizeof(*x->held));
-	if (x->held == NULL)
-		return tw_fail(err, TW_NOMEM, "samples of '%s'", x->metric);
+	if (TW_NEW(x->held, 1, err) < 0)
+		return -1;
 	if (x->samples == 0)
 		x->first = x->place = take_place(s);
 	return 0;

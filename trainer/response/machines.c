@@ -305,9 +305,8 @@ static size_t count_series(const struct tw_prom *p)
 static int list_names(struct tw_machines *m, const struct tw_prom *p,
 		      const char **nameless, struct tw_err *err)
 {
-	m->name = calloc(count_series(p) + 1, sizeof(*m->name));
-	if (m->name == NULL)
-		return tw_fail(err, TW_NOMEM, "names of machines");
+	if (TW_NEW(m->name, count_series(p) + 1, err) < 0)
+		return -1;
 	for (size_t i = 0; i < p->count; i++) {
 		const struct tw_prom_metric *metric = &p->metric[i];
 
@@ -458,9 +457,8 @@ static int keep_one(struct tw_machines *m, const struct tw_prom *p, const char *
 
 	if (found == NULL)
 		return fail_unknown(m, name, err);
-	m->part = calloc(1, sizeof(*m->part));
-	if (m->part == NULL)
-		return tw_fail(err, TW_NOMEM, "a machine");
+	if (TW_NEW(m->part, 1, err) < 0)
+		return -1;
 	m->name[0] = *found;
 	m->count = 1;
 	return select_one(m, p, name, &m->part[0], err);
@@ -484,9 +482,8 @@ static int assign_series(const struct tw_machines *m, const struct tw_prom_metri
 /* Make the part of each machine in one pass. */
 static int split(struct tw_machines *m, const struct tw_prom *p, struct tw_err *err)
 {
-	m->part = calloc(m->count + 1, sizeof(*m->part));
-	if (m->part == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu machines", m->count);
+	if (TW_NEW(m->part, m->count + 1, err) < 0)
+		return -1;
 	for (size_t i = 0; i < m->count; i++) {
 		m->part[i] = make_empty(p, err);
 		if (m->part[i] == NULL)

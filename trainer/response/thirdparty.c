@@ -2,6 +2,7 @@
 #include "trainer/response/thirdparty.h"
 
 #include "isolator/isolator.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 #include "trainer/response/schema.h"
@@ -77,10 +78,8 @@ static int make_groups(struct tw_thirdparty *t, struct tw_err *err)
 
 	for (size_t i = 0; i < count; i++)
 		total += tw_feature_group_at(i)->count + t->names.count;
-	t->group = calloc(count, sizeof(*t->group));
-	t->feature = calloc(total, sizeof(*t->feature));
-	if (t->group == NULL || t->feature == NULL)
-		return tw_fail(err, TW_NOMEM, "feature groups");
+	if (TW_NEW(t->group, count, err) < 0 || TW_NEW(t->feature, total, err) < 0)
+		return -1;
 	total = 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct tw_feature_group *base = tw_feature_group_at(i);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/service/jobs.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/file.h"
@@ -208,16 +209,12 @@ static void insert(struct tw_jobs *t, struct tw_job *job)
 
 static int load(struct tw_jobs *t, const char *file, struct tw_err *err)
 {
-	struct tw_job *job = calloc(1, sizeof(*job));
+	struct tw_job *job = NULL;
 	char *path = NULL, *text = NULL;
 	size_t len;
 	int rc = -1;
 
-	if (job == NULL) {
-		tw_fail(err, TW_NOMEM, "job");
-		goto out;
-	}
-	if (tw_path_join(&path, err, t->dir, file, NULL) < 0 ||
+	if (TW_NEW(job, 1, err) < 0 || tw_path_join(&path, err, t->dir, file, NULL) < 0 ||
 	    tw_file_read(path, RECORD_BYTES_MAX, &text, &len, err) < 0 ||
 	    tw_job_record_read(text, len, &job->record, err) < 0)
 		goto out;

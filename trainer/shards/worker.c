@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/shards/worker.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -323,9 +324,8 @@ int tw_worker_run(const struct tw_worker *w, struct tw_worker_result *out,
 	int rc = -1;
 
 	*out = (struct tw_worker_result){ 0 };
-	g.open = calloc(p->units + 1, sizeof(*g.open));
-	if (g.open == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu units", p->units);
+	if (TW_NEW(g.open, p->units + 1, err) < 0)
+		return -1;
 	if (tw_dir_make(w->dir, err) < 0 || find_open(w, g.open, out, err) < 0)
 		goto out;
 	while (g.to < p->units) {

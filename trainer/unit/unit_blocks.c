@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/unit/unit_blocks.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/intern.h"
@@ -354,9 +355,8 @@ static int make_bounds(struct reading *r, struct tw_err *err)
 		return -1;
 	b.block_ms = r->b.block_ms;
 	b.count = (size_t)((r->end_ms - r->start_ms) / b.block_ms);
-	b.gone = calloc(b.count + 1, sizeof(*b.gone));
-	if (b.gone == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu blocks", b.count);
+	if (TW_NEW(b.gone, b.count + 1, err) < 0)
+		return -1;
 	for (size_t i = 0; i < r->columns; i++)
 		if (visit_column(&r->column[i], remove_bounds, &b, err) < 0)
 			goto out;
@@ -381,18 +381,12 @@ static int make_cells(struct reading *r, struct tw_err *err)
 	const size_t n = r->b.count;
 	const size_t works = r->b.works;
 
-	r->cell_ms = calloc(3 * n + 1, sizeof(*r->cell_ms));
-	r->cell = calloc(3 * n, sizeof(*r->cell));
-	r->b.energy_j = calloc(n, sizeof(double));
-	r->b.idle_j = calloc(n, sizeof(double));
-	r->b.intensity = calloc(n, sizeof(double));
-	r->b.batch = calloc(n, sizeof(double));
-	r->b.work = calloc(n * works, sizeof(double));
-	r->b.inner_work = calloc(n * works, sizeof(double));
-	if (r->cell_ms == NULL || r->cell == NULL || r->b.energy_j == NULL ||
-	    r->b.idle_j == NULL || r->b.intensity == NULL || r->b.batch == NULL ||
-	    r->b.work == NULL || r->b.inner_work == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu blocks", n);
+	if (TW_NEW(r->cell_ms, 3 * n + 1, err) < 0 || TW_NEW(r->cell, 3 * n, err) < 0 ||
+	    TW_NEW(r->b.energy_j, n, err) < 0 || TW_NEW(r->b.idle_j, n, err) < 0 ||
+	    TW_NEW(r->b.intensity, n, err) < 0 || TW_NEW(r->b.batch, n, err) < 0 ||
+	    TW_NEW(r->b.work, n * works, err) < 0 ||
+	    TW_NEW(r->b.inner_work, n * works, err) < 0)
+		return -1;
 	for (size_t i = 0; i < n; i++) {
 		const int64_t from_ms = r->b.bound_ms[i], to_ms = r->b.bound_ms[i + 1];
 		const int64_t part_ms = (to_ms - from_ms) / BLOCK_SCRAPES;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/unit/unit_fit.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <gsl/gsl_cdf.h>
@@ -454,9 +455,8 @@ static int judge(const struct tw_unit_blocks *b, struct tw_unit_fit *f,
 {
 	double wrong = 0, varies = 0;
 
-	f->predicted_j = calloc(b->count, sizeof(*f->predicted_j));
-	if (f->predicted_j == NULL)
-		return tw_fail(err, TW_NOMEM, "%zu blocks", b->count);
+	if (TW_NEW(f->predicted_j, b->count, err) < 0)
+		return -1;
 	for (size_t i = 0; i < b->count; i++) {
 		f->seconds += tw_unit_block_s(b, i);
 		f->energy_j += b->energy_j[i];
@@ -493,13 +493,9 @@ int tw_unit_fit(const struct tw_unit_blocks *b, struct tw_unit_fit *out,
 
 	if (check_work(b, err) < 0)
 		return -1;
-	p.x = calloc(b->count * p.cols, sizeof(*p.x));
-	p.z = calloc(b->count * p.cols, sizeof(*p.z));
-	p.y = calloc(b->count, sizeof(*p.y));
-	if (p.x == NULL || p.z == NULL || p.y == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu blocks", b->count);
+	if (TW_NEW(p.x, b->count * p.cols, err) < 0 ||
+	    TW_NEW(p.z, b->count * p.cols, err) < 0 || TW_NEW(p.y, b->count, err) < 0)
 		goto out;
-	}
 	fill_rows(&p);
 	sum_rows(&p);
 	if (check_counters(&p, &f, err) < 0 || estimate_all(&p, &f, err) < 0 ||

@@ -94,18 +94,15 @@ int tw_unit_results_open(struct tw_unit_results *r, const struct tw_unit_file *f
 {
 	*r = (struct tw_unit_results){ .file = f };
 	pthread_mutex_init(&r->lock, NULL);
-	r->unit = calloc(f->count, sizeof(*r->unit));
-	if (r->unit == NULL)
-		return tw_fail(err, TW_NOMEM, "units of work");
+	if (TW_NEW(r->unit, f->count, err) < 0)
+		return -1;
 	for (size_t i = 0; i < f->count; i++) {
 		struct tw_unit_history *h = &r->unit[i];
 
 		h->reason = not_yet;
 		snprintf(h->problem, sizeof(h->problem), "%s", not_yet);
-		h->evaluation = calloc(TW_UNIT_HISTORY, sizeof(*h->evaluation));
-		if (h->evaluation == NULL)
-			return tw_fail(err, TW_NOMEM, "history of a unit of work");
-		if (tw_unit_data_open(&h->asked, &f->unit[i].ask, "", err) < 0)
+		if (TW_NEW(h->evaluation, TW_UNIT_HISTORY, err) < 0 ||
+		    tw_unit_data_open(&h->asked, &f->unit[i].ask, "", err) < 0)
 			return -1;
 	}
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/http/server/httpd.h"
 
+#include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
@@ -427,9 +428,8 @@ int tw_httpd_open(const struct tw_httpd_config *c, struct tw_httpd **out,
 	struct tw_httpd *s;
 	int fd;
 
-	s = calloc(1, sizeof(*s));
-	if (s == NULL)
-		return tw_fail(err, TW_NOMEM, "HTTP server");
+	if (TW_NEW(s, 1, err) < 0)
+		return -1;
 	s->config = *c;
 	set_defaults(&s->config);
 	s->wake = s->epoll = -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/http/web/web.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
@@ -148,14 +149,11 @@ static int read_key(const char *path, struct identity *i, struct tw_err *err)
 static int read_identity(const struct tw_web_config *c, struct identity **out,
 			 struct tw_err *err)
 {
-	struct identity *i = calloc(1, sizeof(*i));
+	struct identity *i = NULL;
 	int rc = -1;
 
-	if (i == NULL) {
-		tw_fail(err, TW_NOMEM, "certificate");
-		goto out;
-	}
-	if (read_chain(c->cert_file, i, err) < 0 || read_key(c->key_file, i, err) < 0)
+	if (TW_NEW(i, 1, err) < 0 || read_chain(c->cert_file, i, err) < 0 ||
+	    read_key(c->key_file, i, err) < 0)
 		goto out;
 
 	*out = i;
