@@ -512,12 +512,9 @@ static int draw(const struct tw_index_entry *e, const struct tw_http_request *q,
 			e->name, e->pipeline);
 		goto out;
 	}
-	if (tw_plot_draw(plot, &p.rows, c, e->name, out, err) < 0)
+	if (tw_plot_draw(plot, &p.rows, c, e->name, out, err) < 0 ||
+	    tw_buf_check(out, err) < 0)
 		goto out;
-	if (tw_buf_failed(out)) {
-		tw_fail(err, TW_NOMEM, "plot");
-		goto out;
-	}
 
 	rc = 0;
 out:

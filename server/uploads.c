@@ -167,10 +167,8 @@ static int look(void *arg, const struct tw_model *m, struct tw_err *err)
 		tw_fail(err, why.code, "%s", why.text);
 		goto out;
 	}
-	if (tw_buf_failed(&b)) {
-		tw_fail(err, TW_NOMEM, "weights");
+	if (tw_buf_check(&b, err) < 0)
 		goto out;
-	}
 	rc = 0;
 out:
 	tw_buf_clear(&b);

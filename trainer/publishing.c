@@ -109,11 +109,7 @@ static int call(const char *url, const char *name, const char *more,
 	tw_buf_adds(&path, "/api/v1/pipelines/");
 	tw_url_escape(&path, name);
 	tw_buf_adds(&path, more);
-	if (tw_buf_failed(&path)) {
-		tw_fail(err, TW_NOMEM, "URL");
-		goto out;
-	}
-	if (tw_http_init(err) < 0 ||
+	if (tw_buf_check(&path, err) < 0 || tw_http_init(err) < 0 ||
 	    tw_http_api_call(url, path.data, how, &answer, err) < 0 ||
 	    check_answer(url, name, &answer, err) < 0)
 		goto out;

@@ -178,9 +178,7 @@ static int report_quality(const struct tw_train_outcome *t, struct tw_train_resu
 	for (size_t i = 0; i < t->units; i++)
 		if (refusal_of(&t->unit[i]) != NULL)
 			report_refusal(t, i, out);
-	if (tw_buf_failed(&out->quality))
-		return tw_fail(err, TW_NOMEM, "quality of the data");
-	return 0;
+	return tw_buf_check(&out->quality, err);
 }
 
 /* ---- metadata.json ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/buf.h"
+#include "lib/core/err.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -70,6 +71,11 @@ void tw_buf_addf(struct tw_buf *b, const char *fmt, ...)
 bool tw_buf_failed(const struct tw_buf *b)
 {
 	return b->failed;
+}
+
+int tw_buf_check(const struct tw_buf *b, struct tw_err *err)
+{
+	return b->failed ? tw_fail(err, TW_NOMEM, "text of %zu bytes", b->len) : 0;
 }
 
 char *tw_buf_detach(struct tw_buf *b, size_t *len)

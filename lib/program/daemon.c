@@ -87,11 +87,8 @@ int tw_daemon_ready(const char *ready_file, const char *text, struct tw_err *err
 
 	if (ready_file != NULL) {
 		tw_buf_addf(&b, "%s\n", text);
-		if (tw_buf_failed(&b)) {
-			tw_fail(err, TW_NOMEM, "ready file '%s'", ready_file);
-			goto out;
-		}
-		if (tw_file_replace(ready_file, b.data, b.len, err) < 0)
+		if (tw_buf_check(&b, err) < 0 ||
+		    tw_file_replace(ready_file, b.data, b.len, err) < 0)
 			goto out;
 	}
 	notify("READY=1");

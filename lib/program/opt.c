@@ -266,10 +266,8 @@ static int print_metrics(const struct tw_opts *o, struct tw_err *err)
 	int rc = -1;
 
 	o->list_metrics(&b);
-	if (tw_buf_failed(&b)) {
-		tw_fail(err, TW_NOMEM, "list of metrics");
+	if (tw_buf_check(&b, err) < 0)
 		goto out;
-	}
 	fwrite(b.data, 1, b.len, stdout);
 	rc = 0;
 out:

@@ -105,11 +105,8 @@ int tw_pull_record_write(const char *db, const struct tw_pull_source *s,
 	tw_json_add_text(&b, "source", sum);
 	tw_json_add_text(&b, "creator", CREATOR);
 	tw_buf_adds(&b, "}\n");
-	if (tw_buf_failed(&b)) {
-		tw_fail(err, TW_NOMEM, "record");
-		goto out;
-	}
-	if (tw_path_join(&dir, err, db, DIRECTORY, NULL) < 0 ||
+	if (tw_buf_check(&b, err) < 0 ||
+	    tw_path_join(&dir, err, db, DIRECTORY, NULL) < 0 ||
 	    tw_dir_make(dir, err) < 0 || record_path(db, s, &path, err) < 0 ||
 	    tw_file_replace(path, b.data, b.len, err) < 0)
 		goto out;

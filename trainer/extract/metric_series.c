@@ -509,10 +509,8 @@ static int check_missing(const struct tw_prom *p, const struct tw_schema *schema
 	for (size_t k = 0; !a->source->any && k < count_needed(schema, a->source); k++)
 		if (!has(p, schema, want_power(a->source, k)))
 			add_name(&names, schema, want_power(a->source, k));
-	if (tw_buf_failed(&names)) {
-		tw_fail(err, TW_NOMEM, "list of metrics");
+	if (tw_buf_check(&names, err) < 0)
 		goto out;
-	}
 	if (names.len > 0) {
 		const struct tw_energy_source *other = tw_extract_unmeasured(p);
 

@@ -264,9 +264,7 @@ int tw_auto_text(const struct tw_auto_fit *f, const struct tw_samples *s,
 	if (add_choice(f, text, err) < 0)
 		return -1;
 	tw_buf_adds(text, "}}");
-	if (tw_buf_failed(text))
-		return tw_fail(err, TW_NOMEM, "model of %zu rows", s->rows);
-	return 0;
+	return tw_buf_check(text, err);
 }
 
 int tw_auto_explain(const char *text, size_t len, json_t **lines, struct tw_err *err)

@@ -5,6 +5,7 @@
 #include "estimator/predict/predictor.h"
 #include "estimator/predict/tree.h"
 #include "lib/core/array.h"
+#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/json/json.h"
@@ -399,10 +400,8 @@ static int add_form(const struct tw_calibrate_rows *w, struct tw_buf *out,
 	if (add_trees(&trees, out, err) < 0)
 		goto out;
 	tw_buf_adds(out, "}]}");
-	if (tw_buf_failed(out)) {
-		tw_fail(err, TW_NOMEM, "expected errors");
+	if (tw_buf_check(out, err) < 0)
 		goto out;
-	}
 	rc = 0;
 out:
 	tw_buf_clear(&trees);

@@ -411,7 +411,5 @@ int tw_isotonic_trees(const struct tw_samples *s, const struct tw_extra_trees *h
 	if (tw_extra_trees(s, how, seed, text, NULL, err) < 0)
 		return -1;
 	tw_buf_adds(text, "}}");
-	if (tw_buf_failed(text))
-		return tw_fail(err, TW_NOMEM, "model of %u trees", how->trees);
-	return 0;
+	return tw_buf_check(text, err);
 }

@@ -253,9 +253,7 @@ static int write_text(BoosterHandle booster, struct tw_buf *text, struct tw_err 
 		  "writing the model", err) < 0)
 		return -1;
 	tw_buf_add(text, data, len);
-	if (tw_buf_failed(text))
-		return tw_fail(err, TW_NOMEM, "xgboost: model of %zu bytes", (size_t)len);
-	return 0;
+	return tw_buf_check(text, err);
 }
 
 /* Append the model in XGBoost's JSON. For constant power, trees start from that power. */

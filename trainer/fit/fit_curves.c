@@ -243,9 +243,7 @@ static int write_text(const struct problem *p, const struct solution *s,
 		tw_buf_add_double(text, weight[i]);
 	}
 	tw_buf_adds(text, "]}}");
-	if (tw_buf_failed(text))
-		return tw_fail(err, TW_NOMEM, "curve of '%s'", feature);
-	return 0;
+	return tw_buf_check(text, err);
 }
 
 /*

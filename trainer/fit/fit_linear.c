@@ -59,9 +59,7 @@ static int write_text(const struct tw_samples *s, const struct tw_design *d,
 	for (size_t c = 0; c < s->cols; c++)
 		add_feature(text, s->features[c], d->scale[c], weight[c]);
 	tw_buf_adds(text, "}}}");
-	if (tw_buf_failed(text))
-		return tw_fail(err, TW_NOMEM, "weights of %zu features", s->cols);
-	return 0;
+	return tw_buf_check(text, err);
 }
 
 /* Solve with the given constant: the weights fit what power exceeds it. */

@@ -106,10 +106,8 @@ static int fit_knn(const struct tw_trainer *self, const struct tw_samples *s,
 		    d.rows < NEIGHBOURS ? d.rows : NEIGHBOURS);
 	write_rows(&d, d.y, text);
 	tw_buf_adds(text, "}}");
-	if (tw_buf_failed(text)) {
-		tw_fail(err, TW_NOMEM, "model of %zu rows", d.rows);
+	if (tw_buf_check(text, err) < 0)
 		goto out;
-	}
 
 	rc = 0;
 out:
@@ -254,9 +252,7 @@ static int write_text(const struct svr *s, double bias, struct tw_buf *text,
 	tw_json_add_number(text, "gamma", s->gamma);
 	write_rows(&s->d, s->value, text);
 	tw_buf_adds(text, "}}");
-	if (tw_buf_failed(text))
-		return tw_fail(err, TW_NOMEM, "model of %zu rows", s->d.rows);
-	return 0;
+	return tw_buf_check(text, err);
 }
 
 static int fit_svr(const struct tw_trainer *self, const struct tw_samples *s,

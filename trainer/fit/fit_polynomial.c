@@ -90,9 +90,7 @@ static int write_text(const struct polynomial *p, double bias, struct tw_buf *te
 	tw_json_add_numbers(text, "linear", p->weight, p->cols);
 	tw_json_add_numbers(text, "quadratic", p->weight + p->cols, p->terms - p->cols);
 	tw_buf_adds(text, "}}");
-	if (tw_buf_failed(text))
-		return tw_fail(err, TW_NOMEM, "polynomial of %zu terms", p->terms);
-	return 0;
+	return tw_buf_check(text, err);
 }
 
 static int fit_polynomial(const struct tw_trainer *self, const struct tw_samples *s,

@@ -256,11 +256,8 @@ int tw_online_node_take(struct tw_online_node *n, const struct tw_prom *samples,
 		return 0;
 	}
 	tw_prom_text(samples, &text);
-	if (tw_buf_failed(&text)) {
-		tw_fail(err, TW_NOMEM, "samples of '%.60s'", n->machine);
-		goto out;
-	}
-	if (tw_store_add(n->rules->store, n->machine, &g, text.data, text.len, err) < 0 ||
+	if (tw_buf_check(&text, err) < 0 ||
+	    tw_store_add(n->rules->store, n->machine, &g, text.data, text.len, err) < 0 ||
 	    bound_window(n, err) < 0 || measure_live(n, samples, from_ms, to_ms, err) < 0)
 		goto out;
 	n->taken_to_ms = to_ms;

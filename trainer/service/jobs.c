@@ -102,11 +102,7 @@ static int save(const struct tw_jobs *t, const struct tw_job_record *r,
 		return 0;
 	tw_job_record_write(r, &b);
 	tw_buf_adds(&b, "\n");
-	if (tw_buf_failed(&b)) {
-		tw_fail(err, TW_NOMEM, "record of job %s", r->id);
-		goto out;
-	}
-	if (path_of(t, r->id, &path, err) < 0 ||
+	if (tw_buf_check(&b, err) < 0 || path_of(t, r->id, &path, err) < 0 ||
 	    tw_file_replace(path, b.data, b.len, err) < 0)
 		goto out;
 

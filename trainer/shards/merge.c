@@ -204,7 +204,8 @@ static int read_dir(struct merging *m, const char *path, struct tw_err *err)
 	for (int i = 0; i < count; i++) {
 		char *file = NULL;
 
-		if (rc == 0 && tw_ends_with(entry[i]->d_name, TW_PART_SUFFIX))
+		/* A part has a name before the suffix. */
+		if (rc == 0 && tw_ends_with(entry[i]->d_name + 1, TW_PART_SUFFIX))
 			rc = tw_path_join(&file, err, path, entry[i]->d_name, NULL) < 0
 				     ? -1
 				     : read_one(m, file, err);

@@ -530,10 +530,8 @@ int tw_http_api_call(const char *url, const char *path, const struct tw_http_cal
 		len--;
 	tw_buf_add(&b, url, len);
 	tw_buf_adds(&b, path);
-	if (tw_buf_failed(&b)) {
-		tw_fail(err, TW_NOMEM, "URL");
+	if (tw_buf_check(&b, err) < 0)
 		goto out;
-	}
 	c.url = b.data;
 	if (tw_http_call(&c, &answer, err) < 0)
 		goto out;
