@@ -3,6 +3,7 @@
 
 #include "lib/core/err.h"
 #include "lib/core/num.h"
+#include "lib/core/strs.h"
 #include "lib/json/jsax.h"
 #include "model-db/index/choose.h"
 #include "server/old_names.h"
@@ -53,21 +54,11 @@ static int check_text(const char *name, const struct tw_jsax_event *e, struct tw
 static int copy_text(const char *name, const struct tw_jsax_event *e, char **out,
 		     struct tw_err *err)
 {
-	char *text;
-
 	if (e->type == TW_JSAX_NULL)
 		return 0;
 	if (check_text(name, e, err) < 0)
 		return -1;
-	if (e->len == 0)
-		return 0;
-	text = malloc(e->len + 1);
-	if (text == NULL)
-		return tw_fail(err, TW_NOMEM, WHERE ".%s", name);
-	memcpy(text, e->text, e->len);
-	text[e->len] = '\0';
-	*out = text;
-	return 0;
+	return e->len > 0 ? tw_text_copy(e->text, e->len, out, err) : 0;
 }
 
 static int read_bool(const char *name, const struct tw_jsax_event *e, bool *out,

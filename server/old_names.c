@@ -18,9 +18,8 @@ int tw_old_names_replace(struct tw_strs *metrics, unsigned *replaced, struct tw_
 
 		if (old == NULL)
 			continue;
-		name = strdup(old->feature);
-		if (name == NULL)
-			return tw_fail(err, TW_NOMEM, "metrics[%zu]", i);
+		if (tw_text_copy(old->feature, strlen(old->feature), &name, err) < 0)
+			return -1;
 		free(metrics->at[i]);
 		metrics->at[i] = name;
 		*replaced |= 1u << (old - tw_feature_old_at(0));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/uploads.h"
 
+#include "lib/core/array.h"
 #include "lib/core/base64.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
@@ -58,15 +59,12 @@ out:
 int tw_uploads_new(const struct tw_uploads_config *c, struct tw_uploads **out,
 		   struct tw_err *err)
 {
-	struct tw_uploads *u = calloc(1, sizeof(*u));
+	struct tw_uploads *u = NULL;
 	int rc = -1;
 
-	if (u != NULL)
-		u->model_db = strdup(c->model_db);
-	if (u == NULL || u->model_db == NULL) {
-		tw_fail(err, TW_NOMEM, "uploads");
+	if (TW_NEW(u, 1, err) < 0 ||
+	    tw_text_copy(c->model_db, strlen(c->model_db), &u->model_db, err) < 0)
 		goto out;
-	}
 	u->require_signature = c->require_signature;
 	u->allow_downgrade = c->allow_downgrade;
 	if (c->auth_file != NULL && read_secrets(c->auth_file, &u->secrets, err) < 0)

@@ -5,6 +5,7 @@
 #include "isolator/workload_name.h"
 #include "lib/core/array.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "model-db/index/index_walk.h"
 #include "trainer/extract/extract.h"
 #include "trainer/response/machines.h"
@@ -20,11 +21,11 @@ static int add_names(struct tw_profile *p, const struct tw_dataset *d, uint32_t 
 	for (size_t i = 0; i < d->ids.count; i++) {
 		size_t len;
 		const char *part = tw_workload_name(d->ids.at[i], &len);
-		char *name = strndup(part, len);
+		char *name;
 		int status;
 
-		if (name == NULL)
-			return tw_fail(err, TW_NOMEM, "names of workloads");
+		if (tw_text_copy(part, len, &name, err) < 0)
+			return -1;
 		status = tw_profile_add_background(p, node_type, name, err);
 		free(name);
 		if (status < 0)

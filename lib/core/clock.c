@@ -30,3 +30,14 @@ uint64_t tw_now_ms(void)
 {
 	return tw_now_ns() / 1000000;
 }
+
+/* On Linux these functions do not fail with these arguments. */
+void tw_cond_init(pthread_cond_t *c)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(c, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}

@@ -9,46 +9,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Check the text and make room for one more entry. */
-static int prepare(struct tw_strs *l, const char *s, size_t len, struct tw_err *err)
+static int check_text(const char *text, size_t len, struct tw_err *err)
 {
-	if (len > 0 && memchr(s, '\0', len) != NULL)
+	if (len > 0 && memchr(text, '\0', len) != NULL)
 		return tw_fail(err, TW_INVALID, "text contains a NUL byte");
+	return 0;
+}
+
+int tw_text_copy(const char *text, size_t len, char **out, struct tw_err *err)
+{
+	char *copy;
+
+	if (check_text(text, len, err) < 0)
+		return -1;
+	copy = malloc(len + 1);
+	if (copy == NULL)
+		return tw_fail(err, TW_NOMEM, "text of %zu bytes", len);
+	if (len > 0)
+		memcpy(copy, text, len);
+	copy[len] = '\0';
+	*out = copy;
+	return 0;
+}
+
+static int make_room(struct tw_strs *l, struct tw_err *err)
+{
 	if (!tw_grow(&l->at, &l->size, l->count, sizeof(*l->at)))
 		return tw_fail(err, TW_NOMEM, "list of %zu texts", l->count);
 	return 0;
 }
 
-/* Append copy, which is NULL if the allocation failed. */
-static int put(struct tw_strs *l, char *copy, size_t len, struct tw_err *err)
-{
-	if (copy == NULL)
-		return tw_fail(err, TW_NOMEM, "text of %zu bytes", len);
-	l->at[l->count++] = copy;
-	return 0;
-}
-
 int tw_strs_add(struct tw_strs *l, const char *s, size_t len, struct tw_err *err)
 {
-	char *copy;
-
-	if (prepare(l, s, len, err) < 0)
+	if (make_room(l, err) < 0 || tw_text_copy(s, len, &l->at[l->count], err) < 0)
 		return -1;
-	copy = malloc(len + 1);
-	if (copy != NULL) {
-		if (len > 0)
-			memcpy(copy, s, len);
-		copy[len] = '\0';
-	}
-	return put(l, copy, len, err);
+	l->count++;
+	return 0;
 }
 
 int tw_strs_add_in(struct tw_strs *l, struct tw_arena *a, const char *s, size_t len,
 		   struct tw_err *err)
 {
-	if (prepare(l, s, len, err) < 0)
+	if (check_text(s, len, err) < 0 || make_room(l, err) < 0)
 		return -1;
-	return put(l, tw_arena_text(a, s, len), len, err);
+	l->at[l->count] = tw_arena_text(a, s, len);
+	if (l->at[l->count] == NULL)
+		return tw_fail(err, TW_NOMEM, "text of %zu bytes", len);
+	l->count++;
+	return 0;
 }
 
 int tw_strs_adds(struct tw_strs *l, const char *s, struct tw_err *err)

@@ -19,6 +19,12 @@ struct tw_strs {
 	size_t size; /* allocated entries */
 };
 
+/*
+ * Copy text[0..len) to a C string, which is yours. A NUL byte in it is rejected as
+ * TW_INVALID.
+ */
+int tw_text_copy(const char *text, size_t len, char **out, struct tw_err *err);
+
 /* Append a copy of s[0..len). A NUL byte in s is rejected as TW_INVALID. */
 int tw_strs_add(struct tw_strs *l, const char *s, size_t len, struct tw_err *err);
 

@@ -5,6 +5,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
+#include "lib/core/strs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,10 +45,10 @@ static int set_bool(const char *text, bool *out, struct tw_err *err)
 
 static int set_text(const char *text, char **out, struct tw_err *err)
 {
-	char *copy = strdup(text);
+	char *copy;
 
-	if (copy == NULL)
-		return tw_fail(err, TW_NOMEM, "text of %zu bytes", strlen(text));
+	if (tw_text_copy(text, strlen(text), &copy, err) < 0)
+		return -1;
 	free(*out);
 	*out = copy;
 	return 0;

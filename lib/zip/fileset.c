@@ -45,9 +45,8 @@ static int take(struct tw_fileset *s, const char *name, char *data, size_t len,
 		tw_fail(err, TW_INVALID, "file '%s' is given twice", name);
 		goto fail;
 	}
-	copy = strdup(name);
-	if (copy == NULL) {
-		tw_fail(err, TW_NOMEM, "file '%s'", name);
+	if (tw_text_copy(name, strlen(name), &copy, err) < 0) {
+		tw_err_wrap(err, "file '%s'", name);
 		goto fail;
 	}
 	if (!tw_grow(&s->at, &s->size, s->count, sizeof(*s->at))) {

@@ -249,11 +249,8 @@ static int copy_name(const char *entry, struct tw_zip_member *m, struct tw_err *
 {
 	const size_t len = read_u16(entry + ENTRY_NAME_AT);
 
-	if (memchr(entry + ENTRY_BYTES, '\0', len) != NULL)
-		return tw_fail(err, TW_INVALID, "archive: a member's name has a NUL");
-	m->name = strndup(entry + ENTRY_BYTES, len);
-	if (m->name == NULL)
-		return tw_fail(err, TW_NOMEM, "archive member");
+	if (tw_text_copy(entry + ENTRY_BYTES, len, &m->name, err) < 0)
+		return tw_err_wrap(err, "archive: name of a member");
 	return check_path(m->name, err);
 }
 

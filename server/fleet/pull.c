@@ -5,6 +5,7 @@
 #include "lib/core/array.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
+#include "lib/core/strs.h"
 #include "lib/program/daemon.h"
 #include "lib/program/log.h"
 #include "server/fleet/pull_record.h"
@@ -247,21 +248,6 @@ static bool all_local(const struct tw_pull_sources *s)
 	return true;
 }
 
-/* CLOCK_MONOTONIC, as tw_now_ms(). */
-static int make_condition(pthread_cond_t *c)
-{
-	pthread_condattr_t attr;
-	int e = pthread_condattr_init(&attr);
-
-	if (e != 0)
-		return e;
-	e = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	if (e == 0)
-		e = pthread_cond_init(c, &attr);
-	pthread_condattr_destroy(&attr);
-	return e;
-}
-
 static int start(struct tw_pulls *p, struct tw_err *err)
 {
 	for (; p->started < p->sources.count; p->started++) {
@@ -290,21 +276,12 @@ int tw_pulls_open(const struct tw_pulls_config *c, struct tw_pulls **out,
 		return tw_fail(err, TW_NOMEM, "pulls");
 	pthread_mutex_init(&p->turn, NULL);
 	pthread_mutex_init(&p->lock, NULL);
-	if (make_condition(&p->changed) != 0) {
-		pthread_mutex_destroy(&p->lock);
-		pthread_mutex_destroy(&p->turn);
-		free(p);
-		return tw_fail(err, TW_NOMEM, "pulls");
-	}
+	tw_cond_init(&p->changed);
 	p->refresh_ms = c->refresh_ms;
 	p->reload_fd = c->reload_fd;
 	p->seed = (uint64_t)time(NULL) ^ (uint64_t)getpid();
-	p->model_db = strdup(c->model_db);
-	if (p->model_db == NULL) {
-		tw_fail(err, TW_NOMEM, "pulls");
-		goto out;
-	}
-	if (tw_pull_sources_read(c->from, c->top, &p->sources, err) < 0)
+	if (tw_text_copy(c->model_db, strlen(c->model_db), &p->model_db, err) < 0 ||
+	    tw_pull_sources_read(c->from, c->top, &p->sources, err) < 0)
 		goto out;
 	p->means = (struct tw_pull_means){ .model_db = p->model_db,
 					   .uploads = c->uploads,

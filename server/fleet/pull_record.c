@@ -6,8 +6,7 @@
 #include "lib/core/file.h"
 #include "lib/core/hash.h"
 #include "lib/core/strs.h"
-#include "lib/json/json.h"
-#include "lib/json/writer.h"
+#include "lib/json/fields.h"
 #include "model-db/manifest.h"
 #include "server/fleet/pull_source.h"
 
@@ -27,6 +26,7 @@
 #define RECORD_MAX 4096
 #define MANIFEST_MAX ((size_t)64 << 20)
 #define CREATOR "tallywatt " TW_VERSION
+#define CREATOR_TEXT 64
 /* "<pipeline>.0123456789abcdef.part". */
 #define NAME_TEXT 192
 #define SUM_TEXT 17
@@ -47,32 +47,37 @@ static int record_path(const char *db, const struct tw_pull_source *s, char **ou
 
 /* ---- the record ---- */
 
+/* A record, and by which source and program it is. */
+struct file {
+	struct tw_pull_record record;
+	char source[SUM_TEXT], creator[CREATOR_TEXT];
+};
+
+#define AT(member) TW_FIELD_AT(struct file, member)
+
+static const struct tw_field fields[] = {
+	{ "etag", TW_FIELD_TEXT, AT(record.etag) },
+	{ "manifest", TW_FIELD_TEXT, AT(record.manifest) },
+	{ "next", TW_FIELD_TEXT, AT(record.next) },
+	{ "source", TW_FIELD_TEXT, AT(source) },
+	{ "creator", TW_FIELD_TEXT, AT(creator) },
+};
+static const struct tw_fields file_fields = TW_FIELDS(fields, struct file);
+
+/* The tag of another source, or of another program's conversion, is dropped. */
 static int parse_record(const char *text, size_t len, const struct tw_pull_source *s,
 			struct tw_pull_record *out, struct tw_err *err)
 {
-	const char *etag, *manifest, *next, *source, *creator;
-	struct tw_pull_record r = { .etag = "" };
+	struct file f = { .source = "" };
 	char sum[SUM_TEXT];
-	json_t *doc = NULL;
-	int rc = -1;
 
-	if (tw_json_parse(text, len, "record", &doc, err) < 0 ||
-	    tw_json_text(doc, "record", "etag", false, &etag, err) < 0 ||
-	    tw_json_text(doc, "record", "manifest", false, &manifest, err) < 0 ||
-	    tw_json_text(doc, "record", "next", false, &next, err) < 0 ||
-	    tw_json_text(doc, "record", "source", false, &source, err) < 0 ||
-	    tw_json_text(doc, "record", "creator", false, &creator, err) < 0)
-		goto out;
+	if (tw_fields_parse(&file_fields, text, len, "record", &f, err) < 0)
+		return -1;
 	sum_of(s, sum);
-	if (strcmp(source, sum) == 0 && strcmp(creator, CREATOR) == 0)
-		snprintf(r.etag, sizeof(r.etag), "%s", etag);
-	snprintf(r.manifest, sizeof(r.manifest), "%s", manifest);
-	snprintf(r.next, sizeof(r.next), "%s", next);
-	*out = r;
-	rc = 0;
-out:
-	json_decref(doc);
-	return rc;
+	if (strcmp(f.source, sum) != 0 || strcmp(f.creator, CREATOR) != 0)
+		f.record.etag[0] = '\0';
+	*out = f.record;
+	return 0;
 }
 
 bool tw_pull_record_read(const char *db, const struct tw_pull_source *s,
@@ -93,18 +98,14 @@ bool tw_pull_record_read(const char *db, const struct tw_pull_source *s,
 int tw_pull_record_write(const char *db, const struct tw_pull_source *s,
 			 const struct tw_pull_record *r, struct tw_err *err)
 {
+	struct file f = { .record = *r, .creator = CREATOR };
+	char *dir = NULL, *path = NULL;
 	struct tw_buf b = { 0 };
-	char sum[SUM_TEXT], *dir = NULL, *path = NULL;
 	int rc = -1;
 
-	sum_of(s, sum);
-	tw_json_add_object(&b, NULL);
-	tw_json_add_text(&b, "etag", r->etag);
-	tw_json_add_text(&b, "manifest", r->manifest);
-	tw_json_add_text(&b, "next", r->next);
-	tw_json_add_text(&b, "source", sum);
-	tw_json_add_text(&b, "creator", CREATOR);
-	tw_buf_adds(&b, "}\n");
+	sum_of(s, f.source);
+	tw_fields_write(&file_fields, &f, &b);
+	tw_buf_adds(&b, "\n");
 	if (tw_buf_check(&b, err) < 0 ||
 	    tw_path_join(&dir, err, db, DIRECTORY, NULL) < 0 ||
 	    tw_dir_make(dir, err) < 0 || record_path(db, s, &path, err) < 0 ||

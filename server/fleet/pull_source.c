@@ -74,8 +74,7 @@ static int name_of(const char *from, bool local, char **out, struct tw_err *err)
 		drop_ending(from, &end, ZIP);
 	if (tw_pipeline_name_check(from, end, err) < 0)
 		return -1;
-	*out = strndup(from, end);
-	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "source");
+	return tw_text_copy(from, end, out, err);
 }
 
 /* The URL or path of an entry. */
@@ -117,8 +116,7 @@ static int read_source(const char *entry, const char *top, struct tw_pull_source
 	tw_url_show(s->from, s->shown);
 	if (name == 0)
 		return name_of(s->from, s->local, &s->pipeline, err);
-	s->pipeline = strndup(entry, name);
-	return s->pipeline != NULL ? 0 : tw_fail(err, TW_NOMEM, "source");
+	return tw_text_copy(entry, name, &s->pipeline, err);
 }
 
 static int add_source(struct tw_pull_sources *out, const char *entry, const char *top,

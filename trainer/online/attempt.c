@@ -4,6 +4,7 @@
 #include "estimator/predict/power_model.h"
 #include "lib/core/array.h"
 #include "lib/core/file.h"
+#include "lib/core/strs.h"
 #include "lib/program/log.h"
 #include "lib/zip/fileset.h"
 #include "trainer/extract/metric_series.h"
@@ -272,12 +273,8 @@ static int train(const struct tw_attempt_inputs *in, const struct tw_runs *runs,
 	struct tw_training *g = NULL;
 	int rc = -1;
 
-	q.name = strdup(in->pipeline);
-	if (q.name == NULL) {
-		tw_fail(err, TW_NOMEM, "name of a pipeline");
-		goto out;
-	}
-	if (tw_strs_copy(&q.abs_trainers, &r->abs_trainers, err) < 0 ||
+	if (tw_text_copy(in->pipeline, strlen(in->pipeline), &q.name, err) < 0 ||
+	    tw_strs_copy(&q.abs_trainers, &r->abs_trainers, err) < 0 ||
 	    tw_strs_copy(&q.dyn_trainers, &r->dyn_trainers, err) < 0 ||
 	    tw_training_new(r->trainings, &q, &g, full, err) < 0)
 		goto out;

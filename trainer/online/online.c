@@ -63,11 +63,8 @@ static struct tw_online_node *find_node(struct tw_online *o, const char *machine
 							     : "its name is too long");
 		return NULL;
 	}
-	o->machine[o->nodes] = strdup(machine);
-	if (o->machine[o->nodes] == NULL) {
-		tw_fail(err, TW_NOMEM, "machine '%.60s'", machine);
+	if (tw_text_copy(machine, strlen(machine), &o->machine[o->nodes], err) < 0)
 		return NULL;
-	}
 	if (tw_online_node_new(&o->config.rules, machine, &o->node[o->nodes], err) < 0) {
 		free(o->machine[o->nodes]);
 		return NULL;

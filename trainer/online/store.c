@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/online/store.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
@@ -173,13 +174,11 @@ out:
 
 int tw_store_open(const char *path, struct tw_store **out, struct tw_err *err)
 {
-	struct tw_store *s = calloc(1, sizeof(*s));
+	struct tw_store *s = NULL;
 	int rc = -1;
 
-	if (s == NULL || (s->path = strdup(path)) == NULL) {
-		tw_fail(err, TW_NOMEM, "'%s'", path);
+	if (TW_NEW(s, 1, err) < 0 || tw_text_copy(path, strlen(path), &s->path, err) < 0)
 		goto out;
-	}
 	if (sqlite3_open_v2(path, &s->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
 				    SQLITE_OPEN_NOMUTEX,

@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
+#include "lib/core/strs.h"
 #include "lib/http/client/http.h"
 #include "lib/json/json.h"
 #include "trainer/record/spool.h"
@@ -200,13 +201,11 @@ struct file {
 
 static int begin_metric(struct file *f, const struct tw_jsax_event *e, struct tw_err *err)
 {
-	if (memchr(e->text, '\0', e->len) != NULL)
-		return tw_fail(err, TW_INVALID, "a metric's name with NUL");
 	tw_series_reader_release(&f->list);
 	free(f->metric);
-	f->metric = strndup(e->text, e->len);
-	if (f->metric == NULL)
-		return tw_fail(err, TW_NOMEM, "metric of %zu bytes", e->len);
+	f->metric = NULL;
+	if (tw_text_copy(e->text, e->len, &f->metric, err) < 0)
+		return tw_err_wrap(err, "name of a metric");
 	f->list = (struct tw_series_reader){ .spool = f->spool,
 					     .metric = f->metric,
 					     .again = f->again };

@@ -33,11 +33,8 @@ static int split_event(const struct tw_jsax_event *e, const char *what,
 	char *text;
 	int status;
 
-	if (memchr(e->text, '\0', e->len) != NULL)
-		return tw_fail(err, TW_INVALID, "%s: NUL in the text", what);
-	text = strndup(e->text, e->len);
-	if (text == NULL)
-		return tw_fail(err, TW_NOMEM, "%s", what);
+	if (tw_text_copy(e->text, e->len, &text, err) < 0)
+		return tw_err_wrap(err, "%s", what);
 	status = tw_hints_split(text, what, out, err);
 	free(text);
 	return status;

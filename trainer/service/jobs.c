@@ -286,10 +286,8 @@ int tw_jobs_open(const char *dir, struct tw_jobs **out, size_t *unread,
 	t->dir_fd = -1;
 	pthread_mutex_init(&t->lock, NULL);
 	if (dir != NULL) {
-		t->dir = strdup(dir);
-		if (t->dir == NULL)
-			tw_fail(err, TW_NOMEM, "jobs");
-		if (t->dir == NULL || tw_dir_make(dir, err) < 0 || lock_dir(t, err) < 0 ||
+		if (tw_text_copy(dir, strlen(dir), &t->dir, err) < 0 ||
+		    tw_dir_make(dir, err) < 0 || lock_dir(t, err) < 0 ||
 		    load_all(t, &bad, err) < 0) {
 			tw_jobs_close(t);
 			return -1;

@@ -4,6 +4,7 @@
 #include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/strs.h"
 #include "lib/json/jsax.h"
 #include "model-db/pipeline.h"
 #include "trainer/response/hints.h"
@@ -58,19 +59,10 @@ static int fail_member(const struct tw_train_reader *r, const char *want,
 static int dup_text(const struct tw_train_reader *r, const struct tw_jsax_event *e,
 		    char **out, struct tw_err *err)
 {
-	char *copy;
-
 	if (e->type != TW_JSAX_TEXT)
 		return fail_member(r, "a string", err);
-	if (memchr(e->text, '\0', e->len) != NULL)
-		return tw_fail(err, TW_INVALID, "%s: the text contains a NUL byte",
-			       r->member->path);
-	copy = malloc(e->len + 1);
-	if (copy == NULL)
-		return tw_fail(err, TW_NOMEM, "%s", r->member->path);
-	memcpy(copy, e->text, e->len);
-	copy[e->len] = '\0';
-	*out = copy;
+	if (tw_text_copy(e->text, e->len, out, err) < 0)
+		return tw_err_wrap(err, "%s", r->member->path);
 	return 0;
 }
 

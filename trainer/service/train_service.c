@@ -101,7 +101,7 @@ static struct tw_training *take_request(struct tw_train_service *s,
 
 	if (tw_train_reader_end(request->stream, &q, &err) < 0 ||
 	    set_user(&q, request->user, &err) < 0 ||
-	    tw_trainings_allow(s->trainings, &q, &err) < 0) {
+	    tw_trainings_may(s->trainings, q.user, q.name, &err) < 0) {
 		refuse(s, r, &err);
 		tw_train_request_release(&q);
 		return NULL;

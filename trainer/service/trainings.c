@@ -220,12 +220,6 @@ int tw_trainings_may(const struct tw_trainings *t, const char *user, const char 
 	return rc;
 }
 
-int tw_trainings_allow(const struct tw_trainings *t, const struct tw_train_request *q,
-		       struct tw_err *err)
-{
-	return tw_trainings_may(t, q->user, q->name, err);
-}
-
 /* A tw_pipeline_check_fn: another training may have published it meanwhile. */
 static int check_published(void *arg, const char *name, struct tw_fileset *files,
 			   struct tw_err *err)

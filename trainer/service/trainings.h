@@ -56,10 +56,6 @@ void tw_trainings_close(struct tw_trainings *t); /* NULL is fine; call _stop() f
 int tw_trainings_may(const struct tw_trainings *t, const char *user, const char *pipeline,
 		     struct tw_err *err);
 
-/* The same for the user of a request. */
-int tw_trainings_allow(const struct tw_trainings *t, const struct tw_train_request *q,
-		       struct tw_err *err);
-
 /*
  * Take the request as a job that waits; *q is then empty. Pass *out to one of the next
  * two functions, which free it. *full: there are too many trainings, or the program

@@ -22,7 +22,6 @@ int tw_turns_new(const struct tw_turns_config *c, struct tw_turns **out,
 		 struct tw_err *err)
 {
 	struct tw_turns *t = calloc(1, sizeof(*t));
-	pthread_condattr_t monotonic;
 
 	if (t == NULL)
 		return tw_fail(err, TW_NOMEM, "queue of trainings");
@@ -30,10 +29,7 @@ int tw_turns_new(const struct tw_turns_config *c, struct tw_turns **out,
 	if (t->config.parallel == 0)
 		t->config.parallel = 1;
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&t->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	tw_cond_init(&t->changed);
 	*out = t;
 	return 0;
 }

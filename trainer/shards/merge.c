@@ -166,9 +166,8 @@ static int take_part(struct merging *m, struct tw_part *part, const char *path,
 			       "the wrong one",
 			       m->path[part->unit], path, part->unit);
 	}
-	m->path[part->unit] = strdup(path);
-	if (m->path[part->unit] == NULL)
-		return fail_nomem(err);
+	if (tw_text_copy(path, strlen(path), &m->path[part->unit], err) < 0)
+		return -1;
 	strcpy(m->sha256[part->unit], part->sha256);
 	u->err = part->failure;
 	if (part->note[0] != '\0')

@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/core/num.h"
+#include "lib/core/strs.h"
 #include "trainer/record/prom_query.h"
 #include "trainer/response/prom.h"
 #include "trainer/unit/unit_fit.h"
@@ -91,9 +92,8 @@ static int add_work(struct tw_unit_data *d, const char *text, struct tw_err *err
 	if (d->in.works == TW_UNIT_WORKS_MAX)
 		return tw_fail(err, TW_INVALID, "over %d counters of work",
 			       TW_UNIT_WORKS_MAX);
-	name = strndup(text, len);
-	if (name == NULL)
-		return tw_fail(err, TW_NOMEM, "counter of work");
+	if (tw_text_copy(text, len, &name, err) < 0)
+		return -1;
 	if (tw_unit_data_find(d, name, &found, &none) == 0) {
 		tw_fail(err, TW_INVALID, "two counters named '%.64s': want NAME=SELECTOR",
 			name);

@@ -117,16 +117,12 @@ int tw_guard_open(bool thread, uint64_t answer_ms, size_t max, struct tw_guard *
 		  struct tw_err *err)
 {
 	struct tw_guard *g = calloc(1, sizeof(*g));
-	pthread_condattr_t monotonic;
 	int e;
 
 	if (g == NULL)
 		return tw_fail(err, TW_NOMEM, "deadlines of connections");
 	pthread_mutex_init(&g->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&g->stopped, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	tw_cond_init(&g->stopped);
 	g->answer_ms = answer_ms != 0 ? answer_ms : TW_GUARD_ANSWER_MS;
 	g->max = max;
 	g->has_thread = thread;

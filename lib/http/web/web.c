@@ -6,6 +6,7 @@
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
+#include "lib/core/strs.h"
 #include "lib/http/web/web_config.h"
 #include "lib/http/web/web_tls.h"
 #include "lib/http/web/web_users.h"
@@ -270,16 +271,12 @@ int tw_web_open(const char *path, tw_web_changed_fn *changed, void *arg,
 	w->changed = changed;
 	w->arg = arg;
 	atomic_init(&w->checked_ms, tw_now_ms());
-	w->path = strdup(path);
-	if (w->path == NULL) {
-		tw_fail(err, TW_NOMEM, "web configuration");
+	if (tw_text_copy(path, strlen(path), &w->path, err) < 0 ||
+	    tw_web_guesses_new(&w->guesses, err) < 0 || load(w, err) < 0)
 		goto fail;
-	}
-	if (tw_web_guesses_new(&w->guesses, err) < 0)
-		goto fail;
-	if (load(w, err) < 0 || (w->config.client_ca_file != NULL &&
-				 tw_file_read(w->config.client_ca_file, PEM_BYTES_MAX,
-					      &w->client_ca, &len, err) < 0))
+	if ((w->config.client_ca_file != NULL &&
+	     tw_file_read(w->config.client_ca_file, PEM_BYTES_MAX, &w->client_ca, &len,
+			  err) < 0))
 		goto fail;
 	w->tls = w->identity != NULL;
 	if (set_priorities(w, err) < 0)

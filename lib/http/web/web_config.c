@@ -157,8 +157,7 @@ static int read_string(struct parser *p, void *field, struct tw_err *err)
 
 	if (read_text(p, &text, err) < 0)
 		return -1;
-	*out = strdup(text);
-	return *out != NULL ? 0 : tw_fail(err, TW_NOMEM, "web configuration");
+	return tw_text_copy(text, strlen(text), out, err);
 }
 
 static int read_version(struct parser *p, void *field, struct tw_err *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/http/web/web_users.h"
 
+#include "lib/core/base64.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
 
@@ -73,47 +74,27 @@ void tw_web_users_free(struct tw_web_users *u)
 	free(u);
 }
 
-static int digit(char c)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *p = c != '\0' ? strchr(digits, c) : NULL;
-
-	return p != NULL ? (int)(p - digits) : -1;
-}
-
-/* Decode base64 (RFC 4648, section 4). False if it is malformed, has a NUL or is too
- * long.
- */
-static bool decode(const char *s, char out[PAIR_MAX])
-{
-	uint32_t bits = 0;
-	size_t have = 0, n = 0;
-
-	for (; digit(*s) >= 0; s++) {
-		bits = bits << 6 | (uint32_t)digit(*s);
-		have += 6;
-		if (have < 8)
-			continue;
-		have -= 8;
-		if (n + 1 == PAIR_MAX)
-			return false;
-		out[n] = (char)(bits >> have & 0xff);
-		if (out[n++] == '\0')
-			return false;
-	}
-	out[n] = '\0';
-	return s[strspn(s, "=")] == '\0';
-}
-
 /* "Basic bmFtZTpwYXNzd29yZA==" gives "name:password". */
 static bool read_pair(const char *authorization, char out[PAIR_MAX])
 {
+	struct tw_err ignored = { 0 };
+	char *pair;
+	size_t len;
+	bool fits;
+
 	if (authorization == NULL || strncasecmp(authorization, "Basic ", 6) != 0)
 		return false;
 	authorization += 6;
 	authorization += strspn(authorization, " ");
-	return decode(authorization, out) && strchr(out, ':') != NULL;
+	if (tw_base64_read(authorization, strlen(authorization), &pair, &len, &ignored) <
+	    0)
+		return false;
+	fits = len < PAIR_MAX && strlen(pair) == len && strchr(pair, ':') != NULL;
+	if (fits)
+		memcpy(out, pair, len + 1);
+	explicit_bzero(pair, len);
+	free(pair);
+	return fits;
 }
 
 bool tw_web_users_name(const struct tw_web_users *u, const char *authorization,

@@ -355,7 +355,8 @@ static void a_name_is_neither_empty_nor_has_a_nul(void **state)
 	add_header(&a.body, "abc", 0, 0, 0);
 	b = finish(&a, 0);
 	b.data[32] = b.data[33 + 46 + 2] = '\0';
-	listed(b, &tw_zip_model_limits, "archive: a member's name has a NUL");
+	listed(b, &tw_zip_model_limits,
+	       "archive: name of a member: text contains a NUL byte");
 }
 
 /* The repeated name is first and last in the archive. */

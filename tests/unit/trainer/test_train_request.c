@@ -222,7 +222,7 @@ static const struct bad bad[] = {
 	  "energy_source: energy source 'the sun': want 1 to 63 letters", TW_INVALID },
 	{ WITH("\"energy_source\":[]"), "energy_source: expected a string", TW_INVALID },
 	{ WITH("\"energy_source\":\"a\\u0000\""),
-	  "energy_source: the text contains a NUL byte", TW_INVALID },
+	  "energy_source: text contains a NUL byte", TW_INVALID },
 	{ WITH("\"use_vm_metrics\":\"false\""), "use_vm_metrics: expected true or false",
 	  TW_INVALID },
 	{ WITH("\"partial\":true"), "partial: expected \"refuse\" or \"accept\"",
