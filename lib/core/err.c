@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/err.h"
 
-#include "lib/core/array.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -25,7 +23,8 @@ static const char *const names[] = {
 	[TW_DENIED] = "denied",
 };
 
-_Static_assert(TW_COUNT(names) == TW_CODE_COUNT, "every tw_code needs a name");
+_Static_assert(sizeof(names) == TW_CODE_COUNT * sizeof(names[0]),
+	       "every tw_code needs a name");
 
 static enum tw_code code_from_errno(int errnum)
 {
