@@ -59,11 +59,13 @@ static enum tw_fitness absolute_fitness(const struct tw_model_info *i,
 /* Metadata is a foreign text: only known reasons are repeated. */
 static const char *find_refusal(const struct tw_model_info *i)
 {
-	static const char *const reasons[] = {
-		TW_REFUSED_BIAS, TW_REFUSED_CPU_TIME, TW_REFUSED_DRIFT, TW_REFUSED_ERROR,
-		TW_REFUSED_LOAD, TW_REFUSED_NO_LOAD,  TW_REFUSED_NOISE, TW_REFUSED_POWER,
-		TW_REFUSED_STEP, TW_REFUSED_TIMES,    TW_REFUSED_UNIT,  TW_REFUSED_UNSEEN
-	};
+	static const char *const reasons[] = { TW_REFUSED_BALANCE,  TW_REFUSED_BIAS,
+					       TW_REFUSED_CPU_TIME, TW_REFUSED_DRIFT,
+					       TW_REFUSED_ERROR,    TW_REFUSED_LOAD,
+					       TW_REFUSED_NO_LOAD,  TW_REFUSED_NOISE,
+					       TW_REFUSED_POWER,    TW_REFUSED_STEP,
+					       TW_REFUSED_TIMES,    TW_REFUSED_UNIT,
+					       TW_REFUSED_UNSEEN };
 	const char *text =
 		json_string_value(json_object_get(i->metadata, TW_CERTIFICATE_REFUSED));
 

@@ -46,6 +46,7 @@ struct tw_weights_shape;
 	"its features do not show rest: with the least load, power is not lowest"
 #define TW_REFUSED_CPU_TIME \
 	"its CPU time is incomplete: the recorded cycles do not fit into it"
+#define TW_REFUSED_BALANCE "its recording has other CPU time than the node's total"
 #define TW_REFUSED_NO_LOAD "its recording has no load: power does not vary with it"
 #define TW_REFUSED_LOAD "its recording has more load than the machine has CPUs"
 #define TW_REFUSED_STEP \

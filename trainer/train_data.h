@@ -69,6 +69,7 @@ struct tw_train_data {
 	/* The recorded cycles do not fit into the group's CPU time (trainer/fit/rest.h).
 	 */
 	bool cpu_time_incomplete;
+	bool unbalanced;   /* CPU time of a recording is not the node's */
 	bool step_uneven;  /* of a recording: it does not divide the scrape interval */
 	bool times_differ; /* of a recording: a meter's are not those of its rows */
 	bool work_unseen;  /* of a recording: its workloads ran before they appeared */

@@ -321,6 +321,7 @@ static const char *first_reason(const struct tw_train_scores *u, const char *fau
 			  !drifts(u),
 		  TW_REFUSED_ERROR },
 		{ d->cpu_time_incomplete, TW_REFUSED_CPU_TIME },
+		{ d->unbalanced, TW_REFUSED_BALANCE },
 		{ no_load, fault },
 		{ d->step_uneven, TW_REFUSED_STEP },
 		{ d->times_differ, TW_REFUSED_TIMES },
@@ -427,6 +428,8 @@ const char *tw_train_refusal_advice(const char *why)
 				      "runs them)" },
 		{ TW_REFUSED_CPU_TIME, "record again by an exporter that counts all CPU "
 				       "time, such as tw-collector" },
+		{ TW_REFUSED_BALANCE, "record again by an exporter that counts all CPU "
+				      "time, such as tw-collector" },
 		{ TW_REFUSED_STEP, "query again with --step of the scrape interval" },
 		{ TW_REFUSED_TIMES, "record loads that last for some minutes, or read "
 				    "the meter more often" },

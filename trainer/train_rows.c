@@ -11,8 +11,13 @@
 #include "trainer/train_job.h"
 #include "trainer/train_machines.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* CPU time of the rows and of the node differ by more: power above rest is wrong by as
+ * much, and a mean error of 15 % costs the certificate, too. */
+#define UNBALANCED 0.15
 
 /*
  * Whether the isolator needs a row for each workload. Other isolators get sums over
@@ -57,6 +62,7 @@ static int keep_quality(struct tw_train_data *t, const struct tw_quality *q,
 {
 	if (t->quality == NULL)
 		t->quality = json_array();
+	t->unbalanced |= fabs(q->cpu_rows_s / q->cpu_node_s - 1) > UNBALANCED;
 	t->step_uneven |= q->uneven || q->clean.scrapes_s > 0;
 	t->times_differ |= q->clean.unsure;
 	t->work_unseen |= q->clean.unseen_most;
@@ -283,6 +289,7 @@ void tw_train_rows_copy(struct tw_train_data *t, const struct tw_train_data *fro
 
 	t->err = from->err;
 	t->cpu_time_incomplete = from->cpu_time_incomplete;
+	t->unbalanced = from->unbalanced;
 	t->step_uneven = from->step_uneven;
 	t->times_differ = from->times_differ;
 	t->work_unseen = from->work_unseen;

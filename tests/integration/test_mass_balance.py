@@ -136,6 +136,9 @@ class Quality(Case):
         text = self.told("extract", "--input", self.save(), "--group", "BPFOnly")
         self.assertRegex(text, "warning: the rows have [0-9.]* % of the node's CPU time: "
                                "processes that end between two scrapes")
+        text = self.told("train", "--input", self.save(), "--name", "p", "--group", "BPFOnly",
+                         "--trainers", "LinearRegressionTrainer", "--model-db", self.path("db"))
+        self.assertIn("its recording has other CPU time than the node's total; record again", text)
 
     def test_metadata_card_and_validation_have_the_report(self):
         path = self.save()

@@ -412,8 +412,9 @@ static void an_error_above_50_percent_is_too_large(void **state)
 static void the_most_telling_reason_is_given(void **state)
 {
 	static const char *const order[] = {
-		TW_REFUSED_POWER, TW_REFUSED_ERROR,  TW_REFUSED_CPU_TIME, TW_REFUSED_STEP,
-		TW_REFUSED_TIMES, TW_REFUSED_UNSEEN, TW_REFUSED_NO_REST,  TW_REFUSED_BIAS,
+		TW_REFUSED_POWER,   TW_REFUSED_ERROR,   TW_REFUSED_CPU_TIME,
+		TW_REFUSED_BALANCE, TW_REFUSED_STEP,    TW_REFUSED_TIMES,
+		TW_REFUSED_UNSEEN,  TW_REFUSED_NO_REST, TW_REFUSED_BIAS,
 	};
 
 	(void)state;
@@ -425,10 +426,11 @@ static void the_most_telling_reason_is_given(void **state)
 			t.y[0][7] = 500;
 		t.scores.score[0][0].mape = k <= 1 ? 80 : 5;
 		t.data.cpu_time_incomplete = k <= 2;
-		t.data.step_uneven = k <= 3;
-		t.data.times_differ = k <= 4;
-		t.data.work_unseen = k <= 5;
-		t.rest[1].shown = k > 6;
+		t.data.unbalanced = k <= 3;
+		t.data.step_uneven = k <= 4;
+		t.data.times_differ = k <= 5;
+		t.data.work_unseen = k <= 6;
+		t.rest[1].shown = k > 7;
 		t.scores.score[0][0].bias = 10;
 		expect(&t, order[k]);
 		assert_string_not_equal(tw_train_refusal_advice(order[k]), "train again");
