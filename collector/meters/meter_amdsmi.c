@@ -14,15 +14,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CARDS_MAX 64
 #define PARTITIONS_MAX 64 /* of a card */
 #define HWMON_MAX 1       /* of a card */
 
+/* The counter of a card with power moves within this time: it is updated every 1 ms. */
+#define MOVES_WITHIN_MS 100
+
 struct card {
 	tw_amdsmi_processor processor;
-	bool by_energy; /* else by power */
+	bool by_energy;    /* else by power */
+	uint64_t first_uj; /* the counter at the start */
 };
 
 /* The list is first, so that its operations take the whole. */
@@ -91,10 +96,9 @@ static void make_module(struct tw_zone *z)
 /* Decide how a processor is read. False: it tells nothing. */
 static bool find_way(const struct tw_amdsmi *a, struct card *c)
 {
-	uint64_t energy_uj;
 	double power_w;
 
-	c->by_energy = tw_amdsmi_energy(a, c->processor, &energy_uj) == TW_AMDSMI_OK;
+	c->by_energy = tw_amdsmi_energy(a, c->processor, &c->first_uj) == TW_AMDSMI_OK;
 	return c->by_energy || tw_amdsmi_power(a, c->processor, &power_w) == TW_AMDSMI_OK;
 }
 
@@ -165,6 +169,41 @@ static int add_cards(struct cards *c, const struct tw_roots *roots, struct tw_er
 		       : tw_fail(err, TW_NOTFOUND, "no GPU that reports energy or power");
 }
 
+static bool stands_still(const struct tw_amdsmi *a, const struct card *c)
+{
+	uint64_t energy_uj;
+	double power_w;
+
+	return c->by_energy &&
+	       tw_amdsmi_energy(a, c->processor, &energy_uj) == TW_AMDSMI_OK &&
+	       energy_uj == c->first_uj &&
+	       tw_amdsmi_power(a, c->processor, &power_w) == TW_AMDSMI_OK && power_w > 0;
+}
+
+/*
+ * Read cards by power whose counter stands still although they have some, as MI100s do
+ * until a restart of the machine (ROCm/amdsmi, issue 38).
+ */
+static void drop_still_counters(struct cards *c)
+{
+	const struct timespec pause = { .tv_nsec = MOVES_WITHIN_MS * 1000000L };
+	bool any = false;
+
+	for (size_t i = 0; i < c->list.count; i++)
+		any = any || stands_still(c->smi, &c->card[i]);
+	if (any)
+		nanosleep(&pause, NULL);
+	for (size_t i = 0; any && i < c->list.count; i++) {
+		struct tw_zone *z = &c->list.at[i];
+
+		if (!stands_still(c->smi, &c->card[i]))
+			continue;
+		c->card[i].by_energy = false;
+		z->reports_power = true;
+		z->note = "its energy counter stands still: it is read by power";
+	}
+}
+
 static void close_cards(void *state)
 {
 	struct cards *c = state;
@@ -233,6 +272,7 @@ static int open_cards(const struct tw_meter_config *c, void **state, struct tw_e
 		close_cards(cards);
 		return -1;
 	}
+	drop_still_counters(cards);
 	read_cards(cards, first);
 	*state = cards;
 	return 0;

@@ -123,6 +123,8 @@ static void without_a_counter_it_is_the_power(void **state)
 		{ CARD "gpu 300 MI300X\npower 402 0\n", 402 },
 		{ CARD "gpu 300 MI300X\nenergy 18446744073709551615 15.3\npower 402 0\n",
 		  402 },
+		/* A counter that stands still beside a power. */
+		{ CARD "gpu 300 MI100\nenergy 65628" UNIT "power 200 180\n", 200 },
 		{ "version 25\n" CARD "gpu 300 Radeon\npower 4294967295 87\n", 87 },
 		{ "version 26\n" CARD "gpu 300 MI300X\npower 402 4294967295\n", 402 },
 	};
@@ -136,6 +138,16 @@ static void without_a_counter_it_is_the_power(void **state)
 		meters_tick(f);
 		assert_int_equal(meters_ticked(f, TW_ZONE_GPU), WATTS(cases[i].watts));
 	}
+}
+
+/* A card that rests, as the second die of an MI250 shows. */
+static void a_counter_that_stands_still_without_power_is_kept(void **state)
+{
+	struct meter_fixture *f = *state;
+
+	tell(f, CARD "gpu 300 MI250X\nenergy 65628" UNIT "power 0 0\n");
+	meters_open(f);
+	assert_false(meters_zone(f, "gpu-0", -1)->zone->reports_power);
 }
 
 /* The counter of an MI300A is that of its CPU, too; a package contains its GPU. */
