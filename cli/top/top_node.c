@@ -13,6 +13,13 @@
 
 #define INSTANCE_SHOWN 4
 
+/* A zone that another one counts for has power that is shown there. */
+static bool has_watts(const json_t *z)
+{
+	return json_is_number(json_object_get(z, "watts")) &&
+	       !json_is_false(json_object_get(z, "used"));
+}
+
 /* The watts of a kind of zone by a source, over dies and sockets; NaN: an earlier zone
  * has them, or there are none. */
 static double zone_watts(const json_t *zones, size_t i, const char **zone,
@@ -24,17 +31,16 @@ static double zone_watts(const json_t *zones, size_t i, const char **zone,
 
 	*zone = json_string_value(json_object_get(z, "zone"));
 	*source = json_string_value(json_object_get(z, "source"));
-	if (*zone == NULL || *source == NULL ||
-	    !json_is_number(json_object_get(z, "watts")))
+	if (*zone == NULL || *source == NULL || !has_watts(z))
 		return NAN;
 	json_array_foreach(zones, k, y) {
 		const char *other = json_string_value(json_object_get(y, "zone"));
 		const char *by = json_string_value(json_object_get(y, "source"));
 
 		if (other == NULL || by == NULL || strcmp(other, *zone) != 0 ||
-		    strcmp(by, *source) != 0)
+		    strcmp(by, *source) != 0 || !has_watts(y))
 			continue;
-		if (k < i && json_is_number(json_object_get(y, "watts")))
+		if (k < i)
 			return NAN;
 		watts += json_number_value(json_object_get(y, "watts"));
 	}

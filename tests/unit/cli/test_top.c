@@ -309,6 +309,7 @@ static void measured_power_is_stated_with_idle_power_and_interval(void **state)
 
 	(void)state;
 	assert_int_equal(tw_top_node_read(text, strlen(text), &n, &err), 0);
+	assert_string_equal(n.power, "package 9.0 W, core 4.0 W, dram 1.0 W (rapl)");
 	assert_string_equal(n.facts, "measured; idle 6.0 W; tick 3 s");
 	assert_true(fabs(n.watts - 10) <= 0);
 	tw_top_node_release(&n);
