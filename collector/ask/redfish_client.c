@@ -111,6 +111,12 @@ int tw_redfish_read(struct tw_redfish *r, const struct tw_redfish_source *s,
 	return 0;
 }
 
+/* True if the user names the chassis: machines or parts. */
+static bool is_named(const struct tw_redfish *r)
+{
+	return r->config.chassis != NULL && r->config.chassis->count > 0;
+}
+
 /* ---- sensors ---- */
 
 static const char *last_segment(const char *path)
@@ -127,34 +133,59 @@ static bool has_word(const char *name, const char *const *words)
 	return *words != NULL;
 }
 
+static const char *const part_words[] = { "aux",    "avg",   "cap", "cpu",  "dimm",
+					  "disk",   "dram",  "fan", "gpu",  "hdd",
+					  "limit",  "max",   "mem", "min",  "nvme",
+					  "pcie",   "peak",  "psu", "rail", "state",
+					  "subsys", "sysio", "vr",  NULL };
+
 /* True for the name of a sensor of a whole machine: "PWR_SYSTEM", "total_power". */
 static bool names_machine(const char *name)
 {
 	static const char *const power[] = { "power", "pwr", "watt", NULL };
 	static const char *const whole[] = { "chassis", "node",  "platform", "server",
 					     "sys",     "total", NULL };
-	static const char *const part[] = { "avg",   "cap", "cpu",  "dimm",  "disk",
-					    "dram",  "fan", "gpu",  "hdd",   "limit",
-					    "max",   "mem", "min",  "nvme",  "pcie",
-					    "peak",  "psu", "rail", "state", "subsys",
-					    "sysio", "vr",  NULL };
 
-	return has_word(name, power) && has_word(name, whole) && !has_word(name, part);
+	return has_word(name, power) && has_word(name, whole) &&
+	       !has_word(name, part_words);
 }
 
 /*
- * Find the sensor that measures the chassis: the only sensor of power with such a name,
- * or the only one at all.
+ * How sure it is that a sensor measures the chassis; 0: it does not. A number in a name
+ * tells that there are others: "PS1_Input_Power", "P12V_PWR". An id that is only a number
+ * is no name. The user may want the sensor of a part.
+ */
+static int rank_of_sensor(const struct tw_redfish *r, const char *name)
+{
+	static const char digits[] = "0123456789";
+
+	if (names_machine(name))
+		return 2;
+	if (is_named(r) || name[strspn(name, digits)] == '\0')
+		return 1;
+	return strpbrk(name, digits) == NULL && !has_word(name, part_words);
+}
+
+/*
+ * Find the sensor that measures the chassis: the only sensor of power with the name of a
+ * machine, or the only one whose name is not that of a part.
  */
 static int find_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 		       const struct tw_strs *sensors, struct tw_err *err)
 {
 	struct tw_redfish_source one = *s;
-	size_t named = 0, zero = 0, found = 0;
+	size_t possible = 0, zero = 0, found = 0;
+	int best = 1;
 
-	for (size_t i = 0; i < sensors->count; i++)
-		named += names_machine(last_segment(sensors->at[i]));
-	if ((named > 0 ? named : sensors->count) > SENSORS_MAX)
+	for (size_t i = 0; i < sensors->count; i++) {
+		const int rank = rank_of_sensor(r, last_segment(sensors->at[i]));
+
+		if (rank > best)
+			possible = 0;
+		best = rank > best ? rank : best;
+		possible += rank == best;
+	}
+	if (possible > SENSORS_MAX)
 		return tw_fail(err, TW_NOTFOUND,
 			       "%zu sensors: too many to look for that of the chassis",
 			       sensors->count);
@@ -162,7 +193,7 @@ static int find_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 		struct tw_redfish_power power;
 		struct tw_err why = { 0 };
 
-		if (named > 0 && !names_machine(last_segment(sensors->at[i])))
+		if (rank_of_sensor(r, last_segment(sensors->at[i])) != best)
 			continue;
 		snprintf(one.path, sizeof(one.path), "%s", sensors->at[i]);
 		if (tw_redfish_read(r, &one, &power, &why) == 0) {
@@ -178,7 +209,7 @@ static int find_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 	}
 	if (found > 1 || (found == 0 && zero != 1))
 		return tw_fail(err, TW_NOTFOUND,
-			       "%zu of its sensors measure power, want one", found);
+			       "%zu of its sensors measure its power, want one", found);
 	return 0;
 }
 
@@ -320,11 +351,6 @@ static int try_source(struct tw_redfish *r, struct found *f, size_t i, struct tw
 static bool is_tray(const char *name)
 {
 	return strncmp(name, "HGX_", 4) == 0;
-}
-
-static bool is_named(const struct tw_redfish *r)
-{
-	return r->config.chassis != NULL && r->config.chassis->count > 0;
 }
 
 /* The machines that a chassis belongs to; all of them parts: it is not a machine. */

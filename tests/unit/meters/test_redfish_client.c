@@ -677,6 +677,49 @@ static void modules_with_sensors_are_read_where_they_are_named(void **state)
 	assert_one(&r, "M_0", 165.8);
 }
 
+static void the_only_sensor_counts_unless_its_name_is_of_a_part(void **state)
+{
+	static const struct {
+		const char *sensor;
+		bool machine;
+	} cases[] = {
+		{ "Power", true },
+		{ "input_power", true },
+		{ "27", true },
+		{ "PWR_SYSTEM_0", true },
+		{ "PS1_Input_Power", false },
+		{ "P12V_PWR", false },
+		{ "HSC_0_Pwr", false },
+		{ "PSU_Power", false },
+		{ "AUX_PWR", false },
+	};
+	const char *only[] = { "1" };
+	const struct tw_strs chosen = { .at = (char **)(uintptr_t)only, .count = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		char path[128], list[192];
+		struct tw_redfish r;
+		struct bmc b;
+
+		bmc_set_up(&b, &r);
+		bmc_add(&b, CHASSIS "/1", 200,
+			OF("1", "RackMount") ",\"Sensors\":" LINK(CHASSIS "/1/S") "}");
+		snprintf(path, sizeof(path), CHASSIS "/1/S/%s", cases[i].sensor);
+		snprintf(list, sizeof(list), "{\"Members\":[\"%s\"]}", path);
+		bmc_add(&b, CHASSIS "/1/S", 200, list);
+		bmc_add(&b, path, 200, "{\"ReadingType\":\"Power\",\"Reading\":160}");
+		if (cases[i].machine)
+			assert_one(&r, "1", 160);
+		else
+			assert_fails(&r, TW_NOTFOUND,
+				     NONE ": 1: 0 of its sensors measure its power, want "
+					  "one");
+		r.config.chassis = &chosen;
+		assert_one(&r, "1", 160);
+	}
+}
+
 /* The type Other is any: a machine, or a board in one. */
 static void chassis_that_may_contain_each_other_are_not_summed(void **state)
 {
@@ -739,6 +782,7 @@ int main(void)
 		cmocka_unit_test(a_board_is_read_until_its_chassis_reports),
 		cmocka_unit_test(a_tray_of_gpus_is_not_the_machine),
 		cmocka_unit_test(modules_with_sensors_are_read_where_they_are_named),
+		cmocka_unit_test(the_only_sensor_counts_unless_its_name_is_of_a_part),
 		cmocka_unit_test(chassis_that_may_contain_each_other_are_not_summed),
 		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
 	};
