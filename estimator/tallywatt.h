@@ -97,8 +97,8 @@ TALLYWATT_API double tallywatt_error_95(const struct tallywatt_model *m,
 /*
  * Predict `rows` rows. Feature f of row r is x[r * stride + f]; NaN: unknown. The power
  * of component c of row r, in W and never negative, is written to watts[c * rows + r];
- * it is NaN if a feature of the row is below 0. watts has component_count * rows elements. stride is at least feature_count. Returns -1
- * for an invalid argument.
+ * it is NaN if a feature of the row is below 0. watts has component_count * rows
+ * elements. stride is at least feature_count. Returns -1 for an invalid argument.
  */
 TALLYWATT_API int tallywatt_predict(const struct tallywatt_model *m, const double *x,
 				    size_t rows, size_t stride, double *watts);

@@ -159,7 +159,8 @@ static double count_cores(const struct tw_machine_spec *s,
 {
 	double threads = s->threads_per_core;
 
-	if (threads <= 0 && id->cores > 0 && id->threads > 0)
+	/* Of a hybrid processor only some cores have two. */
+	if (threads != 1 && id->cores > 0 && id->threads > 0)
 		threads = (double)id->threads / id->cores;
 	return threads > 0 ? s->cores / threads : s->cores;
 }

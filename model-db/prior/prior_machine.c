@@ -180,13 +180,13 @@ void tw_prior_machine_of_spec(const struct tw_machine_spec *s,
 		return;
 	/*
 	 * A hypervisor may present a part of a chip. Chips are those of the machine only
-	 * if they have as many cores as the product, or as many threads: of a hybrid
-	 * processor only the large cores have two.
+	 * if they have as many cores as the product, or as many threads: threads of a
+	 * core may be unknown, and of a hybrid processor only the large cores have two.
 	 */
 	counted = s->cores / threads / s->chips;
 	if (isnan(*cores))
 		*cores = cores_of_chip(out, counted);
 	if (fabs(counted - *cores) < 0.01 * *cores ||
-	    (threads > 1 && s->cores == s->chips * id.threads))
+	    (s->threads_per_core != 1 && s->cores == s->chips * id.threads))
 		out->number[TW_PRIOR_CHIPS] = s->chips;
 }

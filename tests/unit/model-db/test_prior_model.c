@@ -272,7 +272,13 @@ static void the_size_of_a_hidden_product_is_unknown(void **state)
 		    .threads_per_core = 2 },
 		  NAN },
 		/* A guest with each thread as a core may be half of a host. */
-		{ { .processor = "amd_epyc_7763", .cores = 128, .chips = 1 }, NAN },
+		{ { .processor = "amd_epyc_7763",
+		    .cores = 128,
+		    .chips = 1,
+		    .threads_per_core = 1 },
+		  NAN },
+		/* Threads of a core are not known. */
+		{ { .processor = "amd_epyc_7763", .cores = 256, .chips = 2 }, 2 },
 	};
 
 	(void)state;

@@ -76,6 +76,8 @@ static void physical_cores_compare(void **state)
 {
 	struct tw_machine_spec physical = EPYC("amd_epyc_7763", 128, 2, 512);
 	const struct tw_machine_spec logical = EPYC("amd_epyc_7763", 256, 2, 512);
+	struct tw_machine_spec hybrid[] = { EPYC("intel_core_i9_14900k", 32, 1, 64),
+					    EPYC("intel_core_i9_14900k", 32, 1, 64) };
 	const double without = (physical.threads_per_core = 1, like(&logical, &physical));
 
 	(void)state;
@@ -84,6 +86,9 @@ static void physical_cores_compare(void **state)
 	physical.cores = 256;
 	physical.threads_per_core = 0;
 	assert_true(like(&logical, &physical) > 0.94);
+	/* 24 cores: 8 of them have two threads. */
+	hybrid[1].threads_per_core = 0;
+	assert_true(like(&hybrid[0], &hybrid[1]) == like(&hybrid[0], &hybrid[0]));
 }
 
 static void unknown_processors_compare_by_letters(void **state)
