@@ -379,8 +379,6 @@ static void write_double(const struct tw_field *f, double v, struct tw_buf *out)
 {
 	if (f->decimals > 0)
 		tw_json_add_fixed(out, NULL, v, (unsigned)f->decimals);
-	else if (f->digits > 0 && isfinite(v))
-		tw_json_add_number(out, NULL, tw_round_digits(v, f->digits));
 	else
 		tw_json_add_number(out, NULL, v);
 }
@@ -438,23 +436,14 @@ static void write_value(const struct tw_field *f, const void *from, struct tw_bu
 	}
 }
 
-static void start_line(struct tw_buf *out)
-{
-	tw_json_add_key(out, NULL); /* the comma */
-	tw_buf_adds(out, "\n");
-}
-
 static void write_list(const struct tw_field *f, const char *in, struct tw_buf *out)
 {
 	const size_t n = count_entries(f, in);
 	const char *at = first_entry(f, in);
 
 	tw_json_add_array(out, NULL);
-	for (size_t i = 0; i < n; i++) {
-		if (f->lines)
-			start_line(out);
+	for (size_t i = 0; i < n; i++)
 		write_value(f, at + i * f->size, out);
-	}
 	tw_json_end_array(out);
 }
 
@@ -474,8 +463,6 @@ static void write_member(const struct tw_field *f, const char *in, struct tw_buf
 	const size_t before = out->len;
 	size_t value;
 
-	if (f->new_line)
-		start_line(out);
 	tw_json_add_key(out, f->key);
 	value = out->len;
 	if (f->shape == TW_FIELD_ONE)

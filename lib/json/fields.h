@@ -74,7 +74,6 @@ struct tw_field {
 	long long min, max;       /* of integers; both 0: all that the member can hold */
 	double low, high;         /* of numbers; both 0: any */
 	int decimals;             /* written, always; 0: the shortest text */
-	int digits;               /* significant, the most that are written; 0: all */
 	const char *const *names; /* of TW_FIELD_ENUM, ends with NULL */
 	bool (*check)(const char *text);
 	const char *noun; /* of what check() accepts: "path" */
@@ -82,8 +81,6 @@ struct tw_field {
 	const struct tw_field_own *own;
 	bool optional;   /* absent or null: the member keeps its value */
 	bool omit_empty; /* not written if it would be 0, "", null, false, [] or {} */
-	bool new_line;   /* write the key on a new line */
-	bool lines;      /* write each entry on a new line */
 	bool unread;     /* only written */
 	/* Write only if this is true of the struct; NULL: always. */
 	bool (*when)(const void *record);

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-db/prior/prior_file.h"
 
-#include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "lib/core/num.h"
 #include "lib/json/fields.h"
-#include "lib/json/writer.h"
 #include "model-db/prior/prior_answer.h"
 
 #include <math.h>
@@ -22,36 +19,9 @@
 #define WATTS_MAX 1e6
 #define WHERE TW_PRIOR_FILE
 
-/* Six digits: the error of an answer is far below the noise of the machines. */
-#define DIGITS 6
-
 /* ---- machines: lists of numbers, categories and watts ---- */
 
 #define ROW_ENTRIES ((size_t)TW_PRIOR_FACTS + TW_PRIOR_CATEGORIES + TW_PRIOR_LOADS)
-
-static void add_number(struct tw_buf *b, double v)
-{
-	tw_json_add_number(b, NULL, isnan(v) ? v : tw_round_digits(v, DIGITS));
-}
-
-static void write_machines(const void *prior, struct tw_buf *out)
-{
-	const struct tw_prior *p = prior;
-
-	tw_json_add_array(out, NULL);
-	for (size_t i = 0; i < p->rows; i++) {
-		tw_buf_adds(out, i > 0 ? ",\n" : "\n");
-		tw_json_add_array(out, NULL);
-		for (size_t n = 0; n < TW_PRIOR_FACTS; n++)
-			add_number(out, p->row[i].number[n]);
-		for (size_t c = 0; c < TW_PRIOR_CATEGORIES; c++)
-			tw_json_add_int(out, NULL, p->row[i].category[c]);
-		for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
-			add_number(out, p->row_w[i][l]);
-		tw_json_end_array(out);
-	}
-	tw_json_end_array(out);
-}
 
 /* Power over load, the last entries of a row. */
 static int read_row_w(const json_t *list, size_t at, double *w, struct tw_err *err)
@@ -127,15 +97,14 @@ static int read_machines(const json_t *list, const char *where, void *prior,
 	return 0;
 }
 
-static const struct tw_field_own machines = { read_machines, write_machines, NULL, NULL };
+static const struct tw_field_own machines = { .read = read_machines };
 
 /* ---- the tables ---- */
 
 /* The first n numbers of an array. */
-#define NUMBERS(type, member, n, from, to)                                         \
-	TW_FIELD_DOUBLE, TW_FIELD_ENTRIES(type, member),                           \
-		.shape = TW_FIELD_ARRAY, .room = (n), .low = (from), .high = (to), \
-		.digits = DIGITS
+#define NUMBERS(type, member, n, from, to)               \
+	TW_FIELD_DOUBLE, TW_FIELD_ENTRIES(type, member), \
+		.shape = TW_FIELD_ARRAY, .room = (n), .low = (from), .high = (to)
 
 _Static_assert(offsetof(struct tw_prior_target, kernel) == sizeof(double) &&
 		       offsetof(struct tw_prior_kernel, noise) == 3 * sizeof(double),
@@ -144,17 +113,14 @@ _Static_assert(offsetof(struct tw_prior_target, kernel) == sizeof(double) &&
 #define TARGET(member, n, from, to) NUMBERS(struct tw_prior_target, member, n, from, to)
 
 static const struct tw_field target_fields[] = {
-	{ "format", TW_FIELD_FORMAT, .max = 1, .unread = true },
 	/* The mean, and the variances that follow it. */
 	{ "parts", TW_FIELD_DOUBLE, TW_FIELD_AT(struct tw_prior_target, mean),
-	  .shape = TW_FIELD_ARRAY, .room = 5, .low = -VALUE_MAX, .high = VALUE_MAX,
-	  .digits = DIGITS },
+	  .shape = TW_FIELD_ARRAY, .room = 5, .low = -VALUE_MAX, .high = VALUE_MAX },
 	{ "length", TARGET(kernel.length, TW_PRIOR_FACTS, 1e-9, VALUE_MAX) },
 	{ "category", TARGET(kernel.category, TW_PRIOR_CATEGORIES, 0, VALUE_MAX) },
 	{ "weight", TW_FIELD_DOUBLE,
 	  TW_FIELD_LIST_AT(struct tw_prior_target, weight, weights),
-	  .most = TW_PRIOR_ROWS_MAX, .low = -VALUE_MAX, .high = VALUE_MAX,
-	  .digits = DIGITS },
+	  .most = TW_PRIOR_ROWS_MAX, .low = -VALUE_MAX, .high = VALUE_MAX },
 };
 
 static const struct tw_fields target_table =
@@ -198,7 +164,7 @@ static const struct tw_field view_fields[] = {
 	{ "later_error", LOADS(later.error, 0, MISS_MAX) },
 	{ "members", TW_FIELD_RECORD,
 	  TW_FIELD_FILLED_AT(struct tw_prior_view, member, members), .least = 1,
-	  .record = &member_table, .lines = true },
+	  .record = &member_table },
 };
 
 static const struct tw_fields view_table = TW_FIELDS(view_fields, struct tw_prior_view);
@@ -208,22 +174,16 @@ static const struct tw_field prior_fields[] = {
 	{ "categories", TW_FIELD_STRS, TW_FIELD_ARRAY_AT(struct tw_prior, names) },
 	{ "after", TW_FIELD_INT, TW_FIELD_LIST_AT(struct tw_prior, after, afters),
 	  .most = NAMES_MAX, .min = -1, .max = NAMES_MAX },
-	{ "machines", TW_FIELD_OWN, .own = &machines, .new_line = true },
+	{ "machines", TW_FIELD_OWN, .own = &machines },
 	{ "nearest_error",
 	  NUMBERS(struct tw_prior, nearest_error, TW_PRIOR_LIKENESSES, 0, MISS_MAX) },
 	{ "views", TW_FIELD_RECORD, TW_FIELD_FILLED_AT(struct tw_prior, view, views),
-	  .record = &view_table, .lines = true, .new_line = true },
+	  .record = &view_table },
 };
 
 static const struct tw_fields prior_table = TW_FIELDS(prior_fields, struct tw_prior);
 
 /* ---- the document ---- */
-
-void tw_prior_write(const struct tw_prior *p, struct tw_buf *out)
-{
-	tw_fields_write(&prior_table, p, out);
-	tw_buf_adds(out, "\n");
-}
 
 static int check_target(const struct tw_prior *p, struct tw_prior_target *t,
 			const char *view, struct tw_err *err)

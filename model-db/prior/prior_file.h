@@ -11,15 +11,12 @@
 
 #include <stddef.h>
 
-struct tw_buf;
 struct tw_err;
 struct tw_prior;
 
 /* Directory of a database, and the file in it. */
 #define TW_PRIOR_DIRECTORY TW_PIPELINE_PRIOR
 #define TW_PRIOR_FILE "prior.json"
-
-void tw_prior_write(const struct tw_prior *p, struct tw_buf *out);
 
 /* *out must be empty; it is yours: tw_prior_release(). Errors name the place. */
 int tw_prior_read(const char *text, size_t len, struct tw_prior *out, struct tw_err *err);

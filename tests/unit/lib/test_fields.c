@@ -87,7 +87,7 @@ static const struct tw_field_own size_own = { NULL, NULL, parse_size, size_text 
 static const struct tw_field leaf_fields[] = {
 	{ "note", TW_FIELD_STRING, LEAF(note), .check = is_path, .noun = "path" },
 	{ "low", TW_FIELD_DOUBLE, TW_FIELD_ARRAY_AT(struct leaf, low), .low = -1,
-	  .high = 1, .digits = 3, .optional = true },
+	  .high = 1, .optional = true },
 	{ "small", TW_FIELD_INT, LEAF(small), .optional = true, .omit_empty = true },
 };
 
@@ -114,8 +114,7 @@ static const struct tw_field fields[] = {
 	{ "some", TW_FIELD_RECORD, TW_FIELD_FILLED_AT(struct tree, some, some_count),
 	  .record = &leaf_table, .optional = true, .omit_empty = true, .least = 1 },
 	{ "leaves", TW_FIELD_RECORD, TW_FIELD_LIST_AT(struct tree, leaves, leaf_count),
-	  .record = &leaf_table, .optional = true, .omit_empty = true, .most = 3,
-	  .lines = true },
+	  .record = &leaf_table, .optional = true, .omit_empty = true, .most = 3 },
 	{ "own", TW_FIELD_OWN, AT(own), .own = &own, .optional = true },
 	{ "size", TW_FIELD_OWN, AT(size), .own = &size_own, .optional = true,
 	  .omit_empty = true },
@@ -158,7 +157,7 @@ static void a_record_is_read_and_written(void **state)
 	assert_int_equal(t.own, 3);
 
 	t.leaf.low[0] = NAN;
-	t.leaf.low[1] = 0.12345;
+	t.leaf.low[1] = 0.125;
 	tw_fields_write(&tree_table, &t, &b);
 	assert_string_equal(
 		b.data,
@@ -167,10 +166,10 @@ static void a_record_is_read_and_written(void **state)
 		"\"bytes\":9223372036854775807,\"offset\":-9223372036854775808,"
 		"\"since\":\"2026-11-21T12:00:00.000Z\",\"colour\":\"green\","
 		"\"watts\":0.1,\"share\":0.12,"
-		"\"leaf\":{\"note\":\"/a\",\"low\":[null,0.123],\"small\":-2147483648},"
+		"\"leaf\":{\"note\":\"/a\",\"low\":[null,0.125],\"small\":-2147483648},"
 		"\"some\":[{\"note\":\"/b\",\"low\":[0,0]}],"
-		"\"leaves\":[\n{\"note\":\"/c\",\"low\":[0,0]},"
-		"\n{\"note\":\"/d\",\"low\":[0,0]}],\"own\":\"3\",\"size\":\"big\"}");
+		"\"leaves\":[{\"note\":\"/c\",\"low\":[0,0]},"
+		"{\"note\":\"/d\",\"low\":[0,0]}],\"own\":\"3\",\"size\":\"big\"}");
 	doc = tw_fields_to_json(&tree_table, &t);
 	assert_int_equal(json_object_size(doc), 18);
 	json_decref(doc);

@@ -294,53 +294,6 @@ static void a_brand_alone_counts_as_one_of_its_middle(void **state)
 	assert_true(isnan(m.number[TW_PRIOR_PROCESS]));
 }
 
-static void a_file_gives_the_same_answers(void **state)
-{
-	const struct tw_prior *p = *state;
-	struct tw_prior again = { 0 };
-	struct tw_prior_machine m;
-	struct tw_prior_curve a, b;
-	struct tw_buf text = { 0 };
-	struct tw_err err = { 0 };
-
-	tw_prior_write(p, &text);
-	assert_false(tw_buf_failed(&text));
-	assert_int_equal(tw_prior_read(text.data, text.len, &again, &err), 0);
-	measured_other(&m, 8, 90, 1);
-	assert_int_equal(again.views, p->views);
-	for (size_t v = 0; v < p->views; v++) {
-		answer(p, &p->view[v], &m, &a);
-		answer(&again, &again.view[v], &m, &b);
-		for (size_t l = 0; l < TW_PRIOR_LOADS; l++) /* six digits */
-			if (!(fabs(a.w[l] / b.w[l] - 1) < 0.001))
-				fail_msg("%s at load %zu: %g W, from the file %g W",
-					 p->view[v].name, l, a.w[l], b.w[l]);
-	}
-	tw_prior_release(&again);
-	tw_buf_clear(&text);
-}
-
-static void the_file_that_ships_is_written_as_it_is(void **state)
-{
-	struct tw_prior p = { 0 };
-	struct tw_buf again = { 0 };
-	struct tw_err err = { 0 };
-	char *text;
-	size_t len;
-
-	(void)state;
-	assert_int_equal(tw_file_read("model-db/models/machines/prior.json",
-				      TW_PRIOR_BYTES_MAX, &text, &len, &err),
-			 0);
-	assert_int_equal(tw_prior_read(text, len, &p, &err), 0);
-	tw_prior_write(&p, &again);
-	assert_int_equal(again.len, len);
-	assert_memory_equal(again.data, text, len);
-	tw_prior_release(&p);
-	tw_buf_clear(&again);
-	free(text);
-}
-
 static void broken_files_are_refused(void **state)
 {
 	static const struct {
@@ -392,12 +345,11 @@ static void a_singular_view_is_refused_when_it_is_asked(void **state)
 {
 	struct tw_prior_machine m;
 	struct tw_prior_curve c;
-	struct tw_buf text = { 0 };
 	struct tw_prior p = { 0 };
 	struct tw_err err = { 0 };
 
-	tw_prior_write(*state, &text);
-	assert_int_equal(tw_prior_read(text.data, text.len, &p, &err), 0);
+	(void)state;
+	measured_prior(&p);
 	measured_other(&m, 10, 102, 2);
 	for (size_t t = 0; t < TW_PRIOR_TARGETS; t++)
 		p.view[0].member[0].target[t].kernel.noise = -1e6;
@@ -407,7 +359,6 @@ static void a_singular_view_is_refused_when_it_is_asked(void **state)
 	/* The others answer. */
 	answer(&p, &p.view[1], &m, &c);
 	tw_prior_release(&p);
-	tw_buf_clear(&text);
 }
 
 int main(void)
@@ -423,8 +374,6 @@ int main(void)
 		cmocka_unit_test(an_answer_is_the_mean_with_the_view_beside),
 		cmocka_unit_test(a_vendor_has_one_name),
 		cmocka_unit_test(a_brand_alone_counts_as_one_of_its_middle),
-		cmocka_unit_test(a_file_gives_the_same_answers),
-		cmocka_unit_test(the_file_that_ships_is_written_as_it_is),
 		cmocka_unit_test(broken_files_are_refused),
 		cmocka_unit_test(a_singular_view_is_refused_when_it_is_asked),
 	};
