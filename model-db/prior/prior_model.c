@@ -106,6 +106,7 @@ int tw_prior_take_share(const struct tw_prior_estimate *of_unit,
 	struct tw_prior_estimate e = *of_unit;
 
 	e.error = 0;
+	e.tdp_w *= e.share;
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 		e.curve.w[l] *= e.share;
 		e.curve.low[l] *= e.share;
@@ -120,16 +121,20 @@ int tw_prior_take_share(const struct tw_prior_estimate *of_unit,
 	return 0;
 }
 
-/* TDP of a chip: published, or that of its generation's products. False: unknown. */
-static bool find_tdp(const struct tw_prior_machine *m, struct tw_typical_tdp *out)
+/*
+ * A chip: published, or that of its generation's products. TDP is NaN if unknown. It takes
+ * a millisecond.
+ */
+static struct tw_typical_tdp find_chip(const struct tw_prior_machine *m)
 {
 	const double cores = m->number[TW_PRIOR_CORES], tdp_w = m->number[TW_PRIOR_TDP];
+	struct tw_typical_tdp chip = { .cores = cores, .tdp_w = tdp_w, .factor = 1 };
 
-	if (isnan(tdp_w) || isnan(cores))
-		return tw_typical_tdp(m->category[TW_PRIOR_GENERATION],
-				      m->category[TW_PRIOR_PROCESSOR], cores, out);
-	*out = (struct tw_typical_tdp){ .cores = cores, .tdp_w = tdp_w, .factor = 1 };
-	return true;
+	if ((isnan(tdp_w) || isnan(cores)) &&
+	    !tw_typical_tdp(m->category[TW_PRIOR_GENERATION],
+			    m->category[TW_PRIOR_PROCESSOR], cores, &chip))
+		chip.tdp_w = NAN;
+	return chip;
 }
 
 /*
@@ -137,24 +142,37 @@ static bool find_tdp(const struct tw_prior_machine *m, struct tw_typical_tdp *ou
  * with a TDP are then better than those without. Of one chip they are not
  * (docs/machines.md).
  */
-static void suppose_tdp(struct tw_prior_machine *m)
+static void suppose_tdp(struct tw_prior_machine *m, const struct tw_typical_tdp *chip)
 {
-	struct tw_typical_tdp t;
-
 	if (isnan(m->number[TW_PRIOR_TDP]) && !isnan(m->number[TW_PRIOR_CHIPS]) &&
-	    find_tdp(m, &t) && t.is_own)
-		m->number[TW_PRIOR_TDP] = t.tdp_w;
+	    chip->is_own)
+		m->number[TW_PRIOR_TDP] = chip->tdp_w;
 }
 
 /* Whether no chip of the table has so low a TDP. */
-static bool is_below_table(const struct tw_prior *p, const struct tw_prior_machine *m)
+static bool is_below_table(const struct tw_prior *p, const struct tw_typical_tdp *chip)
 {
-	struct tw_typical_tdp t;
 	double least = NAN;
 
 	for (size_t i = 0; i < p->rows; i++)
 		least = fmin(least, p->row[i].number[TW_PRIOR_TDP]);
-	return find_tdp(m, &t) && t.tdp_w < least;
+	return chip->tdp_w < least;
+}
+
+/* TDP of the unit that an answer is of. */
+static double unit_tdp(enum tw_prior_unit unit, const struct tw_typical_tdp *chip,
+		       const struct tw_machine_spec *s, const struct tw_prior_machine *m)
+{
+	switch (unit) {
+	case TW_PRIOR_OF_MACHINE:
+		return chip->tdp_w * m->number[TW_PRIOR_CHIPS];
+	case TW_PRIOR_OF_CORE:
+		return chip->tdp_w / chip->cores;
+	case TW_PRIOR_OF_CPU:
+		return chip->tdp_w / (chip->cores * threads_of_core(s));
+	default:
+		return chip->tdp_w;
+	}
 }
 
 int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
@@ -163,6 +181,7 @@ int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 	struct tw_prior_machine m;
 	struct tw_prior_estimate e = { 0 };
 	const struct tw_prior_view *v;
+	struct tw_typical_tdp chip;
 	int rc;
 
 	if (s->cores == 0)
@@ -173,14 +192,17 @@ int tw_prior_estimate(const struct tw_prior *p, const struct tw_machine_spec *s,
 		return tw_fail(err, TW_UNSUPPORTED,
 			       "the prior has no machine like the mainframe '%s'",
 			       s->processor);
-	suppose_tdp(&m);
+	chip = find_chip(&m);
+	suppose_tdp(&m, &chip);
 	v = tw_prior_view_for(p, &m);
-	rc = v == NULL || !tw_prior_is_related(p, v, &m) || is_below_table(p, &m)
+	rc = v == NULL || !tw_prior_is_related(p, v, &m) || is_below_table(p, &chip)
 		     ? tw_prior_typical(p, &e.curve, err)
 		     : tw_prior_answer(p, v, &m, &e.curve, err);
 	if (rc < 0)
 		return -1;
 	e.share = tw_prior_share(e.curve.view, s, &m);
+	e.tdp_w = unit_tdp(e.curve.view->unit, &chip, s, &m);
+	e.tdp_factor = chip.factor;
 	return tw_prior_take_share(&e, out, err);
 }
 
@@ -232,36 +254,6 @@ static bool is_client(const char *processor)
 	return false;
 }
 
-/* TDP, or GiB of DRAM, and the factor by which it may be wrong. NaN: unknown. */
-struct base {
-	double value, factor;
-};
-
-/* TDP of the packages that the estimate is of. */
-static struct base base_tdp(const struct tw_prior_estimate *e,
-			    const struct tw_machine_spec *s,
-			    const struct tw_prior_machine *m)
-{
-	struct tw_typical_tdp t;
-
-	if (!find_tdp(m, &t))
-		return (struct base){ NAN, 1 };
-	switch (e->curve.view->unit) {
-	case TW_PRIOR_OF_MACHINE:
-		t.tdp_w *= m->number[TW_PRIOR_CHIPS];
-		break;
-	case TW_PRIOR_OF_CORE:
-		t.tdp_w /= t.cores;
-		break;
-	case TW_PRIOR_OF_CPU:
-		t.tdp_w /= t.cores * threads_of_core(s);
-		break;
-	default:
-		break;
-	}
-	return (struct base){ e->share * t.tdp_w, t.factor };
-}
-
 /* width: half of the 90 % interval, a logarithm. */
 static void set_interval(struct tw_prior_curve *c, size_t l, double width)
 {
@@ -305,24 +297,22 @@ static void component_curve(enum tw_component component,
 	const struct rule *rule = component == TW_DRAM ? &dram_rule : &package_rule;
 	const struct sureness *sure =
 		is_client(s->processor) ? &rule->of_client : &rule->sure;
-	struct base base = { NAN, 1 };
-	struct tw_prior_machine m;
+	/* TDP, or GiB of DRAM, and the factor by which it may be wrong. */
+	const double base = component == TW_PACKAGE ? e->tdp_w
+			    : s->memory_gib > 0	    ? s->memory_gib
+						    : NAN;
+	const double factor = component == TW_PACKAGE ? e->tdp_factor : 1;
 
-	tw_prior_machine_of_spec(s, &m);
-	if (component == TW_PACKAGE)
-		base = base_tdp(e, s, &m);
-	else if (s->memory_gib > 0)
-		base.value = s->memory_gib;
-	if (isnan(base.value)) {
+	if (isnan(base)) {
 		curve_by_share(component, &e->curve, out);
 		return;
 	}
 	*out = e->curve;
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
-		out->w[l] = base.value * ratio_at(rule, (double)l / LAST);
-		out->error[l] = out->w[l] * hypot(sure->error, mean_error(base.factor));
+		out->w[l] = base * ratio_at(rule, (double)l / LAST);
+		out->error[l] = out->w[l] * hypot(sure->error, mean_error(factor));
 		set_interval(out, l,
-			     hypot(log(sure->interval), NORMAL_90 * log(base.factor)));
+			     hypot(log(sure->interval), NORMAL_90 * log(factor)));
 	}
 }
 

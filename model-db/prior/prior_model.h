@@ -23,6 +23,8 @@ struct tw_prior_estimate {
 	double share;                /* of the unit that the view answers for */
 	double error;                /* mean |error| over the loads, a share of W */
 	size_t readings;             /* of the machine itself; 0: the prior */
+	/* TDP of its packages, and the factor by which it may be wrong; NaN: unknown. */
+	double tdp_w, tdp_factor;
 };
 
 /* Metadata of a calibrated model: "match", and the number of readings. */
