@@ -524,12 +524,14 @@ def find_nearest_error(table, use):
 
 
 # ---- eras that the table lacks ----
-# Intervals of held-out processors are too narrow for other eras, because the remaining processors
-# are of the same era. Each generation and each memory type is left out in turn, whole, and judged
-# by what its ancestors tell. A processor has the same weight in each era. The variances are
-# those of all machines. Misses are no smaller than those of known generations; without such eras
-# they equal them. Eras without ancestors in the table are not judged. Intervals hold
-# for a new memory type, too. A new memory type has the expected error of a new generation.
+# Intervals and errors of held-out processors are too small for other eras, because the remaining
+# processors are of the same era. Each generation and each memory type is left out in turn, whole,
+# and judged by what its ancestors tell. A processor has the same weight in each era. The variances
+# are those of all machines. Misses are no smaller than those of known generations; without such
+# eras they equal them. Eras without ancestors in the table are not judged. Intervals hold for a
+# new memory type, too. A new memory type has the expected error of a new generation, which is that
+# of generations that are predicted by earlier machines alone: of the newest nothing later is known.
+
 
 def find_eras(prior, use):
     """The machines of each era, and the category that it is of."""
@@ -558,11 +560,12 @@ def part_of(view, rows):
     return Rows(number, rows.category, rows.machine), parts
 
 
-def judge_era(prior, few, era, number):
-    """Of each view, by the machines of an era: log ratios, variances and groups."""
+def judge_era(prior, others, era, number):
+    """Of each view, by the machines of an era as others tell them: log ratios, variances and
+    groups."""
     then = Prior(prior.table, [view.name for view in prior.views])
     then.views = copy.deepcopy(prior.views)
-    condition(then, few & ~era)
+    condition(then, others)
     out = []
     for view in then.views:
         at = np.flatnonzero(era & has_needs(view, then.rows))
@@ -580,19 +583,33 @@ def misses_of_eras(judged, v, factor):
     return find_misses(log_ratio, variance, group, factor, len(judged))
 
 
+def tell_enough(prior, use):
+    """Whether each view can learn from these machines."""
+    curves = use & has_curve(prior.table.w)
+    return all((curves & has_needs(view, prior.rows)).sum() >= ROWS_MIN for view in prior.views)
+
+
+def judge_eras(prior, eras, others, pool):
+    return pool.starmap(judge_era, [(prior, known, era, number) for number, (era, known) in
+                                    enumerate(zip(eras, others)) if tell_enough(prior, known)], 1)
+
+
 def find_later(prior, use, pool):
     few = use.copy()
     few[use] = gp.first_of_groups(prior.table.processor[use], gp.GROUP_ROWS_MAX)
-    eras = find_eras(prior, use)
-    judged = pool.starmap(judge_era, [(prior, few, era, number)
-                                      for number, (era, _) in enumerate(eras)], 1)
-    generations = [of_era for of_era, (_, c) in zip(judged, eras) if c == GENERATION]
+    found = find_eras(prior, use)
+    eras = [era for era, _ in found]
+    generations = [era for era, c in found if c == GENERATION]
+    place = np.arange(len(use))
+    left_out = judge_eras(prior, eras, [few & ~era for era in eras], pool)
+    forward = judge_eras(prior, generations,
+                         [few & (place < np.argmax(era)) for era in generations], pool)
     for v, view in enumerate(prior.views):
         width, error = view.known
-        if judged:
-            width = np.maximum(width, misses_of_eras(judged, v, view.factor)[0])
-        if generations:
-            error = np.maximum(error, misses_of_eras(generations, v, view.factor)[1])
+        if left_out:
+            width = np.maximum(width, misses_of_eras(left_out, v, view.factor)[0])
+        if forward:
+            error = np.maximum(error, misses_of_eras(forward, v, view.factor)[1])
         view.later = width, error
 
 

@@ -322,7 +322,7 @@ class Priors(Learning):
         use = np.ones(28, bool)
         prior_learning.fit(prior, use)
         era = np.arange(28) >= 24
-        for log_ratio, variance, group in prior_learning.judge_era(prior, use, era, 1):
+        for log_ratio, variance, group in prior_learning.judge_era(prior, use & ~era, era, 1):
             self.assertEqual(log_ratio.shape, (4, 11))
             self.assertEqual(variance.shape, (4, 11))
             self.assertEqual(len(set(group)), 4)
@@ -335,6 +335,34 @@ class Priors(Learning):
         self.assertEqual([(np.flatnonzero(era)[0], c) for era, c in eras],
                          [(12, machine_table.GENERATION), (24, machine_table.GENERATION),
                           (24, machine_table.MEMORY_TYPE)])
+
+    def test_expected_errors_of_new_generations_are_those_of_earlier_machines(self):
+        prior = prior_learning.Prior(self.of_two_eras())
+        prior_learning.fit(prior, np.ones(28, bool))
+        asked = []
+
+        class Pool:
+            @staticmethod
+            def starmap(call, tasks, _):
+                asked.extend(np.flatnonzero(task[1]).tolist() for task in tasks)
+                return [call(*task) for task in tasks]
+
+        prior_learning.MACHINES_MIN, least = 4, prior_learning.MACHINES_MIN
+        prior_learning.ROWS_MIN, rows = 4, prior_learning.ROWS_MIN
+        prior_learning.find_later(prior, np.ones(28, bool), Pool)
+        prior_learning.MACHINES_MIN, prior_learning.ROWS_MIN = least, rows
+        first, second, third = list(range(12)), list(range(12, 24)), list(range(24, 28))
+        self.assertEqual(asked, [first + third, first + second, first + second,
+                                 first, first + second])
+        for view in prior.views:
+            self.assertTrue((view.later[0] >= view.known[0]).all())
+            self.assertTrue((view.later[1] >= view.known[1]).all())
+
+    def test_machines_that_are_too_few_for_a_view_judge_no_era(self):
+        prior = prior_learning.Prior(self.of_two_eras())
+        prior_learning.fit(prior, np.ones(28, bool))
+        self.assertTrue(prior_learning.tell_enough(prior, np.arange(28) < 20))
+        self.assertFalse(prior_learning.tell_enough(prior, np.arange(28) < 19))
 
     def test_a_memory_type_that_is_left_out_counts_as_the_one_before(self):
         prior = prior_learning.Prior(self.of_two_eras())
