@@ -8,6 +8,7 @@
 #include "lib/json/json.h"
 #include "lib/json/writer.h"
 #include "lib/zip/fileset.h"
+#include "lib/zip/zip.h"
 #include "model-db/weights.h"
 
 #include <math.h>
@@ -449,6 +450,19 @@ int tw_model_from_files(const struct tw_fileset *files, struct tw_model *out,
 	rc = 0;
 out:
 	tw_model_release(&m);
+	return rc;
+}
+
+int tw_model_from_zip(const char *data, size_t len, struct tw_model *out,
+		      struct tw_err *err)
+{
+	struct tw_fileset files = { 0 };
+	int rc = -1;
+
+	if (tw_zip_read(data, len, &tw_zip_model_limits, &files, err) == 0 &&
+	    tw_model_from_files(&files, out, err) == 0)
+		rc = 0;
+	tw_fileset_clear(&files);
 	return rc;
 }
 

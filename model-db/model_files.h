@@ -23,6 +23,10 @@ struct tw_fileset;
 int tw_model_from_files(const struct tw_fileset *files, struct tw_model *out,
 			struct tw_err *err);
 
+/* The same from a zip of its files. */
+int tw_model_from_zip(const char *data, size_t len, struct tw_model *out,
+		      struct tw_err *err);
+
 /*
  * Whether the metadata has objects beside machine_spec, which go to details.json: that
  * file keeps them from kepler-model-server's estimator, which rejects them.

@@ -588,7 +588,7 @@ static bool is_below(const char *name, const char *dir)
 	return strncmp(name, dir, len) == 0 && name[len] == '/';
 }
 
-static bool is_model(const char *name)
+bool tw_pipeline_is_model(const char *name)
 {
 	const size_t len = strlen(name);
 	size_t slashes = 0;
@@ -615,12 +615,10 @@ static int check_place(const struct tw_model_info *i, const char *name,
 static int check_model(struct checking *c, const struct tw_fileset_file *f,
 		       struct tw_err *err)
 {
-	struct tw_fileset files = { 0 };
 	struct tw_model m = { 0 };
 	int rc = -1;
 
-	if (tw_zip_read(f->data, f->len, &tw_zip_model_limits, &files, err) < 0 ||
-	    tw_model_from_files(&files, &m, err) < 0 ||
+	if (tw_model_from_zip(f->data, f->len, &m, err) < 0 ||
 	    check_place(&m.info, f->name, err) < 0)
 		goto out;
 	if (c->look != NULL && c->look(c->arg, &m, err) < 0)
@@ -629,7 +627,6 @@ static int check_model(struct checking *c, const struct tw_fileset_file *f,
 	rc = 0;
 out:
 	tw_model_release(&m);
-	tw_fileset_clear(&files);
 	if (rc < 0)
 		tw_err_wrap(err, "'%s'", f->name);
 	return rc;
@@ -645,7 +642,7 @@ int tw_pipeline_check(struct tw_fileset *pipeline, tw_pipeline_look_fn *look, vo
 	    check_metadata(pipeline, err) < 0 || check_node_types(pipeline, err) < 0)
 		return -1;
 	for (size_t i = 0; i < pipeline->count; i++)
-		if (is_model(pipeline->at[i].name) &&
+		if (tw_pipeline_is_model(pipeline->at[i].name) &&
 		    check_model(&c, &pipeline->at[i], err) < 0)
 			return -1;
 	if (c.models == 0)

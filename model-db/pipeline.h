@@ -9,6 +9,7 @@
  */
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct tw_err;
@@ -84,6 +85,9 @@ int tw_pipeline_parse(const struct tw_fileset *pipeline, const char *name, json_
 /* Read node_type_index.json of the set. *out must be empty; it is yours. */
 int tw_pipeline_read_node_types(const struct tw_fileset *pipeline,
 				struct tw_node_types *out, struct tw_err *err);
+
+/* Whether a file of the set is a model: <source>/<output>/<group>/<name>.zip. */
+bool tw_pipeline_is_model(const char *name);
 
 /* A further check of each model. */
 typedef int tw_pipeline_look_fn(void *arg, const struct tw_model *m, struct tw_err *err);

@@ -5,7 +5,6 @@
 #include "lib/core/err.h"
 #include "lib/json/json.h"
 #include "lib/zip/fileset.h"
-#include "lib/zip/zip.h"
 #include "model-db/model.h"
 #include "model-db/model_files.h"
 #include "model-db/pipeline.h"
@@ -17,14 +16,6 @@
 #define ZIP_SUFFIX ".zip"
 
 /* ---- files of models ---- */
-
-static bool is_model_zip(const char *name)
-{
-	const size_t len = strlen(name), suffix = strlen(ZIP_SUFFIX);
-
-	return strchr(name, '/') != NULL && len > suffix &&
-	       strcmp(name + len - suffix, ZIP_SUFFIX) == 0;
-}
 
 /*
  * The length of the model's base in a file's name: "a/b/c/m_0.zip", "a/b/c/m_0.json" and
@@ -225,24 +216,6 @@ static int join_node_types(const struct tw_fileset *fresh, const struct tw_files
 
 /* ---- models ---- */
 
-static int read_model(const struct tw_fileset_file *f, struct tw_model *out,
-		      struct tw_err *err)
-{
-	struct tw_fileset files = { 0 };
-	int rc = -1;
-
-	if (tw_zip_read(f->data, f->len, &tw_zip_model_limits, &files, err) < 0 ||
-	    tw_model_from_files(&files, out, err) < 0) {
-		tw_err_wrap(err, "'%.100s'", f->name);
-		goto out;
-	}
-
-	rc = 0;
-out:
-	tw_fileset_clear(&files);
-	return rc;
-}
-
 void tw_pipeline_models_release(struct tw_pipeline_models *m)
 {
 	for (size_t i = 0; i < m->count; i++)
@@ -259,11 +232,13 @@ int tw_pipeline_read_models(const struct tw_fileset *pipeline,
 	if (m.at == NULL)
 		return tw_fail(err, TW_NOMEM, "models of %zu files", pipeline->count);
 	for (size_t i = 0; i < pipeline->count; i++) {
-		if (!is_model_zip(pipeline->at[i].name))
+		const struct tw_fileset_file *f = &pipeline->at[i];
+
+		if (!tw_pipeline_is_model(f->name))
 			continue;
-		if (read_model(&pipeline->at[i], &m.at[m.count], err) < 0) {
+		if (tw_model_from_zip(f->data, f->len, &m.at[m.count], err) < 0) {
 			tw_pipeline_models_release(&m);
-			return -1;
+			return tw_err_wrap(err, "'%.100s'", f->name);
 		}
 		m.count++;
 	}

@@ -60,20 +60,6 @@ static int check_sum(const struct tw_index_entry *e, const char *data, size_t le
 	return rc;
 }
 
-static int read_files(const struct tw_index_entry *e, const char *data, size_t len,
-		      struct tw_model *out, struct tw_err *err)
-{
-	struct tw_fileset files = { 0 };
-	int rc = -1;
-
-	if (check_sum(e, data, len, err) == 0 &&
-	    tw_zip_read(data, len, &tw_zip_model_limits, &files, err) == 0 &&
-	    tw_model_from_files(&files, out, err) == 0)
-		rc = 0;
-	tw_fileset_clear(&files);
-	return rc;
-}
-
 /* Read and check the whole archive. *data is the caller's; *out must be all zero. */
 static int read_zip(const struct tw_index_entry *e, char **data, size_t *len,
 		    struct tw_model *out, struct tw_err *err)
@@ -82,7 +68,7 @@ static int read_zip(const struct tw_index_entry *e, char **data, size_t *len,
 
 	if (tw_file_read(e->zip_path, TW_INDEX_ZIP_BYTES_MAX, &d, len, err) < 0)
 		return -1;
-	if (read_files(e, d, *len, out, err) < 0) {
+	if (check_sum(e, d, *len, err) < 0 || tw_model_from_zip(d, *len, out, err) < 0) {
 		free(d);
 		return tw_err_wrap(err, "'%s'", e->zip_path);
 	}

@@ -8,6 +8,7 @@
 #include "lib/zip/zip.h"
 #include "model-db/model.h"
 #include "model-db/pipeline.h"
+#include "model-db/pipeline_merge.h"
 #include "tests/unit/fail_alloc.h"
 #include "tests/unit/same_files.h"
 #include "tests/unit/sample_model.h"
@@ -257,6 +258,44 @@ static void names_that_routes_and_files_add_to_are_refused(void **state)
 			tw_pipeline_name_check(allowed[i], strlen(allowed[i]), &err), 0);
 }
 
+static void pipeline_of_one(struct tw_fileset *out)
+{
+	json_t *metadata = json_object();
+	struct tw_err err = { 0 };
+	struct tw_model m = { 0 };
+
+	sample_model(&samples[0], &m);
+	assert_int_equal(tw_pipeline_add_model(out, &m, &err), 0);
+	assert_int_equal(tw_pipeline_add_summary(out, metadata, &m, 1, &err), 0);
+	tw_fileset_sort(out);
+	tw_model_release(&m);
+	json_decref(metadata);
+}
+
+/* A model of another program, which is only downloaded, is no model of the pipeline. */
+static void foreign_files_are_merged_unread(void **state)
+{
+	static const char foreign[] =
+		TW_PIPELINE_FOREIGN "/acpi/AbsPower/BPFOnly/Other_0.zip";
+	struct tw_fileset old = { 0 }, fresh = { 0 };
+	struct tw_pipeline_models models = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	pipeline_of_one(&old);
+	pipeline_of_one(&fresh);
+	assert_int_equal(tw_fileset_add(&old, foreign, "no zip", 6, &err), 0);
+	tw_fileset_sort(&old);
+	if (tw_pipeline_merge(&fresh, &old, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(find(&fresh, foreign)->len, 6);
+	assert_int_equal(tw_pipeline_read_models(&fresh, &models, &err), 0);
+	assert_int_equal(models.count, 1);
+	tw_pipeline_models_release(&models);
+	tw_fileset_clear(&fresh);
+	tw_fileset_clear(&old);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
 	struct tw_model models[TW_COUNT(samples)];
@@ -289,6 +328,7 @@ int main(void)
 		cmocka_unit_test(the_same_models_give_the_same_bytes),
 		cmocka_unit_test(a_repeated_model_is_refused_by_name),
 		cmocka_unit_test(names_that_routes_and_files_add_to_are_refused),
+		cmocka_unit_test(foreign_files_are_merged_unread),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
 
