@@ -272,8 +272,7 @@ static int take_list(struct tw_listing *l, const char *text, size_t len, const c
 	const json_t *files;
 	int rc = -1;
 
-	if (tw_manifest_read_id(text, len, &id, err) < 0 ||
-	    tw_json_parse(text, len, TW_MANIFEST_NAME, &doc, err) < 0 ||
+	if (read_manifest(text, len, &doc, err) < 0 || read_id(doc, &id, err) < 0 ||
 	    tw_json_object(doc, TW_MANIFEST_NAME, "files", false, &files, err) < 0)
 		goto out;
 	if (id.version != 0 && strcmp(id.pipeline, name) != 0) {

@@ -274,11 +274,9 @@ int tw_pipeline_check_version(const char *db, const char *name,
 
 	if (own == NULL)
 		return 0;
-	if (tw_path_join(&path, err, db, name, NULL) < 0 ||
-	    check_version(own, name, path, allow_downgrade, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_path_join(&path, err, db, name, NULL) == 0 &&
+	    check_version(own, name, path, allow_downgrade, err) == 0)
+		rc = 0;
 	free(path);
 	return rc;
 }
@@ -290,11 +288,9 @@ static int create(const char *dir, const char *name, const struct tw_buf *b,
 	char *path = NULL;
 	int rc = -1;
 
-	if (tw_path_join(&path, err, dir, name, NULL) < 0 ||
-	    tw_file_create(path, b->data, b->len, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_path_join(&path, err, dir, name, NULL) == 0 &&
+	    tw_file_create(path, b->data, b->len, err) == 0)
+		rc = 0;
 	free(path);
 	return rc;
 }
@@ -306,16 +302,13 @@ static int write_manifest(const struct tw_buf *manifest, const struct tw_signer 
 	struct tw_buf signature = { 0 };
 	int rc = -1;
 
-	if (create(fresh, TW_MANIFEST_NAME, manifest, err) < 0)
-		goto out;
-	if (signer != NULL &&
-	    (tw_signer_sign(signer, manifest->data, manifest->len, &signature, err) < 0 ||
-	     create(fresh, TW_MANIFEST_SIGNATURE, &signature, err) < 0))
-		goto out;
-	if (tw_dir_sync(fresh, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (create(fresh, TW_MANIFEST_NAME, manifest, err) == 0 &&
+	    (signer == NULL ||
+	     (tw_signer_sign(signer, manifest->data, manifest->len, &signature, err) ==
+		      0 &&
+	      create(fresh, TW_MANIFEST_SIGNATURE, &signature, err) == 0)) &&
+	    tw_dir_sync(fresh, err) == 0)
+		rc = 0;
 	tw_buf_clear(&signature);
 	return rc;
 }
@@ -434,13 +427,10 @@ static int check_previous(const char *old, const char *name, tw_pipeline_check_f
 	struct tw_fileset files = { 0 };
 	int rc = -1;
 
-	if (tw_fileset_read_dir(&files, old, &tw_zip_pipeline_limits, err) < 0 ||
-	    tw_signature_check_pipeline(&files, name, &no_keys, false, err) < 0)
-		goto out;
-	if (check != NULL && check(arg, name, &files, err) < 0)
-		goto out;
-	rc = 0;
-out:
+	if (tw_fileset_read_dir(&files, old, &tw_zip_pipeline_limits, err) == 0 &&
+	    tw_signature_check_pipeline(&files, name, &no_keys, false, err) == 0 &&
+	    (check == NULL || check(arg, name, &files, err) == 0))
+		rc = 0;
 	tw_fileset_clear(&files);
 	return rc;
 }
@@ -482,14 +472,10 @@ int tw_pipeline_known(const char *db, const char *name, struct tw_node_types *ou
 	char *path = NULL;
 	int rc = -1;
 
-	if (tw_name_check("pipeline name", name, strlen(name), err) < 0 ||
-	    tw_path_join(&path, err, db, name, "node_type_index.json", NULL) < 0)
-		goto out;
-	if (!is_missing(path) && tw_node_types_read(path, out, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
+	if (tw_name_check("pipeline name", name, strlen(name), err) == 0 &&
+	    tw_path_join(&path, err, db, name, "node_type_index.json", NULL) == 0 &&
+	    (is_missing(path) || tw_node_types_read(path, out, err) == 0))
+		rc = 0;
 	free(path);
 	return rc;
 }
@@ -507,17 +493,11 @@ int tw_pipeline_published_owner(const char *db, const char *name, bool *exists,
 	if (tw_name_check("pipeline name", name, strlen(name), err) < 0 ||
 	    tw_path_join(&path, err, db, name, "metadata.json", NULL) < 0)
 		goto out;
-	if (is_missing(path)) {
+	*exists = !is_missing(path);
+	if (!*exists || (tw_file_read(path, MANIFEST_MAX, &data, &len, err) == 0 &&
+			 tw_fileset_take(&files, "metadata.json", data, len, err) == 0 &&
+			 tw_pipeline_owner(&files, owner, err) == 0))
 		rc = 0;
-		goto out;
-	}
-	*exists = true;
-	if (tw_file_read(path, MANIFEST_MAX, &data, &len, err) < 0 ||
-	    tw_fileset_take(&files, "metadata.json", data, len, err) < 0 ||
-	    tw_pipeline_owner(&files, owner, err) < 0)
-		goto out;
-
-	rc = 0;
 out:
 	tw_fileset_clear(&files);
 	free(path);
@@ -553,14 +533,11 @@ static int add_old(void *arg, const char *path, struct tw_err *err)
 
 	if (is_missing(path))
 		return 0;
-	if (tw_fileset_read_dir(&old, path, &tw_zip_pipeline_limits, err) < 0 ||
-	    check_old(u, &old, err) < 0 ||
-	    (u->check != NULL && u->check(u->arg, u->name, &old, err) < 0) ||
-	    tw_pipeline_merge(u->pipeline, &old, err) < 0)
-		goto out;
-
-	rc = 0;
-out:
+	if (tw_fileset_read_dir(&old, path, &tw_zip_pipeline_limits, err) == 0 &&
+	    check_old(u, &old, err) == 0 &&
+	    (u->check == NULL || u->check(u->arg, u->name, &old, err) == 0) &&
+	    tw_pipeline_merge(u->pipeline, &old, err) == 0)
+		rc = 0;
 	tw_fileset_clear(&old);
 	return rc;
 }

@@ -31,6 +31,30 @@
 #define CHIPS_MAX 4096
 #define KHZ_MAX 1000000000u
 
+/* Read root/name. *data is NULL if the file is missing or not readable. */
+static int read_if_there(const char *root, const char *name, size_t max, char **data,
+			 size_t *len, struct tw_err *err)
+{
+	struct tw_err why = { 0 };
+	char *path = NULL;
+	int rc = -1;
+
+	*data = NULL;
+	*len = 0;
+	if (tw_path_join(&path, err, root, name, NULL) < 0)
+		goto out;
+	if (tw_file_read(path, max, data, len, &why) < 0 && why.code != TW_NOTFOUND &&
+	    why.code != TW_DENIED) {
+		tw_fail(err, why.code, "%s", why.text);
+		goto out;
+	}
+
+	rc = 0;
+out:
+	free(path);
+	return rc;
+}
+
 /* ---- the CPUs ---- */
 
 struct cpus {
@@ -109,38 +133,6 @@ out:
 	return rc;
 }
 
-/*
- * The text of <sys>/devices/system/cpu/<cpu>/<name> without its newline. *out is NULL if
- * the file is missing, as for an offline CPU.
- */
-static int read_text(const char *sys, const char *cpu, const char *name, char **out,
-		     struct tw_err *err)
-{
-	struct tw_err why = { 0 };
-	char *path = NULL, *text = NULL;
-	size_t len;
-	int rc = -1;
-
-	if (tw_path_join(&path, err, sys, CPU_DIR, cpu, name, NULL) < 0)
-		goto out;
-	if (tw_file_read(path, FIGURE_BYTES, &text, &len, &why) < 0) {
-		if (why.code != TW_NOTFOUND) {
-			tw_fail(err, why.code, "%s", why.text);
-			goto out;
-		}
-	} else {
-		text[strcspn(text, "\n")] = '\0';
-	}
-
-	*out = text;
-	text = NULL;
-	rc = 0;
-out:
-	free(text);
-	free(path);
-	return rc;
-}
-
 static int add_chip(struct walk *w, uint32_t number, struct tw_err *err)
 {
 	for (uint32_t i = 0; i < w->cpus.chips; i++)
@@ -199,16 +191,19 @@ static int take_cpu_dir(struct walk *w, const char *sys, const char *cpu,
 			struct tw_err *err)
 {
 	for (size_t i = 0; i < TW_COUNT(files); i++) {
-		char *text = NULL;
+		char path[512], *text;
+		size_t len;
 		int failed;
 
-		if (read_text(sys, cpu, files[i].name, &text, err) < 0)
+		snprintf(path, sizeof(path), CPU_DIR "/%.255s/%s", cpu, files[i].name);
+		if (read_if_there(sys, path, FIGURE_BYTES, &text, &len, err) < 0)
 			return -1;
+		if (text != NULL)
+			text[strcspn(text, "\n")] = '\0';
 		failed = text != NULL && files[i].take(w, text, err) < 0;
 		free(text);
 		if (failed)
-			return tw_err_wrap(err, "'%s/" CPU_DIR "/%s/%s'", sys, cpu,
-					   files[i].name);
+			return tw_err_wrap(err, "'%s/%s'", sys, path);
 	}
 	return 0;
 }
@@ -258,30 +253,6 @@ out:
 }
 
 /* ---- the spec ---- */
-
-/* Read root/name. *data is NULL if the file is missing or not readable. */
-static int read_if_there(const char *root, const char *name, size_t max, char **data,
-			 size_t *len, struct tw_err *err)
-{
-	struct tw_err why = { 0 };
-	char *path = NULL;
-	int rc = -1;
-
-	*data = NULL;
-	*len = 0;
-	if (tw_path_join(&path, err, root, name, NULL) < 0)
-		goto out;
-	if (tw_file_read(path, max, data, len, &why) < 0 && why.code != TW_NOTFOUND &&
-	    why.code != TW_DENIED) {
-		tw_fail(err, why.code, "%s", why.text);
-		goto out;
-	}
-
-	rc = 0;
-out:
-	free(path);
-	return rc;
-}
 
 /* *out is all zero if the file is missing. */
 static int read_cpuinfo(const char *proc, struct tw_cpuinfo *out, struct tw_err *err)
@@ -469,19 +440,15 @@ static int take_memory(const char *proc, struct tw_machine_spec *s, struct tw_er
 {
 	char *data;
 	size_t len;
-	int rc = -1;
+	bool ok;
 
 	if (read_if_there(proc, "meminfo", MEMINFO_MAX, &data, &len, err) < 0)
 		return -1;
-	if (data != NULL && !read_total(data, &s->memory_gib)) {
-		tw_fail(err, TW_PARSE, "'%s/meminfo': no line 'MemTotal: N kB'", proc);
-		goto out;
-	}
-
-	rc = 0;
-out:
+	ok = data == NULL || read_total(data, &s->memory_gib);
 	free(data);
-	return rc;
+	return ok ? 0
+		  : tw_fail(err, TW_PARSE, "'%s/meminfo': no line 'MemTotal: N kB'",
+			    proc);
 }
 
 /* Every user can read it, unlike the rest of SMBIOS. */

@@ -150,6 +150,14 @@ void tw_card_add_figure(struct tw_buf *b, double v, int decimals)
 		tw_buf_adds(b, "-");
 }
 
+/* A cell of a table. */
+static void add_number(struct tw_buf *b, double v, int decimals)
+{
+	tw_buf_adds(b, " ");
+	tw_card_add_figure(b, v, decimals);
+	tw_buf_adds(b, " |");
+}
+
 static void add_row(struct tw_buf *b, const char *name, const char *text)
 {
 	if (text == NULL || text[0] == '\0')
@@ -314,14 +322,11 @@ static void add_scheme(const struct tw_model *m, size_t s, struct tw_buf *b)
 		for (size_t f = 0; f < TW_COUNT(figures); f++) {
 			const json_t *v = figure(&m->info, m->part[p].component, s, f);
 
-			tw_buf_adds(b, " ");
-			tw_card_add_figure(b,
-					   json_is_number(v)
-						   ? figures[f].factor *
-							     json_number_value(v)
-						   : NAN,
-					   figures[f].decimals);
-			tw_buf_adds(b, " |");
+			add_number(b,
+				   json_is_number(v)
+					   ? figures[f].factor * json_number_value(v)
+					   : NAN,
+				   figures[f].decimals);
 		}
 		tw_buf_adds(b, "\n");
 	}
@@ -438,14 +443,6 @@ static double least_coverage(const json_t *metadata, enum tw_component c)
 		if (json_is_number(json_array_get(list, k)))
 			least = fmin(least, json_number_value(json_array_get(list, k)));
 	return least;
-}
-
-static void add_number(struct tw_buf *b, double v, int decimals)
-{
-	if (isfinite(v))
-		tw_buf_addf(b, " %.*f |", decimals, v);
-	else
-		tw_buf_adds(b, " - |");
 }
 
 static void add_intervals(const struct tw_model *m, struct tw_buf *b)
