@@ -381,7 +381,7 @@ static void machines_unlike_the_table_are_no_share_of_a_server(void **state)
 		/* Below its TDP. */
 		{ "intel_n100", "typical" },
 		{ "intel_celeron_j4125", "typical" },
-		{ "intel_core_i7_1165g7", "typical" },
+		{ "intel_core_i7_1265u", "typical" },
 		/* Of other vendors. */
 		{ "apple_m2_pro", "typical" },
 		{ "cortex_a76", "typical" },
