@@ -121,10 +121,7 @@ int tw_prior_take_share(const struct tw_prior_estimate *of_unit,
 	return 0;
 }
 
-/*
- * A chip: published, or that of its generation's products. TDP is NaN if unknown. It takes
- * a millisecond.
- */
+/* A chip: as published, or as its generation's products. TDP is NaN if unknown. */
 static struct tw_typical_tdp find_chip(const struct tw_prior_machine *m)
 {
 	const double cores = m->number[TW_PRIOR_CORES], tdp_w = m->number[TW_PRIOR_TDP];
@@ -299,7 +296,7 @@ static void component_curve(enum tw_component component,
 		is_client(s->processor) ? &rule->of_client : &rule->sure;
 	/* TDP, or GiB of DRAM, and the factor by which it may be wrong. */
 	const double base = component == TW_PACKAGE ? e->tdp_w
-			    : s->memory_gib > 0	    ? s->memory_gib
+			    : s->memory_gib > 0     ? s->memory_gib
 						    : NAN;
 	const double factor = component == TW_PACKAGE ? e->tdp_factor : 1;
 
@@ -311,8 +308,7 @@ static void component_curve(enum tw_component component,
 	for (size_t l = 0; l < TW_PRIOR_LOADS; l++) {
 		out->w[l] = base * ratio_at(rule, (double)l / LAST);
 		out->error[l] = out->w[l] * hypot(sure->error, mean_error(factor));
-		set_interval(out, l,
-			     hypot(log(sure->interval), NORMAL_90 * log(factor)));
+		set_interval(out, l, hypot(log(sure->interval), NORMAL_90 * log(factor)));
 	}
 }
 

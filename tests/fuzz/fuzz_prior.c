@@ -31,8 +31,8 @@ static void estimate(const struct tw_prior *p, const struct tw_machine_spec *s)
 }
 
 /*
- * Property: a prior is rejected with a reason, and leaves nothing; or it gives answers for
- * machines of which much or little is known.
+ * Property: a prior is rejected with a reason, and leaves nothing; or it gives answers
+ * for machines of which much or little is known.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
