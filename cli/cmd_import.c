@@ -76,11 +76,13 @@ static int download(const struct config *c, struct tw_fileset *out, struct tw_er
 	    tw_http_call(&call, &answer, err) < 0)
 		goto out;
 	if (answer.status != 200) {
-		tw_fail(err, TW_IO, "status %u", answer.status);
+		tw_fail(err, TW_IO, "'%s': status %u", c->from, answer.status);
 		goto out;
 	}
-	if (tw_zip_read(answer.body, answer.len, &tw_zip_pipeline_limits, out, err) < 0)
+	if (tw_zip_read(answer.body, answer.len, &tw_zip_pipeline_limits, out, err) < 0) {
+		tw_err_wrap(err, "'%s'", c->from);
 		goto out;
+	}
 	rc = 0;
 out:
 	tw_http_answer_release(&answer);
@@ -212,13 +214,19 @@ static bool is_directory(const char *path)
 static int find_places(const struct config *c, struct tw_fileset *all,
 		       struct tw_strs *places, struct tw_err *err)
 {
-	if (is_directory(c->from))
-		return tw_import_places_in(c->from, places, err);
-	if ((tw_url_is(c->from) ? download(c, all, err)
-				: tw_publishing_read(c->from, all, err)) < 0)
-		return -1;
-	tw_fileset_sort(all);
-	return tw_import_places(all, places, err);
+	int status;
+
+	if (is_directory(c->from)) {
+		status = tw_import_places_in(c->from, places, err);
+	} else {
+		/* Both name the source. */
+		if ((tw_url_is(c->from) ? download(c, all, err)
+					: tw_publishing_read(c->from, all, err)) < 0)
+			return -1;
+		tw_fileset_sort(all);
+		status = tw_import_places(all, places, err);
+	}
+	return status < 0 ? tw_err_wrap(err, "'%s'", c->from) : 0;
 }
 
 static int import(void *config, struct tw_err *err)
@@ -228,10 +236,8 @@ static int import(void *config, struct tw_err *err)
 	struct tw_fileset all = { 0 };
 	int rc = -1;
 
-	if (find_places(c, &all, &places, err) < 0) {
-		tw_err_wrap(err, "'%s'", c->from);
+	if (find_places(c, &all, &places, err) < 0)
 		goto out;
-	}
 	if (places.count == 0) {
 		tw_fail(err, TW_INVALID, "'%s': not a pipeline: it has no model",
 			c->from);

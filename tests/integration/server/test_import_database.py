@@ -165,6 +165,9 @@ class Databases(Case):
         self.lay("empty", {"README.md": "x"})
         _, told = self.run_import(self.path("empty"), code=1)
         self.assertIn("it has no model", told)
+        path = self.write("cut.zip", "PK")
+        _, told = self.run_import(path, code=1)
+        self.assertEqual(told, f"tallywatt import: '{path}': archive: 2 bytes are too few for a zip\n")
         self.assertFalse(os.path.exists(self.path("db")))
 
 
