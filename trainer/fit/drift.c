@@ -19,7 +19,7 @@
 /* Rows of equal load are compared over time, in this many bins of load. */
 #define BINS 8
 /* The variance of a bin is that of the means of short cells of time, and that of the
- * slope also that of a jackknife of long blocks: errors that are alike for a time are no
+ * slope that of a jackknife of long blocks: errors that are alike for a time are no
  * trend.
  */
 #define CELLS 48
@@ -130,14 +130,9 @@ static bool weigh(struct bin *bin)
 	return mean > 0;
 }
 
-struct slope {
-	double watts_per_hour; /* NaN: unknown */
-	double variance;       /* by that of the cells */
-};
-
-/* The slope of the errors over time that bins of different levels share, without the
- * cells of a block (BLOCKS: of all). */
-static struct slope find_slope(const struct bin *bin, size_t omitted)
+/* The slope of the errors over time that bins of different levels share, in W an hour,
+ * without the cells of a block (BLOCKS: of all). NaN: unknown. */
+static double find_slope(const struct bin *bin, size_t omitted)
 {
 	double tt = 0, te = 0, weights = 0, hours = 0, total = 0;
 
@@ -165,33 +160,25 @@ static struct slope find_slope(const struct bin *bin, size_t omitted)
 		total += bin[b].weight * squares;
 	}
 	if (!(tt > SHARE_MIN * (total - hours * hours / weights)))
-		return (struct slope){ NAN, NAN };
-	return (struct slope){ te / tt, 1 / tt };
+		return NAN;
+	return te / tt;
 }
 
-/* Whether a slope without a drift is as large with a probability of CHANCE at most. */
-static bool is_certain(double slope, double variance, double freedom)
-{
-	return fabs(slope) > gsl_cdf_tdist_Qinv(CHANCE / 2, freedom) * sqrt(variance);
-}
-
-/* The slope, or 0 if it is not certain. */
+/* The slope, or 0 if it is not certain: by its jackknife over blocks of time. */
 static double find_certain_slope(const struct bin *bin)
 {
-	const struct slope all = find_slope(bin, BLOCKS);
+	const double all = find_slope(bin, BLOCKS);
+	const double limit = gsl_cdf_tdist_Qinv(CHANCE / 2, BLOCKS - 2);
 	double without[BLOCKS], mean = 0, variance = 0;
 
 	for (size_t k = 0; k < BLOCKS; k++) {
-		without[k] = find_slope(bin, k).watts_per_hour;
+		without[k] = find_slope(bin, k);
 		mean += without[k] / BLOCKS;
 	}
 	for (size_t k = 0; k < BLOCKS; k++)
 		variance +=
 			(without[k] - mean) * (without[k] - mean) * (BLOCKS - 1) / BLOCKS;
-	return is_certain(all.watts_per_hour, all.variance, CELLS - 2) &&
-			       is_certain(all.watts_per_hour, variance, BLOCKS - 2)
-		       ? all.watts_per_hour
-		       : 0;
+	return fabs(all) > limit * sqrt(variance) ? all : 0;
 }
 
 /* Predict all rows by a line that is fitted on them. False: there is no such line. */
