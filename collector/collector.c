@@ -224,38 +224,31 @@ static void read_spec(struct tw_collector *c, tw_passed_over *passed)
 	passed(NULL, "tallywatt_node_info", &why);
 }
 
+static bool has_machine(const struct tw_collector_settings *s)
+{
 #if TW_FLEET
-static bool has_machine(const struct tw_collector_settings *s)
-{
 	return s->local;
-}
-
-static int open_agents(const struct tw_collector_settings *s, struct tw_collector *c,
-		       struct tw_err *err)
-{
-	const struct tw_ask_config ask = { .user = s->user, .filter = s->filter };
-
-	return s->agents.urls.count == 0
-		       ? 0
-		       : tw_agents_open(&s->agents, &ask, s->keep_ended_ms, &c->agents,
-					err);
-}
 #else
-static bool has_machine(const struct tw_collector_settings *s)
-{
 	(void)s;
 	return true;
+#endif
 }
 
 static int open_agents(const struct tw_collector_settings *s, struct tw_collector *c,
 		       struct tw_err *err)
 {
+#if TW_FLEET
+	const struct tw_ask_config ask = ask_config(s);
+
+	if (s->agents.urls.count > 0)
+		return tw_agents_open(&s->agents, &ask, s->keep_ended_ms, &c->agents,
+				      err);
+#endif
 	(void)s;
 	(void)c;
 	(void)err;
 	return 0;
 }
-#endif
 
 static const char *given(const char *text)
 {

@@ -340,18 +340,12 @@ struct tw_served *tw_models_share(struct tw_models *m, enum tw_origin o, const c
 	return found;
 }
 
-static double core_ratio(const struct tw_models *m, const struct tw_power_model *p)
-{
-	const uint32_t cores = tw_power_model_info(p)->spec.cores;
-
-	return m->cores > 0 && cores > 0 ? (double)m->cores / (double)cores : 1.0;
-}
-
 int tw_models_serve(const struct tw_models *m, struct tw_power_model *p, enum tw_origin o,
 		    const char *from, uint64_t generation, struct tw_served **out,
 		    struct tw_err *err)
 {
 	struct tw_served *s = calloc(1, sizeof(*s));
+	size_t len;
 
 	if (s == NULL) {
 		tw_power_model_free(p);
@@ -362,7 +356,8 @@ int tw_models_serve(const struct tw_models *m, struct tw_power_model *p, enum tw
 				 .confirmed_s = (int_least64_t)time(NULL),
 				 .refs = 1,
 				 .generation = generation };
-	s->core_ratio[tw_format_double(s->core_ratio, core_ratio(m, p))] = '\0';
+	len = tw_format_double(s->core_ratio, tw_power_model_core_ratio(p, m->cores));
+	s->core_ratio[len] = '\0';
 	s->from = strdup(from);
 	if (s->from == NULL) {
 		served_unref(s);

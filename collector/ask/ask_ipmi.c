@@ -12,9 +12,6 @@
 
 #if TW_FREEIPMI
 #include <freeipmi/freeipmi.h>
-#else
-typedef void *ipmi_ctx_t;
-#endif
 
 /* A controller without the command gets it only by an update: retry rarely. */
 #define UNSUPPORTED_MS 600000
@@ -34,8 +31,6 @@ static const struct tw_field fields[] = {
 static const struct tw_fields settings = TW_FIELDS(fields, struct job);
 
 /* ---- libfreeipmi: a request blocks for tens of ms ---- */
-
-#if TW_FREEIPMI
 
 static void close_job(void *state)
 {
@@ -75,28 +70,6 @@ static int read_power(const struct job *j, struct tw_dcmi_power *out, struct tw_
 	return tw_dcmi_power_parse(answer, (size_t)n, out, err);
 }
 
-#else
-
-static void close_job(void *state)
-{
-	(void)state;
-}
-
-static int open_job(void *state, struct tw_err *err)
-{
-	(void)state;
-	return tw_fail(err, TW_UNSUPPORTED, "built without libfreeipmi");
-}
-
-static int read_power(const struct job *j, struct tw_dcmi_power *out, struct tw_err *err)
-{
-	(void)j;
-	(void)out;
-	return tw_fail(err, TW_UNSUPPORTED, "built without libfreeipmi");
-}
-
-#endif
-
 /* ---- the job ---- */
 
 static bool send_zone(const struct job *j)
@@ -134,3 +107,21 @@ const struct tw_ask_job tw_ask_ipmi = {
 	.retry_max_ms = 60000,
 	.close = close_job,
 };
+
+#else
+
+static const struct tw_fields settings = { .size = sizeof(struct tw_ask_state) };
+
+static int open_job(void *state, struct tw_err *err)
+{
+	(void)state;
+	return tw_fail(err, TW_UNSUPPORTED, "built without libfreeipmi");
+}
+
+const struct tw_ask_job tw_ask_ipmi = {
+	.name = "ipmi",
+	.settings = &settings,
+	.open = open_job,
+};
+
+#endif

@@ -74,6 +74,10 @@ const struct tw_expo_table tw_kepler_families[] = {
 	{ .first = NULL },
 };
 
+/* Kepler's zones of a machine; GPUs have metrics of their own. */
+static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE, TW_ZONE_CORE, TW_ZONE_UNCORE,
+					   TW_ZONE_DRAM, TW_ZONE_PSYS };
+
 static void sample(const struct tw_exposure *x, struct tw_labels *l, double value)
 {
 	tw_labels_add(l, "node_name", x->c->show.node_name);
@@ -111,10 +115,6 @@ static void expose_gpus(const struct tw_exposure *x, const struct tw_expo_row *r
 
 static void expose_kinds(const struct tw_exposure *x, const struct tw_expo_row *row)
 {
-	static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE, TW_ZONE_CORE,
-						   TW_ZONE_UNCORE, TW_ZONE_DRAM,
-						   TW_ZONE_PSYS };
-
 	size_t count;
 	const struct tw_power_zone *z = tw_power_zones(x->c->power, &count);
 
@@ -320,10 +320,6 @@ static void expose_figure(const struct tw_exposure *x, const struct tw_shown *s,
 static void expose_zones(const struct tw_exposure *x, const struct tw_shown *s,
 			 struct tw_figure f)
 {
-	static const enum tw_zone_kind kinds[] = { TW_ZONE_PACKAGE, TW_ZONE_CORE,
-						   TW_ZONE_UNCORE, TW_ZONE_DRAM,
-						   TW_ZONE_PSYS };
-
 	f.decimals = 6;
 	for (size_t i = 0; i < TW_COUNT(kinds); i++) {
 		f.kind = kinds[i];

@@ -317,15 +317,14 @@ static void expose_counts(const struct tw_exposure *x)
 		return;
 	tw_expo_family(x->e, &machine[CPU_TIME]);
 	for (int i = 0; i < TW_CPU_MODE_COUNT; i++) {
-		const struct tw_expo_label l = { "mode",
-						 tw_cpu_mode_name((enum tw_cpu_mode)i) };
+		const struct tw_expo_label l = { "mode", tw_cpu_mode_names[i] };
 
 		tw_expo_sample(x->e, &l, 1, (double)n->total.cpu_ms[i] / 1e3);
 	}
 	tw_expo_numbers(x->e, counts, TW_COUNT(counts), &n->total);
 	tw_expo_family(x->e, &machine[SOFTIRQS]);
 	for (int i = 0; i < TW_SOFTIRQ_COUNT; i++)
-		tw_expo_count_by(x->e, "vector", tw_softirq_name((enum tw_softirq)i),
+		tw_expo_count_by(x->e, "vector", tw_softirq_names[i],
 				 n->total.softirqs[i]);
 }
 

@@ -23,36 +23,60 @@ static void add_source(struct tw_buf *b, const char *source, bool estimated)
 	tw_json_add_bool(b, "estimated", estimated);
 }
 
-static void add_zone_of(struct tw_buf *b, const struct tw_exposure *x,
-			const struct tw_charge *total, const struct tw_charge *ticked,
-			enum tw_zone_kind kind)
-{
-	const double per_s = x->c->elapsed_ns > 0 ? 1e3 / (double)x->c->elapsed_ns : 0;
-
-	tw_json_add_object(b, NULL);
-	tw_json_add_text(b, "zone", tw_zone_kind_name(kind));
-	tw_json_add_joules(b, "dynamic_joules", total->dynamic_uj[kind]);
-	tw_json_add_joules(b, "idle_joules", total->idle_uj[kind]);
-	tw_json_add_number(b, "dynamic_watts", (double)ticked->dynamic_uj[kind] * per_s);
-	tw_json_add_number(b, "idle_watts", (double)ticked->idle_uj[kind] * per_s);
-	add_source(b, tw_exposure_source(x, kind), tw_exposure_estimates(x, kind));
-	tw_json_end_object(b);
-}
-
 /* Energy since the start, and of the last tick. */
 struct sums {
 	struct tw_charge total, ticked;
 };
 
+/* The power of a less b, in W; it may be below 0. */
+static double watts_of(const struct tw_collector *c, uint64_t a_uj, uint64_t b_uj)
+{
+	return c->elapsed_ns > 0
+		       ? ((double)a_uj - (double)b_uj) * 1e3 / (double)c->elapsed_ns
+		       : 0;
+}
+
+/* The energy of `all` that is not in `some`, by zone. sourced: with the zones' sources.
+ */
+static void add_zones(struct tw_buf *b, const struct tw_exposure *x,
+		      const struct sums *all, const struct sums *some, bool sourced)
+{
+	tw_json_add_array(b, "zones");
+	for (int i = 0; i < TW_ZONE_KIND_COUNT; i++) {
+		const enum tw_zone_kind kind = (enum tw_zone_kind)i;
+
+		if (tw_exposure_source(x, kind) == NULL)
+			continue;
+		tw_json_add_object(b, NULL);
+		tw_json_add_text(b, "zone", tw_zone_kind_name(kind));
+		tw_json_add_joules(b, "dynamic_joules",
+				   all->total.dynamic_uj[i] - some->total.dynamic_uj[i]);
+		tw_json_add_joules(b, "idle_joules",
+				   all->total.idle_uj[i] - some->total.idle_uj[i]);
+		tw_json_add_number(b, "dynamic_watts",
+				   watts_of(x->c, all->ticked.dynamic_uj[i],
+					    some->ticked.dynamic_uj[i]));
+		tw_json_add_number(
+			b, "idle_watts",
+			watts_of(x->c, all->ticked.idle_uj[i], some->ticked.idle_uj[i]));
+		if (sourced)
+			add_source(b, tw_exposure_source(x, kind),
+				   tw_exposure_estimates(x, kind));
+		tw_json_end_object(b);
+	}
+	tw_json_end_array(b);
+}
+
 static void add_workload(struct tw_text_out *o, const struct tw_exposure *x,
 			 const struct tw_workload *w, struct sums *shown)
 {
-	const struct tw_charge *ticked = tw_workloads_ticked(x->c->workloads, w);
+	static const struct sums none;
+	const struct sums of = { w->charged, *tw_workloads_ticked(x->c->workloads, w) };
 	struct tw_buf *b = &o->buf;
 	struct tw_labels l;
 
-	tw_charge_add(&shown->total, &w->charged);
-	tw_charge_add(&shown->ticked, ticked);
+	tw_charge_add(&shown->total, &of.total);
+	tw_charge_add(&shown->ticked, &of.ticked);
 	tw_labels_of(&l, w);
 	tw_json_add_object(b, NULL);
 	/* Here, as no comma is due in the emptied text. */
@@ -62,11 +86,7 @@ static void add_workload(struct tw_text_out *o, const struct tw_exposure *x,
 		tw_json_add_text(b, l.at[i].name, l.at[i].value);
 	tw_json_add_bool(b, "ended", w->ended);
 	tw_json_add_number(b, "cpu_time_ms", (double)w->used.cpu_ns / 1e6);
-	tw_json_add_array(b, "zones");
-	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++)
-		if (tw_exposure_source(x, (enum tw_zone_kind)kind) != NULL)
-			add_zone_of(b, x, &w->charged, ticked, (enum tw_zone_kind)kind);
-	tw_json_end_array(b);
+	add_zones(b, x, &of, &none, true);
 	tw_json_end_object(b);
 }
 
@@ -205,43 +225,13 @@ static void add_workloads(struct tw_text_out *o, const struct tw_exposure *x,
 
 /* ---- energy without a row ---- */
 
-/* The power of a less b, in W; it may be below 0. */
-static double watts_of(const struct tw_collector *c, uint64_t a_uj, uint64_t b_uj)
-{
-	return c->elapsed_ns > 0
-		       ? ((double)a_uj - (double)b_uj) * 1e3 / (double)c->elapsed_ns
-		       : 0;
-}
-
 /* Add the energy of `all` that is not in `some`. */
 static void add_rest(struct tw_buf *b, const struct tw_exposure *x, const char *level,
 		     const struct sums *all, const struct sums *some)
 {
 	tw_json_add_object(b, NULL);
 	tw_json_add_text(b, "level", level);
-	tw_json_add_array(b, "zones");
-	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
-		const uint64_t *dynamic_uj = all->ticked.dynamic_uj,
-			       *idle_uj = all->ticked.idle_uj;
-
-		if (tw_exposure_source(x, (enum tw_zone_kind)kind) == NULL)
-			continue;
-		tw_json_add_object(b, NULL);
-		tw_json_add_text(b, "zone", tw_zone_kind_name((enum tw_zone_kind)kind));
-		tw_json_add_joules(b, "dynamic_joules",
-				   all->total.dynamic_uj[kind] -
-					   some->total.dynamic_uj[kind]);
-		tw_json_add_joules(b, "idle_joules",
-				   all->total.idle_uj[kind] - some->total.idle_uj[kind]);
-		tw_json_add_number(
-			b, "dynamic_watts",
-			watts_of(x->c, dynamic_uj[kind], some->ticked.dynamic_uj[kind]));
-		tw_json_add_number(
-			b, "idle_watts",
-			watts_of(x->c, idle_uj[kind], some->ticked.idle_uj[kind]));
-		tw_json_end_object(b);
-	}
-	tw_json_end_array(b);
+	add_zones(b, x, all, some, false);
 	tw_json_end_object(b);
 }
 

@@ -5,6 +5,7 @@
 #include "collector/power/causes.h"
 #include "collector/workloads/schedule.h"
 #include "collector/workloads/workload.h"
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 
 #include <stdlib.h>
@@ -57,27 +58,16 @@ int tw_attribution_open(enum tw_idle_by idle_by, struct tw_attribution **out,
 	return 0;
 }
 
-static void free_room(struct tw_attribution *a)
+void tw_attribution_close(struct tw_attribution *a)
 {
+	if (a == NULL)
+		return;
 	free(a->weight);
 	free(a->out_uj);
 	free(a->room);
 	free(a->charge);
 	free(a->cause);
 	free(a->group);
-	a->weight = a->out_uj = NULL;
-	a->room = NULL;
-	a->charge = NULL;
-	a->cause = NULL;
-	a->group = NULL;
-	a->size = a->groups = 0;
-}
-
-void tw_attribution_close(struct tw_attribution *a)
-{
-	if (a == NULL)
-		return;
-	free_room(a);
 	free(a);
 }
 
@@ -94,18 +84,13 @@ static int make_room(struct tw_attribution *a, size_t count, struct tw_err *err)
 		return 0;
 	while (size < count)
 		size *= 2;
-	free_room(a);
-	a->weight = calloc(size, sizeof(*a->weight));
-	a->out_uj = calloc(size, sizeof(*a->out_uj));
-	a->room = calloc(size, sizeof(*a->room));
-	a->charge = calloc(size, sizeof(*a->charge));
-	a->cause = calloc(size, sizeof(*a->cause));
-	a->group = calloc(2 * size, sizeof(*a->group));
-	if (a->weight == NULL || a->out_uj == NULL || a->room == NULL ||
-	    a->charge == NULL || a->cause == NULL || a->group == NULL) {
-		free_room(a);
+	if (!tw_resize(&a->weight, size, sizeof(*a->weight)) ||
+	    !tw_resize(&a->out_uj, size, sizeof(*a->out_uj)) ||
+	    !tw_resize(&a->room, size, sizeof(*a->room)) ||
+	    !tw_resize(&a->charge, size, sizeof(*a->charge)) ||
+	    !tw_resize(&a->cause, size, sizeof(*a->cause)) ||
+	    !tw_resize(&a->group, 2 * size, sizeof(*a->group)))
 		return tw_fail(err, TW_NOMEM, "attribution to %zu processes", count);
-	}
 	a->size = size;
 	a->groups = 2 * size;
 	return 0;

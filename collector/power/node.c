@@ -15,28 +15,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const mode_names[TW_CPU_MODE_COUNT] = {
+const char *const tw_cpu_mode_names[TW_CPU_MODE_COUNT] = {
 	[TW_CPU_USER] = "user",       [TW_CPU_NICE] = "nice",
 	[TW_CPU_SYSTEM] = "system",   [TW_CPU_IDLE] = "idle",
 	[TW_CPU_IOWAIT] = "iowait",   [TW_CPU_IRQ] = "irq",
 	[TW_CPU_SOFTIRQ] = "softirq", [TW_CPU_STEAL] = "steal",
 };
 
-const char *tw_cpu_mode_name(enum tw_cpu_mode mode)
-{
-	return mode_names[mode];
-}
-
-static const char *const softirq_names[TW_SOFTIRQ_COUNT] = {
+const char *const tw_softirq_names[TW_SOFTIRQ_COUNT] = {
 	[TW_SOFTIRQ_NET_TX] = "net_tx",
 	[TW_SOFTIRQ_NET_RX] = "net_rx",
 	[TW_SOFTIRQ_BLOCK] = "block",
 };
-
-const char *tw_softirq_name(enum tw_softirq vector)
-{
-	return softirq_names[vector];
-}
 
 /* The rest of a text, from which words and lines are taken. */
 struct rest {

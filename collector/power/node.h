@@ -30,7 +30,7 @@ enum tw_cpu_mode {
 };
 
 /* "user", "nice", "system", ... */
-const char *tw_cpu_mode_name(enum tw_cpu_mode mode);
+extern const char *const tw_cpu_mode_names[TW_CPU_MODE_COUNT];
 
 /* Vectors of the line "softirq" of /proc/stat that show work. */
 enum tw_softirq {
@@ -41,7 +41,7 @@ enum tw_softirq {
 };
 
 /* "net_tx", "net_rx", "block". */
-const char *tw_softirq_name(enum tw_softirq vector);
+extern const char *const tw_softirq_names[TW_SOFTIRQ_COUNT];
 
 /* Counters since boot. */
 struct tw_node_counts {

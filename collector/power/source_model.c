@@ -88,13 +88,6 @@ static int check(const struct tw_source_model *s, const struct tw_power_model *m
 	return 0;
 }
 
-static double core_ratio(const struct tw_power_model *m, uint32_t cores)
-{
-	const uint32_t theirs = tw_power_model_info(m)->spec.cores;
-
-	return cores > 0 && theirs > 0 ? (double)cores / (double)theirs : 1.0;
-}
-
 int tw_source_model_take(struct tw_source_model *s, struct tw_power_model *model,
 			 const struct tw_features *f, uint32_t cores, struct tw_err *err)
 {
@@ -118,7 +111,7 @@ int tw_source_model_take(struct tw_source_model *s, struct tw_power_model *model
 	model = NULL;
 	memcpy(s->part, part, sizeof(part));
 	memcpy(s->place, place, sizeof(place));
-	s->is.core_ratio = core_ratio(s->is.model, cores);
+	s->is.core_ratio = tw_power_model_core_ratio(s->is.model, cores);
 	if (!s->is.fresh)
 		s->is.output = tw_power_model_info(s->is.model)->output;
 	s->is.loads++;

@@ -245,6 +245,13 @@ size_t tw_power_model_back(const struct tw_power_model *p)
 	return most;
 }
 
+double tw_power_model_core_ratio(const struct tw_power_model *p, uint32_t cores)
+{
+	const uint32_t theirs = p->model.info.spec.cores;
+
+	return cores > 0 && theirs > 0 ? (double)cores / (double)theirs : 1.0;
+}
+
 double tw_power_model_step_ms(const struct tw_power_model *p)
 {
 	double most = 0;

@@ -55,6 +55,12 @@ void tw_power_model_predict_raw(const struct tw_power_model *p, size_t part,
 /* The number of earlier rows of a series that the model uses; 0: none. */
 size_t tw_power_model_back(const struct tw_power_model *p);
 
+/*
+ * The cores of a machine / those of the machine that the model was trained on; 1 if one
+ * is unknown, as docs/wire.md requires.
+ */
+double tw_power_model_core_ratio(const struct tw_power_model *p, uint32_t cores);
+
 /* The time between these rows, in ms; 0 if the model uses none. */
 double tw_power_model_step_ms(const struct tw_power_model *p);
 

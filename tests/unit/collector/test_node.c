@@ -40,7 +40,7 @@ static void the_lines_of_proc_stat_are_counters(void **state)
 	assert_int_equal(c.softirqs[TW_SOFTIRQ_NET_TX], 30);
 	assert_int_equal(c.softirqs[TW_SOFTIRQ_NET_RX], 40);
 	assert_int_equal(c.softirqs[TW_SOFTIRQ_BLOCK], 5);
-	assert_string_equal(tw_softirq_name(TW_SOFTIRQ_NET_RX), "net_rx");
+	assert_string_equal(tw_softirq_names[TW_SOFTIRQ_NET_RX], "net_rx");
 }
 
 static void a_malformed_proc_stat_is_rejected(void **state)
