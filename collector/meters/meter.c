@@ -2,8 +2,10 @@
 #include "collector/meters/meter.h"
 
 #include "lib/core/array.h"
+#include "lib/core/err.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -45,4 +47,11 @@ size_t tw_meter_rank(const struct tw_meter *meter)
 	while (i < TW_COUNT(meters) && meters[i] != meter)
 		i++;
 	return i;
+}
+
+void tw_reading_fail(struct tw_reading *out, const struct tw_err *why)
+{
+	*out = (struct tw_reading){ .readable = false };
+	snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1,
+		 why->text);
 }

@@ -99,6 +99,9 @@ struct tw_reading {
 	char why[96];
 };
 
+/* The reading of a zone that is not readable. */
+void tw_reading_fail(struct tw_reading *out, const struct tw_err *why);
+
 /* A process that used a zone since the last reading. */
 struct tw_zone_user {
 	uint32_t tgid;

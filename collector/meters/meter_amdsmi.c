@@ -245,8 +245,7 @@ static void read_cards(void *state, struct tw_reading *out)
 		if (out[i].readable)
 			continue;
 		tw_amdsmi_fail(c->smi, code, c->list.at[i].name, &why);
-		snprintf(out[i].why, sizeof(out[i].why), "%.*s",
-			 (int)sizeof(out[i].why) - 1, why.text);
+		tw_reading_fail(&out[i], &why);
 	}
 }
 

@@ -107,8 +107,7 @@ static void read_cray(void *state, struct tw_reading *out)
 		out[i].readable = read_joules(l->at[i].path, &joules, &err) == 0;
 		out[i].energy_uj = joules * 1000000;
 		if (!out[i].readable)
-			snprintf(out[i].why, sizeof(out[i].why), "%.*s",
-				 (int)sizeof(out[i].why) - 1, err.text);
+			tw_reading_fail(&out[i], &err);
 	}
 }
 

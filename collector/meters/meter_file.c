@@ -138,8 +138,7 @@ static void read_zone(const struct tw_zone *z, int fd, struct tw_reading *out)
 
 	*out = (struct tw_reading){ 0 };
 	if (read_number(z->path, fd, &value, &err) < 0) {
-		snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1,
-			 err.text);
+		tw_reading_fail(out, &err);
 		return;
 	}
 	out->readable = true;

@@ -608,12 +608,10 @@ static void multiply(const struct tw_zone *z, struct tw_reading *out)
 		return;
 	snprintf(dir, sizeof(dir), "%.*s", (int)(file - z->path), z->path);
 	snprintf(path, sizeof(path), "%scurr%s", dir, file + 2);
-	if (tw_meter_number(path, &ma, &err) == 0) {
+	if (tw_meter_number(path, &ma, &err) == 0)
 		out->power_w *= (double)ma;
-		return;
-	}
-	*out = (struct tw_reading){ .readable = false };
-	snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1, err.text);
+	else
+		tw_reading_fail(out, &err);
 }
 
 /* Look for the device of a zone under another number, now and then. */

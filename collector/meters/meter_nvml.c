@@ -258,8 +258,7 @@ static void read_gpus(void *state, struct tw_reading *out)
 			continue;
 		}
 		tw_nvml_fail(g->nvml, code, g->zone[i].name, &why);
-		snprintf(out[i].why, sizeof(out[i].why), "%.*s",
-			 (int)sizeof(out[i].why) - 1, why.text);
+		tw_reading_fail(&out[i], &why);
 		find_again(g, i);
 	}
 	if (!any)

@@ -421,8 +421,7 @@ static void read_counter(const struct msr *m, struct counter *c, struct tw_readi
 	if (out->readable)
 		out->energy_uj = tw_rapl_uj(c->unit, value);
 	else
-		snprintf(out->why, sizeof(out->why), "%.*s", (int)sizeof(out->why) - 1,
-			 why.text);
+		tw_reading_fail(out, &why);
 }
 
 static void read_msr(void *state, struct tw_reading *out)

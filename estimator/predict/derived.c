@@ -103,7 +103,7 @@ size_t tw_derived_history(const struct tw_rows *in, size_t r, double step_ms, si
 static double window_mean(const struct tw_rows *in, size_t r, uint32_t feature,
 			  size_t from, size_t to)
 {
-	const uint32_t column = in->place != NULL ? in->place[feature] : feature;
+	const uint32_t column = tw_rows_column(in, feature);
 	const double n = (double)(to - from + 1);
 	double sum = 0.0;
 

@@ -60,12 +60,9 @@ int tw_list_read_inverse_scales(const json_t *obj, const char *where, const char
 void tw_rows_scale(const struct tw_rows *in, size_t r, const double *inverse,
 		   size_t count, double *z)
 {
-	const double *x = in->x + r * in->stride;
-
 	for (size_t c = 0; c < count; c++) {
-		const uint32_t column = in->place != NULL ? in->place[c] : (uint32_t)c;
+		const double v = tw_rows_value(in, r, c);
 
-		z[c] = column == UINT32_MAX || isnan(x[column]) ? 0.0
-								: x[column] * inverse[c];
+		z[c] = isnan(v) ? 0.0 : v * inverse[c];
 	}
 }

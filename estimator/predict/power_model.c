@@ -292,7 +292,7 @@ void tw_power_model_mark_outside(const struct tw_power_model *p, size_t part,
 	if (m->feature_min == NULL)
 		return;
 	for (size_t f = 0; f < m->features.count; f++) {
-		const uint32_t column = in->place != NULL ? in->place[f] : (uint32_t)f;
+		const uint32_t column = tw_rows_column(in, f);
 
 		if (column == UINT32_MAX)
 			continue;

@@ -32,8 +32,7 @@ static int read_text(const char *text, size_t len, const struct tw_strs *feature
 static void predict(const void *state, const struct tw_rows *in, double *watts)
 {
 	const struct curvefit *f = state;
-	const uint32_t column =
-		in->place != NULL ? in->place[f->feature] : (uint32_t)f->feature;
+	const uint32_t column = tw_rows_column(in, f->feature);
 
 	for (size_t r = 0; r < in->rows; r++)
 		watts[r] = tw_curve_watts(

@@ -108,26 +108,18 @@ static int read_isotonic(const json_t *root, const struct tw_strs *features, voi
 
 /* ---- predicting ---- */
 
-static double feature_at(const struct tw_rows *in, size_t r, size_t feature)
-{
-	const uint32_t column =
-		in->place != NULL ? in->place[feature] : (uint32_t)feature;
-
-	return column != UINT32_MAX ? in->x[r * in->stride + column] : NAN;
-}
-
 /* Predict row r at each load of the grid. */
 static void predict_grid(const struct isotonic *m, const struct tw_rows *in, size_t r,
 			 double *watts)
 {
-	const double load = feature_at(in, r, m->load);
+	const double load = tw_rows_value(in, r, m->load);
 	double row[TW_TREE_FEATURES_MAX], x[BLOCK * TW_TREE_FEATURES_MAX];
 	struct tw_rows places = { .x = x,
 				  .stride = m->features,
 				  .categories = in->categories };
 
 	for (size_t c = 0; c < m->features; c++)
-		row[c] = feature_at(in, r, c);
+		row[c] = tw_rows_value(in, r, c);
 	for (size_t first = 0; first < m->places; first += places.rows) {
 		places.rows = m->places - first < BLOCK ? m->places - first : BLOCK;
 		for (size_t i = 0; i < places.rows; i++) {
@@ -185,7 +177,7 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 	double at[GRID_MAX];
 
 	for (size_t r = 0; r < in->rows; r++) {
-		const double load = feature_at(in, r, m->load);
+		const double load = tw_rows_value(in, r, m->load);
 
 		if (!(load > 0.0)) {
 			watts[r] = m->rest_w;

@@ -99,7 +99,7 @@ static void predict(const void *state, const struct tw_rows *in, double *watts)
 	for (size_t r = 0; r < in->rows; r++)
 		watts[r] = bias;
 	for (size_t c = 0; c < l->count; c++) {
-		const uint32_t column = in->place != NULL ? in->place[c] : (uint32_t)c;
+		const uint32_t column = tw_rows_column(in, c);
 		const double *x = in->x + column;
 
 		if (column == UINT32_MAX)

@@ -27,7 +27,10 @@ struct trees {
 	size_t features;
 };
 
-/* The arrays of a tree, and a stack of the splits whose right child is not read yet. */
+/*
+ * The arrays of a tree, and a stack of the splits whose right child is not read yet. The
+ * integers are in the allocation of the first.
+ */
 struct nodes {
 	int32_t *left, *right, *feature, *missing_left, *open;
 	float *value;
@@ -40,27 +43,16 @@ static void release(void *state)
 	tw_trees_release(&t->trees);
 }
 
-static void nodes_release(struct nodes *n)
-{
-	free(n->left);
-	free(n->right);
-	free(n->feature);
-	free(n->missing_left);
-	free(n->open);
-	free(n->value);
-}
-
 static int nodes_init(struct nodes *n, size_t count, struct tw_err *err)
 {
-	n->left = calloc(count, sizeof(*n->left));
-	n->right = calloc(count, sizeof(*n->right));
-	n->feature = calloc(count, sizeof(*n->feature));
-	n->missing_left = calloc(count, sizeof(*n->missing_left));
-	n->open = calloc(count, sizeof(*n->open));
+	n->left = calloc(count, 5 * sizeof(*n->left));
 	n->value = calloc(count, sizeof(*n->value));
-	if (n->left == NULL || n->right == NULL || n->feature == NULL ||
-	    n->missing_left == NULL || n->open == NULL || n->value == NULL)
+	if (n->left == NULL || n->value == NULL)
 		return tw_fail(err, TW_NOMEM, "tree of %zu nodes", count);
+	n->right = n->left + count;
+	n->feature = n->right + count;
+	n->missing_left = n->feature + count;
+	n->open = n->missing_left + count;
 	return 0;
 }
 
@@ -146,7 +138,8 @@ static int read_tree(const json_t *obj, const char *where, struct trees *t,
 
 	rc = 0;
 out:
-	nodes_release(&n);
+	free(n.left);
+	free(n.value);
 	return rc;
 }
 

@@ -612,9 +612,7 @@ static double predict_linear(const struct xgboost *x, const struct tw_rows *in,
 	float sum = x->weight[x->features] + x->trees.base;
 
 	for (size_t f = 0; f < x->features; f++) {
-		const uint32_t column = in->place != NULL ? in->place[f] : (uint32_t)f;
-		const double v =
-			column != UINT32_MAX ? in->x[row * in->stride + column] : NAN;
+		const double v = tw_rows_value(in, row, f);
 
 		if (!isnan(v))
 			sum += (float)v * x->weight[f];

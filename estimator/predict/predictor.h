@@ -13,6 +13,7 @@
  * not allocate and cannot fail.
  */
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +37,20 @@ struct tw_rows {
 	/* Categories, which hold for all rows; NULL: none are known. */
 	const struct tw_categories *categories;
 };
+
+/* The column of a feature, or UINT32_MAX. */
+static inline uint32_t tw_rows_column(const struct tw_rows *in, size_t feature)
+{
+	return in->place != NULL ? in->place[feature] : (uint32_t)feature;
+}
+
+/* The value of a feature in a row; NaN if it is absent. */
+static inline double tw_rows_value(const struct tw_rows *in, size_t r, size_t feature)
+{
+	const uint32_t column = tw_rows_column(in, feature);
+
+	return column != UINT32_MAX ? in->x[r * in->stride + column] : NAN;
+}
 
 struct tw_predictor {
 	const char *name; /* stable: stored in model files */

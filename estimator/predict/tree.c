@@ -227,9 +227,7 @@ static inline uint64_t row_key(uint32_t key)
 static inline void put_keys(uint64_t *key, size_t stride, const struct tw_rows *in,
 			    size_t feature, size_t row)
 {
-	const uint32_t column =
-		in->place != NULL ? in->place[feature] : (uint32_t)feature;
-	const double v = column != UINT32_MAX ? in->x[row * in->stride + column] : NAN;
+	const double v = tw_rows_value(in, row, feature);
 
 	if (isnan(v)) {
 		key[0] = row_key(TW_TREE_KEY_LEFT);
