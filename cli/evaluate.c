@@ -172,7 +172,7 @@ static int isolate(const struct tw_evaluation *j, const struct tw_isolator *it,
 	one = (struct tw_dataset){ 0 };
 	rc = 0;
 out:
-	it->free(state);
+	free(state);
 	tw_isolation_release(&isolation);
 	tw_dataset_release(&one);
 	return rc;

@@ -88,7 +88,6 @@ const struct tw_isolator tw_isolator_none = {
 	.summary = "leaves power as it is",
 	.fit = fit_nothing,
 	.apply = subtract_nothing,
-	.free = free,
 };
 
 /* ---- MinIdleIsolator: a is the lowest power ---- */
@@ -118,7 +117,6 @@ const struct tw_isolator tw_isolator_min_idle = {
 	.from_zero = true,
 	.fit = fit_min_idle,
 	.apply = subtract,
-	.free = free,
 };
 
 /*
@@ -183,7 +181,6 @@ const struct tw_isolator tw_isolator_profile = {
 	.is_background = ran_at_rest,
 	.fit = fit_profile,
 	.apply = subtract,
-	.free = free,
 };
 
 /*
@@ -310,5 +307,4 @@ const struct tw_isolator tw_isolator_idle_regression = {
 	.fit = fit_idle_regression,
 	.apply = subtract,
 	.describe = describe_idle_regression,
-	.free = free,
 };

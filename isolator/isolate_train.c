@@ -20,6 +20,7 @@
 #include "lib/core/err.h"
 #include "lib/field/feature.h"
 
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,18 +150,9 @@ out:
 /* Pearson's correlation; 0 if a or b is constant. */
 static double correlate(const double *a, const double *b, size_t rows)
 {
-	double mean_a = 0.0, mean_b = 0.0, aa = 0.0, bb = 0.0, ab = 0.0;
+	const double r = rows > 0 ? gsl_stats_correlation(a, 1, b, 1, rows) : 0.0;
 
-	for (size_t r = 0; r < rows; r++) {
-		mean_a += a[r] / (double)rows;
-		mean_b += b[r] / (double)rows;
-	}
-	for (size_t r = 0; r < rows; r++) {
-		aa += (a[r] - mean_a) * (a[r] - mean_a);
-		bb += (b[r] - mean_b) * (b[r] - mean_b);
-		ab += (a[r] - mean_a) * (b[r] - mean_b);
-	}
-	return aa > 0.0 && bb > 0.0 ? ab / sqrt(aa) / sqrt(bb) : 0.0;
+	return isfinite(r) ? r : 0.0;
 }
 
 /* The largest correlation over components and the targets' features. */
@@ -289,5 +281,4 @@ const struct tw_isolator tw_isolator_train = {
 	.fit = fit_train,
 	.apply = apply_train,
 	.describe = describe_train,
-	.free = free,
 };

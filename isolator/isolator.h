@@ -57,7 +57,6 @@ struct tw_isolator {
 	int (*apply)(const void *state, struct tw_dataset *d, struct tw_err *err);
 	/* Add the learnt values to obj, a model's metadata, without nesting. Or NULL. */
 	int (*describe)(const void *state, json_t *obj, struct tw_err *err);
-	void (*free)(void *state); /* NULL is fine */
 };
 
 size_t tw_isolator_count(void);

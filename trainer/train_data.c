@@ -125,7 +125,7 @@ static int isolate_fold(struct tw_train_data *t, const struct tw_isolator *isola
 
 	rc = 0;
 out:
-	isolator->free(state);
+	free(state);
 	tw_dataset_release(&training);
 	tw_dataset_release(&all);
 	return rc;

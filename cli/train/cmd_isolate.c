@@ -68,7 +68,7 @@ static int apply(const struct config *c, const struct tw_isolation *isolation,
 	}
 	rc = 0;
 out:
-	c->named->free(state);
+	free(state);
 	return rc;
 }
 

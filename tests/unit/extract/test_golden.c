@@ -124,7 +124,7 @@ static void isolate(const char *name, const struct golden *g, struct tw_dataset 
 			  &err) < 0 ||
 	    isolator->apply(state, &all, &err) < 0)
 		fail_msg("%s", err.text);
-	isolator->free(state);
+	free(state);
 	tw_dataset_release(d);
 	*d = all;
 }

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const struct tw_isolator_args no_args;
 
@@ -63,7 +64,7 @@ static void idle_regression_subtracts_the_power_at_zero_usage(void **state)
 	assert_int_equal(regression->apply(fitted, &d, &err), -1);
 	assert_string_equal(err.text, "no column 'package_power'");
 	json_decref(told);
-	regression->free(fitted);
+	free(fitted);
 	tw_dataset_release(&d);
 }
 
@@ -100,7 +101,7 @@ static void idle_regression_adds_processor_time_by_mode(void **state)
 	assert_true(fabs(json_number_value(json_object_get(told, "package_idle")) - 30) <
 		    1e-3);
 	json_decref(told);
-	regression->free(fitted);
+	free(fitted);
 	tw_dataset_release(&d);
 }
 
@@ -117,7 +118,7 @@ static json_t *subtract_idle(struct tw_dataset *d)
 	    regression->apply(fitted, d, &err) < 0 ||
 	    regression->describe(fitted, told, &err) < 0)
 		fail_msg("%s", err.text);
-	regression->free(fitted);
+	free(fitted);
 	return told;
 }
 
@@ -240,7 +241,7 @@ static void idle_regression_adds_no_time_to_another_feature(void **state)
 	assert_int_equal(regression->apply(fitted, &d, &err), 0);
 	/* Row 0: a use of 1. */
 	assert_true(fabs(tw_dataset_find(&d, "package_power")[0] - 2) < 1e-3);
-	regression->free(fitted);
+	free(fitted);
 	tw_dataset_release(&d);
 }
 
@@ -264,7 +265,7 @@ static void idle_power_that_is_not_finite_is_null(void **state)
 	assert_int_equal(regression->describe(fitted, told, &err), 0);
 	assert_true(json_is_null(json_object_get(told, "package_idle")));
 	json_decref(told);
-	regression->free(fitted);
+	free(fitted);
 	tw_dataset_release(&d);
 }
 
@@ -324,7 +325,7 @@ static void every_failed_allocation_is_reported(void **state)
 				     &fitted, &err);
 		if (rc == 0)
 			rc = it->describe(fitted, told, &err);
-		it->free(fitted);
+		free(fitted);
 		json_decref(told);
 		tw_dataset_release(&all);
 		if (!fail_alloc_told(rc, &err)) {

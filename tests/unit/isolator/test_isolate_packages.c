@@ -44,7 +44,7 @@ static void isolate_table(const char *isolator, struct tw_dataset *d)
 	read_csv(idle_table, d);
 	assert_int_equal(it->fit(&args, d, source, &fitted, &err), 0);
 	assert_int_equal(tw_isolate_apply(it, fitted, source, d, &err), 0);
-	it->free(fitted);
+	free(fitted);
 }
 
 static void subtraction_is_distributed_by_minimum_power(void **state)

@@ -32,11 +32,10 @@ static void the_registry_is_sorted_complete_and_searchable(void **state)
 
 		assert_non_null(it->name);
 		assert_non_null(it->summary);
-		assert_true(it->fit != NULL && it->apply != NULL && it->free != NULL);
+		assert_true(it->fit != NULL && it->apply != NULL);
 		assert_ptr_equal(tw_isolator_find(it->name), it);
 		if (i > 0)
 			assert_true(strcmp(tw_isolator_at(i - 1)->name, it->name) < 0);
-		it->free(NULL);
 	}
 	assert_null(tw_isolator_find("minidleisolator"));
 	assert_null(tw_isolator_find(""));
@@ -195,7 +194,7 @@ static void min_idle_subtracts_the_fitted_minimum_from_any_rows(void **state)
 	assert_int_equal(min->apply(fitted, &other, &err), 0);
 	assert_true(tw_dataset_find(&other, "platform_power")[0] == 5);
 	assert_true(tw_dataset_find(&other, "platform_power")[1] == -10);
-	min->free(fitted);
+	free(fitted);
 	tw_dataset_release(&other);
 	tw_dataset_release(&d);
 }
@@ -219,7 +218,7 @@ static void min_idle_subtracts_from_the_existing_components(void **state)
 	read_csv(table, &d);
 	assert_int_equal(min->apply(fitted, &d, &err), -1);
 	assert_string_equal(err.text, "no column 'package_power'");
-	min->free(fitted);
+	free(fitted);
 	tw_dataset_release(&d);
 }
 
@@ -261,7 +260,7 @@ static void the_none_isolator_changes_nothing(void **state)
 		none->fit(&no_args, &d, tw_energy_source_find("acpi"), &fitted, &err), 0);
 	assert_int_equal(none->apply(fitted, &d, &err), 0);
 	assert_true(tw_dataset_find(&d, "platform_power")[0] == 50);
-	none->free(fitted);
+	free(fitted);
 	tw_dataset_release(&d);
 }
 
@@ -361,7 +360,7 @@ static void train_isolator_subtracts_the_backgrounds_power(void **state)
 	assert_true(json_number_value(json_object_get(told, "background_correlation")) >
 		    0.99);
 	json_decref(told);
-	it->free(fitted);
+	free(fitted);
 	for (size_t i = 0; i < 3; i++)
 		tw_power_model_free(model[i]);
 	tw_strs_clear(&args.bg_hints);
@@ -511,7 +510,7 @@ static void profile_isolator_subtracts_the_mean_of_the_limits_at_rest(void **sta
 	assert_int_equal(it->fit(&args, &all, acpi, &fitted, &err), 0);
 	assert_int_equal(it->apply(fitted, &all, &err), 0);
 	assert_true(tw_dataset_find(&all, "platform_power")[0] == 17 - 11);
-	it->free(fitted);
+	free(fitted);
 	tw_profile_release(&profile);
 	tw_dataset_release(&all);
 	tw_dataset_release(&d);
