@@ -11,7 +11,7 @@
 
 #include "collector/power/node.h"
 #include "collector/powercap.h"
-#include "collector/show.h"
+#include "collector/settings.h"
 #include "collector/system/processors.h"
 #include "collector/system/roots.h"
 #include "collector/system/virtual.h"
@@ -22,7 +22,6 @@
 
 struct tw_agents;
 struct tw_attribution;
-struct tw_collector_settings;
 struct tw_counters;
 struct tw_err;
 struct tw_estimates;

@@ -5,7 +5,6 @@
 #include "collector/meters/meter.h"
 #include "collector/power/attribute.h"
 #include "collector/power/estimates.h"
-#include "collector/show.h"
 #include "collector/workloads/cgroup.h"
 #include "collector/workloads/traces.h"
 #include "estimator/models.h"

@@ -7,6 +7,7 @@
 #include "collector/agents/agents.h"
 #include "collector/ask/ask_options.h"
 #include "collector/power/tariff.h"
+#include "collector/workloads/workload.h"
 #include "lib/core/strs.h"
 #include "lib/program/opt.h"
 
@@ -14,7 +15,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tw_show;
+/* Which workloads and metric names the collector exports. */
+struct tw_show {
+	bool level[TW_LEVEL_COUNT];
+	uint32_t top;       /* processes and cgroups: at most this many of each; 0: all */
+	uint64_t min_uj;    /* processes and cgroups: those with at least this energy */
+	bool kepler;        /* also the metrics of Kepler 0.10 and later */
+	bool kepler_legacy; /* also the metrics of Kepler 0.5 to 0.9 */
+	bool kepler_05;     /* and those that Kepler 0.7.12 no longer had */
+	const char *node_name;
+	const char *redfish; /* URL of the management controller; NULL: none */
+};
 
 enum tw_bpf_choice { TW_BPF_AUTO, TW_BPF_OFF, TW_BPF_WALK, TW_BPF_ITER };
 enum tw_counters_choice { TW_COUNTERS_AUTO, TW_COUNTERS_OFF, TW_COUNTERS_SOFTWARE };

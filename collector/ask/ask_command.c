@@ -6,7 +6,7 @@
  * A program that prints a value and ends well is started again for the next value.
  */
 #include "collector/system/aside.h"
-#include "collector/ask/own_job.h"
+#include "collector/ask/ask_job.h"
 #include "collector/ask/runner.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
