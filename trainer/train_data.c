@@ -153,13 +153,11 @@ static void keep_outside(const struct tw_train_data *t, size_t split, bool *keep
 static int isolate(struct tw_train_data *t, const struct tw_isolator *isolator,
 		   struct tw_err *err)
 {
-	bool *keep = malloc((t->d.rows + 1) * sizeof(*keep));
+	bool *keep = NULL;
 	int rc = -1;
 
-	if (keep == NULL) {
-		tw_fail(err, TW_NOMEM, "isolation of %zu rows", t->d.rows);
+	if (TW_NEW(keep, t->d.rows, err) < 0)
 		goto out;
-	}
 	for (size_t v = 0; v < tw_train_data_splits(t); v++) {
 		keep_outside(t, v, keep);
 		if (isolate_fold(t, isolator, keep, v, err) < 0)
@@ -350,15 +348,14 @@ static int find_split_rest(struct tw_train_data *t, size_t split, size_t compone
 static int find_rest(struct tw_train_data *t, struct tw_err *err)
 {
 	const size_t splits = tw_train_data_splits(t);
-	bool *keep = malloc((t->d.rows + 1) * sizeof(*keep));
-	double *x = malloc((t->d.rows + 1) * (t->cols + 1) * sizeof(*x));
+	bool *keep = NULL;
+	double *x = NULL;
 	int rc = -1;
 
-	t->rest = calloc(splits * t->components, sizeof(*t->rest));
-	if (keep == NULL || x == NULL || t->rest == NULL) {
-		tw_fail(err, TW_NOMEM, "power at rest of %zu rows", t->d.rows);
+	if (TW_NEW(keep, t->d.rows, err) < 0 ||
+	    TW_NEW(x, t->d.rows * (t->cols + 1), err) < 0 ||
+	    TW_NEW(t->rest, splits * t->components, err) < 0)
 		goto out;
-	}
 	for (size_t v = 0; v < splits; v++) {
 		keep_outside(t, v, keep);
 		for (size_t c = 0; c < t->components; c++)

@@ -173,15 +173,12 @@ static int join(struct tw_train_data *t, struct recordings *r, struct tw_err *er
 static int extract_recordings(struct tw_train_data *t, struct tw_err *err)
 {
 	const size_t count = t->machine->recordings;
-	struct recordings r = { calloc(count, sizeof(*r.d)), calloc(count, sizeof(*r.at)),
-				calloc(count, sizeof(*r.input)), 0 };
+	struct recordings r = { NULL, NULL, NULL, 0 };
 	int rc = -1;
 
-	if (r.d == NULL || r.at == NULL || r.input == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu recordings", count);
-		goto out;
-	}
-	if (extract_all(t, &r, err) < 0 || join(t, &r, err) < 0)
+	if (TW_NEW(r.d, count, err) < 0 || TW_NEW(r.at, count, err) < 0 ||
+	    TW_NEW(r.input, count, err) < 0 || extract_all(t, &r, err) < 0 ||
+	    join(t, &r, err) < 0)
 		goto out;
 
 	rc = 0;

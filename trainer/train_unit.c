@@ -3,6 +3,7 @@
 
 #include "estimator/predict/certificate.h"
 #include "estimator/predict/power_model.h"
+#include "lib/core/array.h"
 #include "lib/json/json.h"
 #include "model-db/fitness.h"
 #include "model-db/pipeline.h"
@@ -235,17 +236,15 @@ static int add_certificate(struct tw_train_unit *u, struct tw_err *err)
 {
 	const struct tw_train_data *d = u->data;
 	const size_t count = d->rows < CERTIFICATE_ROWS ? d->rows : CERTIFICATE_ROWS;
-	double *rows = calloc(count * d->cols, sizeof(*rows));
+	double *rows = NULL;
 	struct tw_rest_evidence evidence[TW_COMPONENT_COUNT];
 	struct tw_power_model *p = NULL;
 	struct tw_rest rest[TW_COMPONENT_COUNT];
 	struct tw_certificate c;
 	int rc = -1;
 
-	if (rows == NULL) {
-		tw_fail(err, TW_NOMEM, "certificate of %s", u->model.info.name);
+	if (TW_NEW(rows, count * d->cols, err) < 0)
 		goto out;
-	}
 	for (size_t i = 0; i < count; i++)
 		memcpy(rows + i * d->cols, d->x + i * d->rows / count * d->cols,
 		       d->cols * sizeof(*rows));

@@ -67,13 +67,11 @@ static int solve_above(const struct tw_samples *s, solve_fn *solve, double const
 		       struct tw_design *design, double *weight, struct tw_err *err)
 {
 	struct tw_samples above = *s;
-	double *y = malloc((s->rows + 1) * sizeof(*y));
+	double *y = NULL;
 	int rc = -1;
 
-	if (y == NULL) {
-		tw_fail(err, TW_NOMEM, "linear fit of %zu rows", s->rows);
+	if (TW_NEW(y, s->rows, err) < 0)
 		goto out;
-	}
 	for (size_t r = 0; r < s->rows; r++)
 		y[r] = s->y[r] - constant;
 	above.y = y;

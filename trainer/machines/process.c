@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/machines/process.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "model-db/prior/cholesky.h"
 
@@ -87,15 +88,6 @@ static void fill(const struct tw_process_data *d, const struct tw_prior_kernel *
 								      d->row[j], d->z[j]);
 		a[i * d->rows + i] += k->noise;
 	}
-}
-
-static double *new_matrix(size_t n, struct tw_err *err)
-{
-	double *a = calloc(n * n, sizeof(*a));
-
-	if (a == NULL)
-		tw_fail(err, TW_NOMEM, "covariance of %zu machines", n);
-	return a;
 }
 
 /* ---- variances ---- */
@@ -250,18 +242,17 @@ static size_t thin_out(const struct tw_process_data *d, const struct tw_prior_ro
 int tw_process_learn(const struct tw_process_data *d, struct tw_prior_kernel *out,
 		     struct tw_err *err)
 {
-	const struct tw_prior_row **row = calloc(d->rows + 1, sizeof(const void *));
-	double(*z)[TW_PRIOR_NUMBERS] = calloc(d->rows + 1, sizeof(*z));
-	double *y = calloc(2 * d->rows + 1, sizeof(*y));
-	double *a = new_matrix(d->rows, err), *inverse = new_matrix(d->rows, err);
-	double best[PARAMETERS];
+	const struct tw_prior_row **row = NULL;
+	double(*z)[TW_PRIOR_NUMBERS] = NULL;
+	double *y = NULL, *a = NULL, *inverse = NULL, best[PARAMETERS];
 	struct tw_process_data few = *d;
 	int rc = -1;
 
-	if (row == NULL || z == NULL || y == NULL || a == NULL || inverse == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu machines", d->rows);
+	if (tw_new(&row, d->rows, sizeof(const void *), err) < 0 ||
+	    TW_NEW(z, d->rows, err) < 0 || TW_NEW(y, 2 * d->rows, err) < 0 ||
+	    TW_NEW(a, d->rows * d->rows, err) < 0 ||
+	    TW_NEW(inverse, d->rows * d->rows, err) < 0)
 		goto out;
-	}
 	few.rows = thin_out(d, row, z, y);
 	few.row = row;
 	few.z = (const double(*)[TW_PRIOR_NUMBERS])z;
@@ -289,9 +280,9 @@ static int fail_singular(struct tw_err *err)
 static double *new_factor(const struct tw_process_data *d,
 			  const struct tw_prior_kernel *k, struct tw_err *err)
 {
-	double *u = new_matrix(d->rows, err);
+	double *u;
 
-	if (u == NULL)
+	if (TW_NEW(u, d->rows * d->rows, err) < 0)
 		return NULL;
 	fill(d, k, u);
 	if (tw_cholesky(u, d->rows))
@@ -374,12 +365,11 @@ int tw_process_predict_forward(const struct tw_process_data *d,
 			       double *held_out, struct tw_err *err)
 {
 	double *u = new_factor(d, k, err);
-	double *half = calloc(2 * d->rows + 1, sizeof(*half)), *w;
+	double *half = NULL, *w;
 
-	if (u == NULL || half == NULL) {
+	if (u == NULL || TW_NEW(half, 2 * d->rows, err) < 0) {
 		free(u);
-		free(half);
-		return u == NULL ? -1 : tw_fail(err, TW_NOMEM, "%zu machines", d->rows);
+		return -1;
 	}
 	w = half + d->rows;
 	tw_cholesky_half(u, d->rows, d->y, half);
@@ -397,16 +387,12 @@ int tw_process_leave_out(const struct tw_process_data *d, const struct tw_prior_
 			 double *held_out, struct tw_err *err)
 {
 	const size_t n = d->rows;
-	double *u = new_factor(d, k, err), *inverse = new_matrix(n, err);
-	double *weight = calloc(n + 1, sizeof(*weight));
-	double *block = calloc(n * n + 2 * n + 1, sizeof(*block));
+	double *u = new_factor(d, k, err), *inverse = NULL, *weight = NULL, *block = NULL;
 	int rc = -1;
 
-	if (u == NULL || inverse == NULL || weight == NULL || block == NULL) {
-		if (u != NULL)
-			tw_fail(err, TW_NOMEM, "%zu machines", n);
+	if (u == NULL || TW_NEW(inverse, n * n, err) < 0 || TW_NEW(weight, n, err) < 0 ||
+	    TW_NEW(block, n * n + 2 * n, err) < 0)
 		goto out;
-	}
 	tw_cholesky_solve(u, n, d->y, weight);
 	invert(u, n, inverse);
 	rc = 0;

@@ -91,15 +91,12 @@ int tw_runs_read(struct tw_store *s, const struct tw_segments *w,
 	size_t at = 0;
 	int rc = -1;
 
-	out->span = span = calloc(w->count + 1, sizeof(*span));
-	out->prom = calloc(w->count + 1, sizeof(struct tw_prom *));
-	out->response = calloc(w->count + 1, sizeof(*out->response));
-	if (out->prom == NULL || out->response == NULL || span == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu segments", w->count);
+	if (TW_NEW(out->span, w->count, err) < 0 ||
+	    tw_new(&out->prom, w->count, sizeof(struct tw_prom *), err) < 0 ||
+	    TW_NEW(out->response, w->count, err) < 0 ||
+	    tw_path_join(&path, err, dir, "run.json", NULL) < 0)
 		goto out;
-	}
-	if (tw_path_join(&path, err, dir, "run.json", NULL) < 0)
-		goto out;
+	span = out->span;
 	while (tw_window_next_run(w, choice.after_ms, &at, &run)) {
 		struct tw_train_response *r = &out->response[out->count];
 

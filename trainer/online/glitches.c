@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/online/glitches.h"
 
+#include "lib/core/array.h"
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/field/energy.h"
@@ -152,14 +153,11 @@ static void mark_all(struct tw_segments *w, const struct points *p)
 int tw_glitches_mark(struct tw_segments *w, struct tw_err *err)
 {
 	const size_t n = w->count;
-	struct points p = { .at = calloc(n + 1, sizeof(*p.at)),
-			    .load = calloc(4 * n + 1, sizeof(*p.load)) };
+	struct points p = { .at = NULL };
 	int rc = -1;
 
-	if (p.at == NULL || p.load == NULL) {
-		tw_fail(err, TW_NOMEM, "%zu segments", n);
+	if (TW_NEW(p.at, n, err) < 0 || TW_NEW(p.load, 4 * n, err) < 0)
 		goto out;
-	}
 	p.watts = p.load + n;
 	p.off = p.watts + n;
 	p.memory = p.off + n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trainer/shards/merge.h"
 
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
@@ -31,11 +32,6 @@ struct merging {
 	char **path;
 };
 
-static int fail_nomem(struct tw_err *err)
-{
-	return tw_fail(err, TW_NOMEM, "merge");
-}
-
 /* ---- the plan ---- */
 
 static int make_data(struct merging *m, size_t i, struct tw_err *err)
@@ -57,15 +53,13 @@ static int open_merging(struct merging *m, struct tw_err *err)
 {
 	const struct tw_plan *p = m->plan;
 
-	m->all.machines.at = calloc(p->machines + 1, sizeof(*m->all.machines.at));
-	m->all.data = calloc(p->datas + 1, sizeof(*m->all.data));
-	m->all.unit = calloc(p->units + 1, sizeof(*m->all.unit));
-	m->filled = calloc(p->datas + 1, sizeof(*m->filled));
-	m->sha256 = calloc(p->units + 1, sizeof(*m->sha256));
-	m->path = calloc(p->units + 1, sizeof(*m->path));
-	if (m->all.machines.at == NULL || m->all.data == NULL || m->all.unit == NULL ||
-	    m->filled == NULL || m->sha256 == NULL || m->path == NULL)
-		return fail_nomem(err);
+	if (TW_NEW(m->all.machines.at, p->machines, err) < 0 ||
+	    TW_NEW(m->all.data, p->datas, err) < 0 ||
+	    TW_NEW(m->all.unit, p->units, err) < 0 ||
+	    TW_NEW(m->filled, p->datas, err) < 0 ||
+	    TW_NEW(m->sha256, p->units, err) < 0 ||
+	    tw_new(&m->path, p->units, sizeof(char *), err) < 0)
+		return -1;
 	m->all.datas = p->datas;
 	m->all.units = p->units;
 	for (size_t i = 0; i < p->machines; i++) {
@@ -114,9 +108,10 @@ static int fill_data(struct tw_train_data *d, struct tw_part *part, struct tw_er
 	if (part->quality == NULL)
 		return 0;
 	d->quality = json_array();
+	if (d->quality == NULL)
+		return tw_fail(err, TW_NOMEM, "quality of the data");
 	tw_buf_adds(&d->quality_text, part->quality);
-	return d->quality == NULL || tw_buf_failed(&d->quality_text) ? fail_nomem(err)
-								     : 0;
+	return tw_buf_check(&d->quality_text, err);
 }
 
 static int fill_model(struct tw_train_unit *u, struct tw_part *part, struct tw_err *err)

@@ -237,10 +237,10 @@ void tw_plan_add_address(const struct tw_plan *p, size_t unit, struct tw_buf *ou
 int tw_plan_machines(const struct tw_plan *p, struct tw_train_planned **out,
 		     struct tw_err *err)
 {
-	struct tw_train_planned *m = calloc(p->machines + 1, sizeof(*m));
+	struct tw_train_planned *m;
 
-	if (m == NULL)
-		return fail_nomem(err);
+	if (TW_NEW(m, p->machines, err) < 0)
+		return -1;
 	for (size_t i = 0; i < p->machines; i++)
 		m[i] = (struct tw_train_planned){ .name = p->machine[i].name,
 						  .spec = p->machine[i].spec,
@@ -281,11 +281,11 @@ struct tw_plan_maker {
 int tw_plan_maker_new(const struct tw_train_job *job, struct tw_plan_maker **out,
 		      struct tw_err *err)
 {
-	struct tw_plan_maker *m = calloc(1, sizeof(*m));
 	const size_t metrics = job->thirdparty != NULL ? job->thirdparty->names.count : 0;
+	struct tw_plan_maker *m;
 
-	if (m == NULL)
-		return fail_nomem(err);
+	if (TW_NEW(m, 1, err) < 0)
+		return -1;
 	m->job = job;
 	m->files = json_array();
 	m->inputs = json_array();
@@ -523,9 +523,8 @@ static int make_machines(const struct tw_plan_maker *m, const struct tw_train_jo
 	struct tw_isolation isolation = { 0 };
 	int rc;
 
-	out->at = calloc(m->count + 1, sizeof(*out->at));
-	if (out->at == NULL)
-		return fail_nomem(err);
+	if (TW_NEW(out->at, m->count, err) < 0)
+		return -1;
 	out->count = m->count;
 	for (size_t i = 0; i < m->count; i++)
 		out->at[i].name = m->at[i].name;
