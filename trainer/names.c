@@ -7,6 +7,7 @@
 #include "lib/core/strs.h"
 #include "lib/field/energy.h"
 #include "lib/field/feature.h"
+#include "lib/program/suggest.h"
 #include "trainer/fit/trainer.h"
 
 #include <stdlib.h>
@@ -29,28 +30,6 @@ static const char *group_at(size_t i)
 
 /* Limit of the name list in an error text, bytes. */
 #define LIST_MAX 150
-
-/* Edit distance (V. Levenshtein, 1966) of the first 64 bytes of each text. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[65] = { 0 }, n = strnlen(b, 64);
-
-	for (size_t k = 0; k <= n; k++)
-		row[k] = k;
-	for (size_t i = 0; a[i] != '\0' && i < 64; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i + 1;
-		for (size_t k = 1; k <= n; k++) {
-			const size_t change = diagonal + (a[i] != b[k - 1]);
-			size_t least = row[k] < row[k - 1] ? row[k] + 1 : row[k - 1] + 1;
-
-			diagonal = row[k];
-			row[k] = change < least ? change : least;
-		}
-	}
-	return row[n];
-}
 
 /* A known name and its edit distance from the unknown one. */
 struct near {
@@ -96,7 +75,7 @@ static int unknown(const char *what, const char *name, size_t count,
 	char *text = NULL;
 
 	for (size_t i = 0; known != NULL && i < count; i++)
-		known[i] = (struct near){ at(i), distance(name, at(i)), i };
+		known[i] = (struct near){ at(i), tw_text_distance(name, at(i)), i };
 	if (known != NULL) {
 		list_names(known, count, &list);
 		text = tw_buf_detach(&list, NULL);

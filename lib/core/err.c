@@ -12,20 +12,6 @@
 #undef tw_fail_errno
 #undef tw_err_wrap
 
-static const char *const names[] = {
-	[TW_OK] = "ok",
-	[TW_NOMEM] = "no-memory",
-	[TW_IO] = "io",
-	[TW_PARSE] = "parse",
-	[TW_INVALID] = "invalid",
-	[TW_NOTFOUND] = "not-found",
-	[TW_UNSUPPORTED] = "unsupported",
-	[TW_DENIED] = "denied",
-};
-
-_Static_assert(sizeof(names) == TW_CODE_COUNT * sizeof(names[0]),
-	       "every tw_code needs a name");
-
 static enum tw_code code_from_errno(int errnum)
 {
 	switch (errnum) {
@@ -44,13 +30,6 @@ static enum tw_code code_from_errno(int errnum)
 	default:
 		return TW_IO;
 	}
-}
-
-const char *tw_code_name(enum tw_code code)
-{
-	if ((unsigned)code >= TW_CODE_COUNT)
-		return "unknown";
-	return names[code];
 }
 
 /*

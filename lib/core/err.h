@@ -69,7 +69,4 @@ static inline int tw_failed(int rc)
 #define tw_fail_errno(...) tw_failed((tw_fail_errno)(__VA_ARGS__))
 #define tw_err_wrap(...) tw_failed((tw_err_wrap)(__VA_ARGS__))
 
-/* A short stable word for a code: "not-found". Test cases use it. */
-const char *tw_code_name(enum tw_code code);
-
 #endif /* TW_ERR_H */

@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/file.h"
 #include "lib/field/csv.h"
+#include "tests/unit/code_name.h"
 #include "tests/unit/tw_test.h"
 #include "trainer/extract/extract.h"
 #include "trainer/response/prom.h"
@@ -41,7 +42,7 @@ static void run_case(const struct tw_extract_args *wanted, const char *input,
 	args.warnings = out;
 	if (tw_prom_parse(input, strlen(input), &p, &err) < 0 ||
 	    tw_extract(p, &args, &d, &err) < 0)
-		tw_buf_addf(out, "%s: %s\n", tw_code_name(err.code), err.text);
+		tw_buf_addf(out, "%s: %s\n", code_name(err.code), err.text);
 	else
 		tw_csv_write(&d, out);
 	tw_dataset_release(&d);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/array.h"
+#include "tests/unit/code_name.h"
 #include "tests/unit/tw_test.h"
 
 #include "lib/core/buf.h"
@@ -57,7 +58,7 @@ static char *events(const char *text, size_t len, size_t piece, size_t *used_out
 	if (rc == 0 && at == len)
 		rc = tw_jsax_end(p, &err);
 	if (rc < 0)
-		tw_buf_addf(&b, "! %s: %s", tw_code_name(err.code), err.text);
+		tw_buf_addf(&b, "! %s: %s", code_name(err.code), err.text);
 	tw_jsax_free(p);
 	if (used_out != NULL)
 		*used_out = at;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/core/array.h"
+#include "tests/unit/code_name.h"
 #include "tests/unit/tw_test.h"
 
 #include "collector/ask/redfish.h"
@@ -184,11 +185,10 @@ static void check_error(const char *json, const char *wanted, const struct tw_er
 	const char *text = strchr(wanted, ' ');
 
 	assert_non_null(text);
-	if (strncmp(wanted + 1, tw_code_name(err->code), (size_t)(text - wanted) - 1) !=
-		    0 ||
+	if (strncmp(wanted + 1, code_name(err->code), (size_t)(text - wanted) - 1) != 0 ||
 	    strstr(err->text, text + 1) == NULL)
-		fail_msg("%s: wanted %s, got %s %s", json, wanted,
-			 tw_code_name(err->code), err->text);
+		fail_msg("%s: wanted %s, got %s %s", json, wanted, code_name(err->code),
+			 err->text);
 }
 
 static void check_case(char *line)

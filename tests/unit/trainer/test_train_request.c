@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/code_name.h"
 #include "tests/unit/tw_test.h"
 
 #include "isolator/isolator.h"
@@ -328,7 +329,7 @@ static void bad_requests_are_refused_with_their_place(void **state)
 		if (err.code != bad[i].code ||
 		    strncmp(err.text, bad[i].error, strlen(bad[i].error)) != 0)
 			fail_msg("'%s' gives %s '%s', not '%s'", bad[i].text,
-				 tw_code_name(err.code), err.text, bad[i].error);
+				 code_name(err.code), err.text, bad[i].error);
 		for (const char *p = err.text; *p != '\0'; p++)
 			assert_true((unsigned char)*p >= ' ');
 		assert_null(q.name);
