@@ -77,9 +77,8 @@ static int check(const struct config *c, const char *name, struct tw_fileset *pi
 	struct tw_strs keys = { 0 };
 	int rc = -1;
 
-	for (size_t i = 0; i < c->keys.count; i++)
-		if (tw_signature_read_key(c->keys.at[i], &keys, err) < 0)
-			goto out;
+	if (tw_signature_read_keys(&c->keys, &keys, err) < 0)
+		goto out;
 	if ((c->name != NULL && tw_manifest_rename(pipeline, name, err) < 0) ||
 	    tw_signature_check_pipeline(pipeline, c->sign != NULL ? NULL : name, &keys,
 					c->require_signature, err) < 0 ||

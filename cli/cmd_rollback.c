@@ -39,9 +39,8 @@ static int check_files(void *arg, const char *name, struct tw_fileset *files,
 	size_t models;
 	int rc = -1;
 
-	for (size_t i = 0; i < c->keys.count; i++)
-		if (tw_signature_read_key(c->keys.at[i], &keys, err) < 0)
-			goto out;
+	if (tw_signature_read_keys(&c->keys, &keys, err) < 0)
+		goto out;
 	if (tw_signature_check_pipeline(files, name, &keys, c->require_signature, err) <
 		    0 ||
 	    tw_publishing_check(files, &models, err) < 0)

@@ -493,6 +493,15 @@ int tw_signature_read_key(const char *path_or_key, struct tw_strs *keys,
 	return read_key_file(path_or_key, keys, err);
 }
 
+int tw_signature_read_keys(const struct tw_strs *paths_or_keys, struct tw_strs *keys,
+			   struct tw_err *err)
+{
+	for (size_t i = 0; i < paths_or_keys->count; i++)
+		if (tw_signature_read_key(paths_or_keys->at[i], keys, err) < 0)
+			return -1;
+	return 0;
+}
+
 /* ---- the signer ---- */
 
 static int read_password(const char *path, char **out, struct tw_err *err)

@@ -62,6 +62,10 @@ int tw_signature_check_pipeline(struct tw_fileset *pipeline, const char *name,
 int tw_signature_read_key(const char *path_or_key, struct tw_strs *keys,
 			  struct tw_err *err);
 
+/* The same for each text of a list. */
+int tw_signature_read_keys(const struct tw_strs *paths_or_keys, struct tw_strs *keys,
+			   struct tw_err *err);
+
 /*
  * minisign's files as bytes, without cryptography; for tests. A key is a comment line and
  * a line of base64; a signature has two such pairs.

@@ -219,11 +219,6 @@ static int show_model(struct tw_index *x, const struct tw_index_entry *e,
 	return 0;
 }
 
-static void let_go(void *index)
-{
-	tw_index_unref(index);
-}
-
 static int show_weights(struct tw_index *x, const struct tw_index_entry *e,
 			const struct tw_http_request *q, struct tw_http_reply *r,
 			struct tw_err *err)
@@ -235,10 +230,7 @@ static int show_weights(struct tw_index *x, const struct tw_index_entry *e,
 		return tw_fail(err, TW_UNSUPPORTED, "no weights");
 	if (tw_index_weights(x, e, TW_CLIENT_CURRENT, &t, err) < 0)
 		return -1;
-	if (t.own != NULL)
-		tw_http_reply_lend(r, t.text, t.len, free, t.own);
-	else
-		tw_http_reply_lend(r, t.text, t.len, let_go, tw_index_ref(x));
+	tw_send_text(x, &t, r);
 	return 0;
 }
 

@@ -21,11 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void let_go(void *index)
-{
-	tw_index_unref(index);
-}
-
 /* Weights with old names are rare; they are written for each request. */
 static int send_renamed(struct tw_index_text *t, unsigned old_names,
 			struct tw_http_reply *r, struct tw_err *err)
@@ -55,10 +50,7 @@ static int send_weights(struct tw_index *x, const struct tw_index_entry *e,
 		tw_index_text_release(&t);
 		return sent;
 	}
-	if (t.own != NULL)
-		tw_http_reply_lend(r, t.text, t.len, free, t.own);
-	else
-		tw_http_reply_lend(r, t.text, t.len, let_go, tw_index_ref(x));
+	tw_send_text(x, &t, r);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -108,6 +109,15 @@ static void format_etag(const struct tw_index_entry *e, char etag[TW_ETAG_TEXT])
 static void let_go(void *index)
 {
 	tw_index_unref(index);
+}
+
+void tw_send_text(struct tw_index *x, const struct tw_index_text *t,
+		  struct tw_http_reply *r)
+{
+	if (t->own != NULL)
+		tw_http_reply_lend(r, t->text, t->len, free, t->own);
+	else
+		tw_http_reply_lend(r, t->text, t->len, let_go, tw_index_ref(x));
 }
 
 static int send_file(struct tw_index *x, const struct tw_index_entry *e,

@@ -17,6 +17,7 @@ struct tw_http_reply;
 struct tw_http_request;
 struct tw_index;
 struct tw_index_entry;
+struct tw_index_text;
 struct tw_service;
 
 /* Size of an entity tag with its NUL. */
@@ -33,6 +34,10 @@ int tw_send_zip(struct tw_index *x, const struct tw_index_entry *e,
  */
 bool tw_send_begin(const struct tw_http_request *q, struct tw_http_reply *r,
 		   const char *etag, uint64_t size, struct tw_http_range *range);
+
+/* The body is a text of the index, which the reply frees or keeps the index for. */
+void tw_send_text(struct tw_index *x, const struct tw_index_text *t,
+		  struct tw_http_reply *r);
 
 /* The body is the attachment <name>.zip. */
 void tw_send_as_zip(struct tw_http_reply *r, const char *name);

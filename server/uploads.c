@@ -69,9 +69,8 @@ int tw_uploads_new(const struct tw_uploads_config *c, struct tw_uploads **out,
 	u->allow_downgrade = c->allow_downgrade;
 	if (c->auth_file != NULL && read_secrets(c->auth_file, &u->secrets, err) < 0)
 		goto out;
-	for (size_t i = 0; i < c->keys->count; i++)
-		if (tw_signature_read_key(c->keys->at[i], &u->keys, err) < 0)
-			goto out;
+	if (tw_signature_read_keys(c->keys, &u->keys, err) < 0)
+		goto out;
 	if (u->require_signature && (u->keys.count == 0 || !tw_signature_available())) {
 		tw_fail(err, TW_INVALID, "--require-signature %s",
 			u->keys.count == 0 ? "without a --public-key"

@@ -9,6 +9,7 @@
 #include "lib/json/writer.h"
 #include "model-db/report/svg.h"
 #include "trainer/unit/unit_data.h"
+#include "trainer/unit/unit_results.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -133,13 +134,6 @@ void tw_unit_report_table(const struct tw_unit_result *r, struct tw_buf *out)
 
 /* ---- JSON ---- */
 
-static void add_value(struct tw_buf *out, const struct tw_unit_value *v)
-{
-	tw_json_add_number(out, "value", v->at);
-	tw_json_add_number(out, "low", v->low);
-	tw_json_add_number(out, "high", v->high);
-}
-
 static void add_date(struct tw_buf *out, const char *key, int64_t ms)
 {
 	char text[TW_DATE_TEXT];
@@ -153,11 +147,7 @@ static void add_json_energy(const struct tw_unit_result *r, struct tw_buf *out)
 	const struct tw_unit_data *d = r->data;
 
 	tw_json_add_object(out, "energy");
-	tw_json_add_array(out, "selectors");
-	for (size_t i = 0; i < d->slots; i++)
-		if (d->slot[i].role == TW_UNIT_ENERGY)
-			tw_json_add_text(out, NULL, d->slot[i].text);
-	tw_json_end_array(out);
+	tw_unit_energy_add(out, "selectors", d);
 	tw_json_add_uint(out, "series", d->in.energy.count);
 	tw_json_add_number(out, "joules", r->fit.energy_j);
 	tw_json_add_number(out, "watts", r->fit.energy_j / r->fit.seconds);
@@ -174,9 +164,7 @@ static void add_json_units(const struct tw_unit_result *r, struct tw_buf *out)
 		tw_json_add_text(out, "unit", r->blocks.name[k]);
 		tw_json_add_text(out, "selector",
 				 tw_unit_data_text(r->data, TW_UNIT_WORK + k));
-		tw_json_add_object(out, "joules");
-		add_value(out, &c->joules);
-		tw_json_end_object(out);
+		tw_unit_value_add(out, "joules", &c->joules);
 		tw_json_add_number(out, "units", c->units);
 		tw_json_add_number(out, "share", c->share);
 		tw_json_add_number(out, "vif", c->vif);
@@ -234,9 +222,7 @@ void tw_unit_report_json(const struct tw_unit_result *r, struct tw_buf *out)
 	add_date(out, "to", b->bound_ms[b->count]);
 	add_json_energy(r, out);
 	tw_json_add_number(out, "idle_watts", r->idle_w);
-	tw_json_add_object(out, "standing_watts");
-	add_value(out, &r->fit.standing_w);
-	tw_json_end_object(out);
+	tw_unit_value_add(out, "standing_watts", &r->fit.standing_w);
 	add_json_units(r, out);
 	tw_json_add_number(out, "interval_level", TW_UNIT_LEVEL);
 	tw_json_add_number(out, "r2", r->fit.r2);

@@ -504,19 +504,16 @@ const char *tw_jsax_type_name(enum tw_jsax_type type)
 
 #define PIECE_BYTES ((size_t)256 << 10)
 
-/* Feed a piece of a single document: only white space may follow the document. */
-static int feed_single(struct tw_jsax *p, const char *data, size_t len, uint64_t offset,
-		       struct tw_err *err)
+int tw_jsax_feed_only(struct tw_jsax *p, const char *data, size_t len, struct tw_err *err)
 {
 	size_t used = 0;
 
 	if (tw_jsax_feed(p, data, len, &used, err) < 0)
 		return -1;
-	for (; used < len; used++)
+	for (; used < len; used++, p->offset++)
 		if (data[used] == '\0' || strchr(" \t\r\n", data[used]) == NULL)
 			return tw_fail(err, TW_PARSE,
-				       "byte %" PRIu64 ": text after the end",
-				       offset + used);
+				       "byte %" PRIu64 ": text after the end", p->offset);
 	return 0;
 }
 
@@ -527,7 +524,7 @@ int tw_jsax_parse(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg
 	int rc = -1;
 
 	if (tw_jsax_new(limits, fn, arg, &p, err) == 0 &&
-	    feed_single(p, data, len, 0, err) == 0 && tw_jsax_end(p, err) == 0)
+	    tw_jsax_feed_only(p, data, len, err) == 0 && tw_jsax_end(p, err) == 0)
 		rc = 0;
 	tw_jsax_free(p);
 	return rc;
@@ -535,8 +532,6 @@ int tw_jsax_parse(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg
 
 static int feed_file(struct tw_jsax *p, int fd, char *piece, struct tw_err *err)
 {
-	uint64_t offset = 0;
-
 	for (;;) {
 		ssize_t n = read(fd, piece, PIECE_BYTES);
 
@@ -546,9 +541,8 @@ static int feed_file(struct tw_jsax *p, int fd, char *piece, struct tw_err *err)
 			continue;
 		if (n < 0)
 			return tw_fail_errno(err, errno, "cannot read");
-		if (feed_single(p, piece, (size_t)n, offset, err) < 0)
+		if (tw_jsax_feed_only(p, piece, (size_t)n, err) < 0)
 			return -1;
-		offset += (uint64_t)n;
 	}
 }
 

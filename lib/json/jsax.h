@@ -77,6 +77,10 @@ int tw_jsax_new(const struct tw_jsax_limits *limits, tw_jsax_fn *fn, void *arg,
 int tw_jsax_feed(struct tw_jsax *p, const char *data, size_t len, size_t *used,
 		 struct tw_err *err);
 
+/* As tw_jsax_feed(), for a single document: only white space may follow it. */
+int tw_jsax_feed_only(struct tw_jsax *p, const char *data, size_t len,
+		      struct tw_err *err);
+
 /* Whether the document is complete. */
 bool tw_jsax_done(const struct tw_jsax *p);
 

@@ -308,12 +308,8 @@ int tw_prom_answer_feed(void *arg, const char *data, size_t len, struct tw_err *
 			err, TW_PARSE,
 			"the server answers with a web page, not with JSON: is it "
 			"Prometheus, or a login page before it? (--user, --token-file)");
-	used = 0;
-	if (tw_jsax_feed(a->parser, data, len, &used, err) < 0)
+	if (tw_jsax_feed_only(a->parser, data, len, err) < 0)
 		return -1;
-	for (; used < len; used++)
-		if (data[used] == '\0' || strchr(" \t\r\n", data[used]) == NULL)
-			return tw_fail(err, TW_PARSE, "text behind the answer's end");
 	a->refused = false;
 	return 0;
 }

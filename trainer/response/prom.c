@@ -655,12 +655,11 @@ int tw_prom_parse_more(const char *data, size_t len, const struct tw_strs *more,
 	struct tw_prom_builder *b = NULL;
 	int rc = -1;
 
-	if (new_builder(more, &b, err) < 0 ||
-	    tw_jsax_parse(&limits, take_event, b, data, len, err) < 0)
-		goto out;
-	*out = tw_prom_builder_detach(b);
-	rc = 0;
-out:
+	if (new_builder(more, &b, err) == 0 &&
+	    tw_jsax_parse(&limits, take_event, b, data, len, err) == 0) {
+		*out = tw_prom_builder_detach(b);
+		rc = 0;
+	}
 	tw_prom_builder_free(b);
 	return rc;
 }

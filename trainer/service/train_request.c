@@ -364,16 +364,7 @@ int tw_train_reader_new(struct tw_train_reader **out, struct tw_err *err)
 int tw_train_reader_feed(struct tw_train_reader *r, const char *data, size_t len,
 			 struct tw_err *err)
 {
-	size_t used = 0;
-
-	if (!tw_jsax_done(r->parser) &&
-	    tw_jsax_feed(r->parser, data, len, &used, err) < 0)
-		return -1;
-	for (; used < len; used++)
-		if (data[used] == '\0' || strchr(" \t\r\n", data[used]) == NULL)
-			return tw_fail(err, TW_PARSE,
-				       "data after the end of the request");
-	return 0;
+	return tw_jsax_feed_only(r->parser, data, len, err);
 }
 
 /* Refuse a response from which its server knows series to be missing. */

@@ -311,6 +311,24 @@ void tw_unit_results_metrics(struct tw_unit_results *r, struct tw_expo *e)
 
 /* ---- JSON ---- */
 
+void tw_unit_value_add(struct tw_buf *out, const char *key, const struct tw_unit_value *v)
+{
+	tw_json_add_object(out, key);
+	tw_json_add_number(out, "value", v->at);
+	tw_json_add_number(out, "low", v->low);
+	tw_json_add_number(out, "high", v->high);
+	tw_json_end_object(out);
+}
+
+void tw_unit_energy_add(struct tw_buf *out, const char *key, const struct tw_unit_data *d)
+{
+	tw_json_add_array(out, key);
+	for (size_t i = 0; i < d->slots; i++)
+		if (d->slot[i].role == TW_UNIT_ENERGY)
+			tw_json_add_text(out, NULL, d->slot[i].text);
+	tw_json_end_array(out);
+}
+
 void tw_unit_results_health(struct tw_unit_results *r, struct tw_buf *out)
 {
 	pthread_mutex_lock(&r->lock);
@@ -329,15 +347,6 @@ void tw_unit_results_health(struct tw_unit_results *r, struct tw_buf *out)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void add_value(struct tw_buf *out, const char *key, const struct tw_unit_value *v)
-{
-	tw_json_add_object(out, key);
-	tw_json_add_number(out, "value", v->at);
-	tw_json_add_number(out, "low", v->low);
-	tw_json_add_number(out, "high", v->high);
-	tw_json_end_object(out);
-}
-
 static void add_evaluation(struct tw_buf *out, const struct tw_unit_evaluation *e,
 			   size_t works)
 {
@@ -346,10 +355,10 @@ static void add_evaluation(struct tw_buf *out, const struct tw_unit_evaluation *
 	tw_format_date_ms(e->to_ms, to);
 	tw_json_add_object(out, NULL);
 	tw_json_add_text(out, "to", to);
-	add_value(out, "standing_watts", &e->standing_w);
+	tw_unit_value_add(out, "standing_watts", &e->standing_w);
 	tw_json_add_array(out, "joules");
 	for (size_t k = 0; k < works; k++)
-		add_value(out, NULL, &e->joules[k]);
+		tw_unit_value_add(out, NULL, &e->joules[k]);
 	tw_json_end_array(out);
 	tw_json_add_number(out, "r2", e->r2);
 	tw_json_add_number(out, "residual_watts", e->residual_w);
@@ -362,11 +371,7 @@ static void add_evaluation(struct tw_buf *out, const struct tw_unit_evaluation *
 
 static void add_selectors(struct tw_buf *out, const struct tw_unit_data *d)
 {
-	tw_json_add_array(out, "energy");
-	for (size_t i = 0; i < d->slots; i++)
-		if (d->slot[i].role == TW_UNIT_ENERGY)
-			tw_json_add_text(out, NULL, d->slot[i].text);
-	tw_json_end_array(out);
+	tw_unit_energy_add(out, "energy", d);
 	tw_json_add_array(out, "counters");
 	for (size_t k = 0; k < d->in.works; k++) {
 		tw_json_add_object(out, NULL);

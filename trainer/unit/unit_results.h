@@ -102,4 +102,12 @@ void tw_unit_results_health(struct tw_unit_results *r, struct tw_buf *out);
 /* The members of a list. */
 void tw_unit_results_list(struct tw_unit_results *r, struct tw_buf *out);
 
+/* Append the member {"value": .., "low": .., "high": ..}. */
+void tw_unit_value_add(struct tw_buf *out, const char *key,
+		       const struct tw_unit_value *v);
+
+/* Append the list of the selectors of energy. */
+void tw_unit_energy_add(struct tw_buf *out, const char *key,
+			const struct tw_unit_data *d);
+
 #endif /* TW_TRAINER_UNIT_RESULTS_H */

@@ -202,7 +202,7 @@ static const struct bad bad[] = {
 	{ "[]", "expected an object", TW_PARSE },
 	{ "7 ", "expected an object", TW_PARSE },
 	{ "{\"name\":\"a\"", "byte 11: cut short", TW_PARSE },
-	{ "{} {}", "data after the end of the request", TW_PARSE },
+	{ "{} {}", "byte 3: text after the end", TW_PARSE },
 	{ "{}", "name: missing", TW_INVALID },
 	{ NAMED("\"../x\""), "pipeline name '../x': ", TW_INVALID },
 	{ NAMED("\"/x\""), "pipeline name '/x': ", TW_INVALID },
