@@ -116,11 +116,6 @@ static int read_query(const struct tw_http_request *q, struct query *out,
 	return tw_filter_parse(find_text(q, "filter"), &out->filter, err);
 }
 
-static void release_query(struct query *q)
-{
-	tw_filter_release(&q->filter);
-}
-
 /* Whether the arguments select the model. */
 static bool is_selected(const struct query *q, const struct tw_index_entry *e)
 {
@@ -343,7 +338,7 @@ static void answer(void *app, const struct tw_http_request *q, struct tw_http_re
 		tw_json_end_object(&b);
 		tw_http_reply_tagged(q, r, &b);
 	}
-	release_query(&s.q);
+	tw_filter_release(&s.q.filter);
 	tw_index_unref(x);
 }
 
@@ -497,5 +492,5 @@ void tw_get_best_models(void *app, const struct tw_http_request *q,
 	}
 out:
 	tw_index_unref(x);
-	release_query(&s);
+	tw_filter_release(&s.filter);
 }

@@ -4,7 +4,6 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/file.h"
-#include "lib/core/hash.h"
 #include "lib/core/strs.h"
 #include "lib/http/server/httpd.h"
 #include "model-db/index/index.h"

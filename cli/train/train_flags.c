@@ -4,7 +4,6 @@
 #include "cli/cmd_rows.h"
 #include "cli/command.h"
 #include "cli/train/train_input.h"
-#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"

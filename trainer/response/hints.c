@@ -6,7 +6,6 @@
 #include "lib/json/jsax.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int check_count(const struct tw_strs *list, const char *what, struct tw_err *err)
 {
