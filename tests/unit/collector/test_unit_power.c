@@ -339,12 +339,12 @@ static void awake_power_is_a_mean_of_the_last_rests(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		l.awake_w = (double[]){ 10, 20, 60 }[i];
-		tick(&l, NULL, 0, 0);
+		tick(&l, (double[]){ 0 }, 0, 0);
 	}
 	assert_float_equal(l.learned.awake_w, 30, 1e-6);
 	l.awake_w = 100;
 	for (int i = 0; i < 100; i++)
-		tick(&l, NULL, 0, 0);
+		tick(&l, (double[]){ 0 }, 0, 0);
 	assert_float_equal(l.learned.awake_w, 100, 1);
 }
 
