@@ -5,6 +5,7 @@
 #include "lib/core/err.h"
 #include "lib/core/num.h"
 #include "lib/core/strs.h"
+#include "lib/field/energy.h"
 #include "lib/json/json.h"
 
 #include <math.h>
@@ -342,18 +343,6 @@ void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size
 
 /* ---- Power ---- */
 
-static bool names_part(const char *name)
-{
-	static const char *const words[] = {
-		"accelerator", "cooling",    "cpu",       "dimm",      "disk",  "dram",
-		"drive",       "fan",        "fpga",      "gpu",       "hdd",   "memory",
-		"nvme",        "pcie",       "psu",       "processor", "riser", "ssd",
-		"storage",     "sub-system", "subsystem", NULL
-	};
-
-	return has_word(name, words);
-}
-
 /*
  * How far an entry of PowerControl or a sensor covers the chassis, by its context, or by
  * its name: "CPU Sub-system Power" is a part, "Server Power Control" the whole.
@@ -394,7 +383,7 @@ static enum cover cover_of(const json_t *entry)
 		return COVER_PART;
 	if (is_one_of(context, wholes))
 		return COVER_WHOLE;
-	if (context[0] == '\0' && names_part(name))
+	if (context[0] == '\0' && tw_energy_is_of_part(name))
 		return COVER_PART;
 	return has_word(name, whole_words) ? COVER_WHOLE : COVER_UNKNOWN;
 }
@@ -569,7 +558,7 @@ static int read_metrics(const json_t *doc, union tw_redfish_doc *to, struct tw_e
 		strrchr(text_of(member_of(doc, "PowerWatts"), "DataSourceUri"), '/');
 
 	out->power_w = number_of(doc, "PowerWatts");
-	out->doubtful = sensor != NULL && names_part(sensor);
+	out->doubtful = sensor != NULL && tw_energy_is_of_part(sensor);
 	out->energy_j = number_of(doc, "EnergyJoules");
 	if (isnan(out->energy_j))
 		out->energy_j = number_of(doc, "EnergykWh") * J_PER_KWH;

@@ -236,3 +236,18 @@ bool tw_energy_path_is_virtual(const char *path)
 	return path[0] == '/' && strstr(path, "/sys/") == NULL &&
 	       strncmp(path, "/dev/", 5) != 0;
 }
+
+bool tw_energy_is_of_part(const char *meter)
+{
+	static const char *const words[] = {
+		"accelerator", "cooling",    "cpu",      "dimm",      "disk",  "dram",
+		"drive",       "fan",        "fpga",     "gpu",       "hdd",   "memory",
+		"nvme",        "pcie",       "psu",      "processor", "riser", "ssd",
+		"storage",     "sub-system", "subsystem"
+	};
+
+	for (size_t i = 0; i < TW_COUNT(words); i++)
+		if (strcasestr(meter, words[i]) != NULL)
+			return true;
+	return false;
+}

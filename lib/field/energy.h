@@ -47,6 +47,10 @@ const struct tw_energy_source *tw_energy_source_at(size_t i);
 /* Find a known or declared source by its exact name. NULL if the name is unknown. */
 const struct tw_energy_source *tw_energy_source_find(const char *name);
 
+/* Whether the name of a meter is that of a part of a machine: "CPU Sub-system Power", as
+ * Redfish's PowerControl has it. */
+bool tw_energy_is_of_part(const char *meter);
+
 /*
  * Find a source by its exact name; declare it, with any components, if it is unknown: a
  * user's own meter. A name has 1 to TW_ENERGY_SOURCE_NAME_MAX letters, digits and '-_.',

@@ -74,6 +74,16 @@ static const char *source_of(const struct tw_series *s, const struct tw_schema *
 									      : m->source;
 }
 
+/* An entry beside that of the whole machine, which includes it. */
+static bool is_entry_of_part(const struct tw_series *s)
+{
+	const char *type = tw_series_label(s, "source_type"),
+		   *name = tw_series_label(s, "source_name");
+
+	return type != NULL && strcmp(type, "PowerControl") == 0 && name != NULL &&
+	       tw_energy_is_of_part(name);
+}
+
 /* Whether the series is of the metric and, unless source is NULL, of the source. */
 static bool is_of(const struct tw_series *s, const struct tw_schema *schema,
 		  const struct tw_schema_metric *m, const struct tw_energy_source *source)
@@ -88,6 +98,8 @@ static bool is_of(const struct tw_series *s, const struct tw_schema *schema,
 			      : strcmp(text, m->value) != 0)
 			return false;
 	}
+	if (m->entries && is_entry_of_part(s))
+		return false;
 	if (source == NULL)
 		return true;
 	text = source_of(s, schema, m);

@@ -84,7 +84,8 @@ static const struct tw_schema_metric kepler_metrics[] = {
 	KEPLER_ZONE("package", "rapl-sysfs", TW_PACKAGE),
 	KEPLER_ZONE("uncore", "rapl-sysfs", TW_UNCORE),
 	KEPLER_ZONE("psys", "psys", TW_PLATFORM),
-	GAUGE("kepler_platform_watts", TW_METRIC_POWER, .component = TW_PLATFORM),
+	GAUGE("kepler_platform_watts", TW_METRIC_POWER, .component = TW_PLATFORM,
+	      .entries = true),
 	GAUGE("kepler_node_cpu_info", TW_METRIC_SPEC, ),
 	GAUGE(TW_SCHEMA_STARTS, TW_METRIC_START, ),
 };
@@ -99,8 +100,9 @@ static const char *const kepler_unit_labels[] = { "path", "bmc_id", "chassis_id"
 						  "source_id", NULL };
 /* comm and exe change at exec, state at the end of a process. */
 static const char *const kepler_other_labels[] = {
-	"comm",  "exe",  "model_name", "physical_id", "processor", "runtime",
-	"state", "type", "vendor_id",  "zone",        NULL
+	"comm",      "exe",         "model_name",  "physical_id", "processor",
+	"runtime",   "source_name", "source_type", "state",       "type",
+	"vendor_id", "zone",        NULL
 };
 
 static const struct tw_schema kepler = {

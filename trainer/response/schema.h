@@ -46,8 +46,10 @@ struct tw_schema_metric {
 	bool averaged; /* LEVEL: the mean over a row, not a value at its end */
 	const char *label, *value; /* use only series with this label; NULL: all */
 	bool within;               /* the label's text contains value; else it is equal */
-	const char *source;        /* ENERGY and POWER: energy source; NULL: source_label
-				      names it */
+	bool entries; /* of Redfish: a PowerControl that names a part of the machine does
+			 not count, supplies do */
+	const char *source; /* ENERGY and POWER: energy source; NULL: source_label
+			       names it */
 };
 
 /* An exporter's name of an energy source, and ours. */

@@ -533,6 +533,44 @@ static void two_gauges_behind_one_name_are_refused(void **state)
 	tw_dataset_release(&d);
 }
 
+/* Entries of Redfish: a part of the machine is within its power, supplies add up. */
+static void entries_of_parts_do_not_count(void **state)
+{
+#define ENTRY(id, name, type)                                                           \
+	"'source':'redfish','chassis_id':'1','source_id':'" id "','source_name':'" name \
+	"','source_type':'" type "'"
+	static const struct sampled series[] = {
+		{ PROCESS, "'pid':'1'", FIRST_CPU },
+		{ WATTS, ENTRY("0", "Server Power Control", "PowerControl"),
+		  "100,80 110,60 120,40 130,70" },
+		{ WATTS, ENTRY("1", "CPU Sub-system Power", "PowerControl"),
+		  "100,40 110,30 120,20 130,35" },
+		{ WATTS, ENTRY("2", "Memory Sub-system Power", "PowerControl"),
+		  "100,8 110,6 120,4 130,7" },
+	};
+	static const struct sampled supplies[] = {
+		{ PROCESS, "'pid':'1'", FIRST_CPU },
+		{ WATTS, ENTRY("0", "PSU1", "PowerSupply"),
+		  "100,40 110,30 120,20 130,35" },
+		{ WATTS, ENTRY("1", "PSU2", "PowerSupply"),
+		  "100,40 110,30 120,20 130,35" },
+	};
+#undef ENTRY
+	const struct tw_extract_args args = make_args("redfish", "BPFOnly");
+	struct tw_dataset d[2] = { { 0 }, { 0 } };
+
+	(void)state;
+	extract(series, TW_COUNT(series), &args, &d[0]);
+	extract(supplies, TW_COUNT(supplies), &args, &d[1]);
+	for (size_t i = 0; i < TW_COUNT(d); i++) {
+		const double *watts = tw_dataset_find(&d[i], "platform_power");
+
+		assert_int_equal(d[i].rows, 3);
+		assert_true(watts[0] == 60 && watts[1] == 40 && watts[2] == 70);
+		tw_dataset_release(&d[i]);
+	}
+}
+
 /* The clocks of their servers are apart. */
 static void two_machines_of_other_times_are_refused(void **state)
 {
@@ -682,6 +720,7 @@ int main(void)
 		cmocka_unit_test(series_that_another_scrape_repeats_count_once),
 		cmocka_unit_test(two_machines_behind_one_name_are_refused),
 		cmocka_unit_test(two_gauges_behind_one_name_are_refused),
+		cmocka_unit_test(entries_of_parts_do_not_count),
 		cmocka_unit_test(two_machines_of_other_times_are_refused),
 		cmocka_unit_test(two_machines_of_one_name_are_named),
 		cmocka_unit_test(a_meter_of_two_paths_counts_once),
