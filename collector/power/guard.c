@@ -206,7 +206,7 @@ static void compare_tdp(const struct tw_power_guard *g, struct tw_power_zone *z,
 	    z->zone->origin.source[0] != '\0' || seen < 0 || !(tdp > 0))
 		return;
 	if (seen > TDP_MAX * tdp) {
-		doubt(z, "tdp", 3 * tdp, seen, "its design power allows at most");
+		doubt(z, "tdp", TDP_MAX * tdp, seen, "its design power allows at most");
 		z->watch.false_power = true;
 	} else if (seen < TDP_MIN * tdp) {
 		doubt(z, "idle", TDP_MIN * tdp, seen, "a processor at rest has at least");
