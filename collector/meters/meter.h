@@ -96,7 +96,7 @@ struct tw_reading {
 	 */
 	uint64_t sample;
 	/* Why the zone is not readable; "" if it is. */
-	char why[96];
+	char why[192];
 };
 
 /* The reading of a zone that is not readable. */

@@ -64,7 +64,7 @@ struct tw_power_zone {
 	bool seen;          /* read in any tick */
 	bool silent;        /* not read, and not waited for */
 	unsigned tried;     /* ticks without a reading, at most WAIT_TICKS */
-	char why[96];       /* why it was not read; "" if it was */
+	char why[192];      /* why it was not read; "" if it was */
 	char doubt[96];     /* the rule of guard.h that it breaks; "": none */
 	char rejected[96];  /* why it does not count now, by guard.h; "": it may */
 	struct tw_guard_watch watch;

@@ -36,7 +36,7 @@
 
 #define TW_ASK_NAME 64    /* of a zone */
 #define TW_ASK_PATH 256   /* path of the file or resource that is read */
-#define TW_ASK_WHY 96     /* a reason, truncated */
+#define TW_ASK_WHY 192    /* a reason, truncated: it may have a long path */
 #define TW_ASK_OBJECT 254 /* a Kubernetes name: 253 bytes at most */
 #define TW_ASK_LABEL 64   /* a namespace, the name of a container in a pod: 63 at most */
 #define TW_ASK_ID 129     /* of a container, or of a pod */

@@ -162,13 +162,13 @@ class Redfish(Asked):
     def test_of_chassis_within_each_other_the_outermost_count(self):
         bmc = self.controller()
         bmc.have((chassis("Enclosure", "Enclosure"), {"Power": power(900)}),
-                 (chassis("Blade1", "Blade", inside="Enclosure"), {"Power": power(300)}),
+                 (chassis("Disks", "StorageEnclosure", inside="Enclosure"), {"Power": power(300)}),
                  (chassis("GPU_0", "Module"), {"Power": power(250)}),
                  (chassis("Shelf", "Shelf", inside="Rack"), {"Power": power(50)}),
                  (chassis("Rack", "Rack", power=False), {}))
         self.wait_watts(self.ask(bmc), {"Enclosure": 900, "Shelf": 50})
-        self.wait_watts(self.ask(bmc, "--redfish-chassis", "Blade1,GPU_0"),
-                        {"Blade1": 300, "GPU_0": 250})
+        self.wait_watts(self.ask(bmc, "--redfish-chassis", "Disks,GPU_0"),
+                        {"Disks": 300, "GPU_0": 250})
 
     def test_the_newer_resource_goes_before_the_older_one(self):
         bmc = self.controller()
