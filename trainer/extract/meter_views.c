@@ -157,8 +157,8 @@ static double size_of_view(const struct tw_counter_set *c, const struct view *v,
 	return sum;
 }
 
-/* Which of two views counts while both last: the earlier one, the later one, or neither,
- * as they differ. One that stands is no meter. */
+/* Which of two views counts while both last: the earlier one, the later one if it goes on
+ * for some time, or neither, as they differ. One that stands is no meter. */
 enum better { EARLIER, LATER, NEITHER };
 
 static enum better compare(const struct tw_counter_set *c, const struct view *a,
@@ -176,7 +176,7 @@ static enum better compare(const struct tw_counter_set *c, const struct view *a,
 		if (fabs(x - y) > DIFFERENCE_MAX * fmin(x, y))
 			return NEITHER;
 	}
-	return b->to_ms <= a->to_ms ? EARLIER : LATER;
+	return b->to_ms - a->to_ms > UPDATE_MAX * all_ms ? LATER : EARLIER;
 }
 
 /* Decide which view counts at which time. */
