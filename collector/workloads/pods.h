@@ -57,9 +57,9 @@ bool tw_pods_find(const struct tw_pods *p, const char *id, struct tw_pod_names *
 void tw_pods_want(struct tw_pods *p);
 
 struct tw_pods_stats {
-	bool up;      /* the last request was answered */
-	char why[96]; /* why not; "" if up */
-	size_t known; /* ids in the table */
+	bool up;              /* the last request was answered */
+	char why[TW_ASK_WHY]; /* why not; "" if up */
+	size_t known;         /* ids in the table */
 	uint64_t rounds, failures;
 	uint64_t left_out; /* ids left out for want of room or memory */
 };
