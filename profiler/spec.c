@@ -11,9 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Limit of all figures. */
-#define FIGURE_MAX 1e9
-
 static const struct {
 	const char *key;
 	size_t offset;
@@ -26,13 +23,15 @@ static const struct {
 static const struct {
 	const char *key;
 	size_t offset;
-	bool whole; /* else round: GiB and MHz are often measured */
+	double most; /* Linux has 8192 logical CPUs at most */
+	bool whole;  /* else round: GiB and MHz are often measured */
 } figures[] = {
-	{ "cores", offsetof(struct tw_machine_spec, cores), true },
-	{ "chips", offsetof(struct tw_machine_spec, chips), true },
-	{ "memory", offsetof(struct tw_machine_spec, memory_gib), false },
-	{ "frequency", offsetof(struct tw_machine_spec, frequency_mhz), false },
-	{ "threads_per_core", offsetof(struct tw_machine_spec, threads_per_core), true },
+	{ "cores", offsetof(struct tw_machine_spec, cores), 65536, true },
+	{ "chips", offsetof(struct tw_machine_spec, chips), 4096, true },
+	{ "memory", offsetof(struct tw_machine_spec, memory_gib), 1e9, false },
+	{ "frequency", offsetof(struct tw_machine_spec, frequency_mhz), 1e9, false },
+	{ "threads_per_core", offsetof(struct tw_machine_spec, threads_per_core), 64,
+	  true },
 };
 
 static int take_text(const struct tw_spec_value *v, const char *where, const char *key,
@@ -52,9 +51,13 @@ static int take_text(const struct tw_spec_value *v, const char *where, const cha
 	return 0;
 }
 
-static int take_figure(const struct tw_spec_value *v, const char *where, const char *key,
-		       bool whole, uint32_t *out, struct tw_err *err)
+/* Take the figure of a row of figures[]. */
+static int take_figure(const struct tw_spec_value *v, const char *where, size_t row,
+		       uint32_t *out, struct tw_err *err)
 {
+	const char *key = figures[row].key;
+	const double most = figures[row].most;
+	const bool whole = figures[row].whole;
 	double d = v->number;
 
 	if (v->text != NULL && v->len == 0)
@@ -67,10 +70,10 @@ static int take_figure(const struct tw_spec_value *v, const char *where, const c
 			       key, v->kind);
 	if (d == -1)
 		d = 0;
-	if (!(d >= 0 && d <= FIGURE_MAX) || (whole && d != floor(d)))
+	if (!(d >= 0 && d <= most) || (whole && d != floor(d)))
 		return tw_fail(err, TW_INVALID,
 			       "%s.%s: %.6g is not a %snumber from 0 to %.0f", where, key,
-			       d, whole ? "whole " : "", FIGURE_MAX);
+			       d, whole ? "whole " : "", most);
 	*out = (uint32_t)(d + 0.5);
 	return 0;
 }
@@ -105,7 +108,7 @@ int tw_machine_spec_take(struct tw_machine_spec *s, unsigned *seen, const char *
 		if (strcmp(key, figures[i].key) != 0)
 			continue;
 		if (mark_seen(seen, TW_COUNT(texts) + i, where, key, err) < 0 ||
-		    take_figure(v, where, key, figures[i].whole, &figure, err) < 0)
+		    take_figure(v, where, i, &figure, err) < 0)
 			return -1;
 		memcpy((char *)s + figures[i].offset, &figure, sizeof(figure));
 	}

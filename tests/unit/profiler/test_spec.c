@@ -112,9 +112,11 @@ static void text_that_is_no_number_is_rejected_with_its_path(void **state)
 	} cases[] = {
 		{ "{\"cores\":\"abc\"}", "machine_spec.cores: 'abc' is not a number" },
 		{ "{\"cores\":4.5}",
-		  "machine_spec.cores: 4.5 is not a whole number from 0 to 1000000000" },
+		  "machine_spec.cores: 4.5 is not a whole number from 0 to 65536" },
+		{ "{\"cores\":65537}",
+		  "machine_spec.cores: 65537 is not a whole number from 0 to 65536" },
 		{ "{\"chips\":-2}",
-		  "machine_spec.chips: -2 is not a whole number from 0 to 1000000000" },
+		  "machine_spec.chips: -2 is not a whole number from 0 to 4096" },
 		{ "{\"memory\":1e10}",
 		  "machine_spec.memory: 1e+10 is not a number from 0 to 1000000000" },
 		{ "{\"frequency\":[]}",
