@@ -105,7 +105,7 @@ static const struct split splits[] = {
 	{ &energy,
 	  { { "/0 a", PART }, { "/sum b", WHOLE } },
 	  { 0 },
-	  { { 0 } },
+	  { { 0, 0 } },
 	  "m: {job=\"a\"} and {job=\"b\"} differ at the same times: two machines" },
 	/* A gauge has its mean. */
 	{ &power,
@@ -116,7 +116,7 @@ static const struct split splits[] = {
 	{ &power,
 	  { { "/0 a", STEPS(50, 90, 50, 90) }, { "/1 b", STEPS(30, 30, 30, 31) } },
 	  { 0 },
-	  { { 0 } },
+	  { { 0, 0 } },
 	  "m: {job=\"a\"} and {job=\"b\"} differ at the same times: two machines" },
 };
 

@@ -87,8 +87,8 @@ static struct tw_drift find(const struct machine *m, uint64_t seed)
 /* The kind of work, which no feature shows, hides the drift in some recordings. */
 static void a_drift_is_found(void **state)
 {
-	static const struct machine up = { 12, 30, false, 0, false };
-	static const struct machine down = { -12, 30, false, 0, false };
+	static const struct machine up = { 12, 30, false, 0, false, 0 };
+	static const struct machine down = { -12, 30, false, 0, false, 0 };
 	size_t found = 0;
 
 	(void)state;
@@ -108,8 +108,8 @@ static void a_drift_is_found(void **state)
 static void a_machine_that_does_not_change_has_no_drift(void **state)
 {
 	static const struct machine still[] = {
-		{ 0, 1, false, 0, false },      { 0, 30, false, 0, false },
-		{ 0, 100, false, 0, false },    { 0, 300, false, 0, false },
+		{ 0, 1, false, 0, false, 0 },   { 0, 30, false, 0, false, 0 },
+		{ 0, 100, false, 0, false, 0 }, { 0, 300, false, 0, false, 0 },
 		{ 0, 30, true, 0, false, 0.1 }, { 0, 30, true, 5, false, 0.1 },
 	};
 
@@ -144,8 +144,8 @@ static void a_load_that_only_rises_cannot_tell_a_drift(void **state)
  * of equal load are compared. */
 static void a_mix_of_loads_that_changes_is_no_drift(void **state)
 {
-	static const struct machine still = { 0, 1, false, 40, true },
-				    up = { 12, 1, false, 40, true };
+	static const struct machine still = { 0, 1, false, 40, true, 0 },
+				    up = { 12, 1, false, 40, true, 0 };
 	size_t found = 0;
 
 	(void)state;

@@ -282,6 +282,7 @@ int main(void)
 		TEST(cards_count_by_their_energy_counter),
 		TEST(partitions_of_a_card_count_once),
 		TEST(without_a_counter_it_is_the_power),
+		TEST(a_counter_that_stands_still_without_power_is_kept),
 		TEST(what_contains_a_processor_or_is_in_one_is_not_added_to_it),
 		TEST(a_lost_card_is_reported_and_hides_no_other),
 		TEST(missing_parts_are_reported),
