@@ -345,14 +345,30 @@ static bool judge(const struct tw_run_child *c, struct process *p, size_t count,
 	return of->of_tree;
 }
 
+/* Whether a process is in another cgroup than the command's own, which has a name. */
+static bool is_elsewhere(const struct tw_run_child *c, uint32_t pid)
+{
+	struct tw_err ignored = { 0 };
+	char path[64], text[PATH_BYTES];
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	return tw_file_read_at(AT_FDCWD, path, text, sizeof(text), &len, &ignored) == 0 &&
+	       strstr(text, c->name) == NULL;
+}
+
 void tw_run_child_look(struct tw_run_child *c)
 {
 	struct process *p;
 	const size_t count = read_processes(&p);
 
-	for (size_t i = 0; i < count; i++)
-		if (judge(c, p, count, &p[i]))
-			remember(c, p[i].pid);
+	for (size_t i = 0; i < count; i++) {
+		if (!judge(c, p, count, &p[i]))
+			continue;
+		remember(c, p[i].pid);
+		c->has_left =
+			c->has_left || (c->cgroup != NULL && is_elsewhere(c, p[i].pid));
+	}
 	free(p);
 }
 

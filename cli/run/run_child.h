@@ -26,6 +26,7 @@ struct tw_run_child {
 	double cpu_s;                /* of it and of its children that have ended */
 	int status;                  /* as of a shell: 128 and the signal's number */
 	bool stopped;                /* this process was told to end */
+	bool has_left;               /* some of its processes left the cgroup */
 	uint32_t *pids;              /* all that were seen in the tree */
 	size_t count, size;
 };

@@ -209,9 +209,12 @@ static void read_node(const json_t *answer, double seconds, struct tw_run_figure
 
 /* ---- a run ---- */
 
+/* All processes of a machine are a long answer. */
 static const char *levels_of(const struct tw_run_child *child)
 {
-	return child->cgroup != NULL ? "node,cgroup,process" : "node,process";
+	if (child->cgroup == NULL)
+		return "node,process";
+	return child->has_left ? "node,cgroup,process" : "node,cgroup";
 }
 
 int tw_run_collector_open(const char *url, struct tw_run_collector **out,
@@ -276,7 +279,7 @@ void tw_run_collector_look(struct tw_run_collector *c, const struct tw_run_child
 	json_decref(answer);
 }
 
-/* The answer of a tick that began after now. */
+/* The answer with these levels, of a tick that began after now. */
 static int wait_for_tick(struct tw_run_collector *c, const char *levels, json_t **out,
 			 struct tw_err *err)
 {
@@ -285,7 +288,7 @@ static int wait_for_tick(struct tw_run_collector *c, const char *levels, json_t 
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
 	uint64_t wanted;
 
-	if (ask(c, levels, out, err) < 0)
+	if (ask(c, "node", out, err) < 0)
 		return -1;
 	wanted = c->ticks + 1;
 	while (c->ticks < wanted) {
@@ -296,10 +299,12 @@ static int wait_for_tick(struct tw_run_collector *c, const char *levels, json_t 
 				       PATIENCE_TICKS * c->interval_s +
 					       PATIENCE_MS / 1e3);
 		nanosleep(&pause, NULL);
-		if (ask(c, levels, out, err) < 0)
+		if (ask(c, "node", out, err) < 0)
 			return -1;
 	}
-	return 0;
+	json_decref(*out);
+	*out = NULL;
+	return ask(c, levels, out, err);
 }
 
 int tw_run_collector_mark(struct tw_run_collector *c, struct tw_err *err)
@@ -353,7 +358,8 @@ int tw_run_collector_end(struct tw_run_collector *c, const struct tw_run_child *
 	struct sum s;
 
 	*out = (struct tw_run_figures){ .processes = child->cgroup == NULL };
-	if (wait_for_tick(c, levels_of(child), &answer, err) < 0)
+	/* What left the cgroup may have ended before it was looked at. */
+	if (wait_for_tick(c, "node,cgroup,process", &answer, err) < 0)
 		return -1;
 	s = sum_of(c, child, answer);
 	out->joules = s.rows > 0 ? s.joules : NAN;

@@ -3,7 +3,6 @@
 import http.server
 import json
 import os
-import resource
 import subprocess
 import sys
 import threading
@@ -137,17 +136,18 @@ class Run(Metered):
                 self.check_law(run)
 
     def test_the_joules_of_5_seconds_are_those_of_the_law(self):
-        """Within 2 % of the CPU time that the kernel counts for the command."""
+        """Within 2 % of the CPU time that the command has by itself."""
         need("bpf", bpf_works())
         daemon = self.collect("--meters", "rapl-sysfs", "--powercap", self.law(), "--bpf", "auto",
                               "--interval", "500ms")
         wait_until(lambda: self.node_joules(daemon) > 0, "its power is known")
+        used = self.path("used")
+        burn = BURN.format(5) + f"\nopen({used!r}, 'w').write(str(time.process_time()))"
         for _ in range(2):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             run, = json.loads(self.run_command("--url", f"http://{daemon.address}", "--json", "--",
-                                               sys.executable, "-c", BURN.format(5)).stdout)["runs"]
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            ratio = run["joules"] / CPU_W / (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+                                               sys.executable, "-c", burn).stdout)["runs"]
+            with open(used, encoding="ascii") as f:
+                ratio = run["joules"] / CPU_W / float(f.read())
             if abs(ratio - 1) <= 0.02:
                 break
             print(f"AGAIN: {ratio}")  # the law's clock was late

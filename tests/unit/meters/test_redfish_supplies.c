@@ -94,7 +94,7 @@ static void energy_that_all_supplies_count_is_a_reading(void **state)
 /* A supply that is listed twice counts once. */
 static void a_chassis_has_sixteen_supplies_at_most(void **state)
 {
-	static char path[TW_REDFISH_SUPPLIES_MAX + 1][sizeof(BAY) + 8];
+	static char path[TW_REDFISH_SUPPLIES_MAX + 1][sizeof(BAY) + 16];
 	struct tw_err err = { 0 };
 	struct tw_redfish r;
 	struct bmc b;
