@@ -26,8 +26,9 @@ enum tw_row_level {
 
 /* How to treat a counter that falls within a series. */
 enum tw_resets {
-	TW_RESETS_REFUSE, /* fail; the error names the series and the time */
-	TW_RESETS_CARRY,  /* repeat the previous rate for that step (0 at the start) */
+	/* Fail; the error names the series and the time. Energy: the step has no row. */
+	TW_RESETS_REFUSE,
+	TW_RESETS_CARRY, /* repeat the previous rate for that step (0 at the start) */
 };
 
 /* Which program's arithmetic to reproduce. */

@@ -62,21 +62,6 @@ static double *column_at(const struct curve *c, size_t column)
 	return c->watts + column * c->room;
 }
 
-static int check_resets(const struct tw_metric_series *m, const struct tw_extract_args *a,
-			struct tw_err *err)
-{
-	const struct tw_series *s;
-	size_t i = 0;
-
-	if (m->metric->kind != TW_METRIC_ENERGY || a->resets != TW_RESETS_REFUSE ||
-	    a->compat != TW_COMPAT_NONE)
-		return 0;
-	while ((s = tw_metric_series_next(m, &i)) != NULL)
-		if (tw_series_check_resets(s, m->metric->name, err) < 0)
-			return -1;
-	return 0;
-}
-
 /* Energy series of one package, or of all (NULL), as counters of the meter's views. Their
  * key is the schema's unit labels. */
 static int find_views(const struct tw_metric_series *m, const char *package,
@@ -244,7 +229,7 @@ static int make_curve(const struct tw_metric_series *m, const struct tw_extract_
 		      const struct tw_packages *packages, struct curve *out,
 		      struct tw_err *err)
 {
-	if (tw_metric_check_rates(m, a, err) < 0 || check_resets(m, a, err) < 0 ||
+	if (tw_metric_check_rates(m, a, err) < 0 ||
 	    begin_curve(out, m, a->compat, packages->count, err) < 0)
 		return -1;
 	for (size_t k = 0; k < packages->count; k++)
@@ -428,6 +413,39 @@ static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *cl
 	return 0;
 }
 
+/*
+ * A counter that falls has reached the end of its range, as RAPL's does after 43 minutes
+ * at 100 W, or was reset: how much it grew is not known. In a sum over counters the fall
+ * of one may be hidden by the others.
+ */
+static void stop_at_falls(const struct curve *c, const struct tw_series *s)
+{
+	struct tw_unpack times = tw_unpack_begin(&s->time_ms);
+	struct tw_unpack values = tw_unpack_begin(&s->value);
+	double before = -INFINITY;
+	size_t n = 0;
+
+	for (size_t i = 0; !tw_packed_rises(&s->value) && i < s->value.count; i++) {
+		const int64_t ms = (int64_t)tw_unpack_next(&times);
+		const double value = tw_unpack_next(&values);
+
+		n = tw_times_find(c->time_ms, c->count, n, ms);
+		if (n < c->count && value < before && !tw_counter_dips(before, value))
+			c->stopped[n] = true;
+		before = value;
+	}
+}
+
+static void stop_at_resets(const struct curve *c, const struct tw_metric_series *m)
+{
+	const struct tw_series *s;
+	size_t i = 0;
+
+	while (m->metric->kind == TW_METRIC_ENERGY &&
+	       (s = tw_metric_series_next(m, &i)) != NULL)
+		stop_at_falls(c, s);
+}
+
 /* The growth of the component's counters. A counter that was reset counts from 0. */
 static double sum_growth(const struct curve *c)
 {
@@ -516,6 +534,8 @@ int tw_power_series_extract(const struct tw_extract_input *in,
 		keep_common(curve, components);
 		if (drop_repeats(curve, components, clock, &power.repeats, err) < 0)
 			goto out;
+		for (size_t k = 0; k < components && a->resets == TW_RESETS_REFUSE; k++)
+			stop_at_resets(&curve[0], &in->power[k]);
 		power.grown_j = sum_growth(&curve[0]);
 	}
 	for (size_t k = 0; k < components; k++)

@@ -188,12 +188,31 @@ static void resets_are_carried_where_asked_for(void **state)
 	(void)state;
 	assert_int_equal(tw_extract(p, &args, &d, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
-	assert_non_null(strstr(err.text, "counter falls from 90 to 5 at time 109"));
+	assert_non_null(strstr(err.text, "counter falls from 3000 to 60 at time 106"));
 	tw_prom_free(p);
 
 	args.resets = TW_RESETS_CARRY;
 	EXPECT(series, &args, "bpf_cpu_time_ms", 1000, 1000, 1000);
 	EXPECT(series, &args, "platform_power", 10, 20, 20);
+}
+
+/* The fall of one package's counter is hidden by the growth of the other one's. */
+static void where_energy_falls_its_power_is_not_known(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU_MS, ID("a"), "100,0 103,3000 106,6000 109,9000" },
+		{ HITS, ID("a"), "100,0 103,0 106,3 109,3" },
+		{ PLATFORM, "'source':'acpi','package':'0'",
+		  "100,0 103,30 106,5 109,35" },
+		{ PLATFORM, "'source':'acpi','package':'1'",
+		  "100,0 103,30 106,90 109,120" },
+	};
+	struct tw_extract_args args = make_args("acpi");
+
+	(void)state;
+	EXPECT(series, &args, "platform_power", 20, 20);
+	args.resets = TW_RESETS_CARRY;
+	EXPECT(series, &args, "platform_power", 20, 35.0 / 3, 20);
 }
 
 /* At 106 the dynamic part is missing. */
@@ -397,6 +416,7 @@ int main(void)
 		cmocka_unit_test(a_response_has_a_group_if_it_has_all_its_features),
 		cmocka_unit_test(repeats_are_those_of_the_rows_in_the_spans),
 		cmocka_unit_test(resets_are_carried_where_asked_for),
+		cmocka_unit_test(where_energy_falls_its_power_is_not_known),
 		cmocka_unit_test(each_power_difference_has_its_own_step),
 		cmocka_unit_test(compatible_power_uses_the_mean_step_and_incomplete_sums),
 		cmocka_unit_test(series_of_a_vm_are_extracted_only_on_request),
