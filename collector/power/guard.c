@@ -29,7 +29,7 @@
 #define STEP_CORRELATION 0.999
 #define STEPS_MIN 16
 #define VARIES 0.05
-/* A controller that restarts, or a password that changes, is back sooner. */
+/* A meter that is away for less is waited for. */
 #define DEAD_SPANS 2U
 
 /* Zones that cannot have less power than their parts. */
@@ -284,7 +284,7 @@ enum evidence { EVIDENCE_NONE, EVIDENCE_AGAINST, EVIDENCE_FOR };
 
 /* ---- meters that have died ---- */
 
-/* True if zone `at` counts, and no zone of its meter and kind was read in the span. */
+/* True if zone `at` counts, and no zone of its meter and kind answered in the span. */
 static bool is_dead(const struct tw_power_zone *z, size_t count, size_t at)
 {
 	bool was_read = false;
@@ -292,7 +292,7 @@ static bool is_dead(const struct tw_power_zone *z, size_t count, size_t at)
 	for (size_t i = 0; i < count; i++) {
 		if (!tw_tree_is_sibling(&z[i], &z[at]))
 			continue;
-		if (z[i].watch.some_read)
+		if (z[i].watch.some_answer)
 			return false;
 		was_read = was_read || (z[i].counts && z[i].seen && !z[i].silent);
 	}
@@ -421,20 +421,29 @@ static enum evidence weigh(const struct tw_power_guard *g, const struct tw_power
 	return watts(g, &z[at]) > TDP_MAX * tdp ? EVIDENCE_AGAINST : EVIDENCE_FOR;
 }
 
+/* The spans in a row that speak for a rejected zone until it counts again. */
+static unsigned spans_to_return(const struct tw_power_zone *z, size_t count, size_t at)
+{
+	const unsigned before = z[at].watch.rejections - 1;
+
+	/* A meter that works again is better than none. */
+	if (z[at].watch.dead_spans > 0 && !tw_tree_is_replaced(z, count, at))
+		return 1;
+	return TW_GUARD_RETURN_SPANS
+	       << (before < TW_GUARD_DOUBLINGS ? before : TW_GUARD_DOUBLINGS);
+}
+
 /* Returns true if a rejected zone is accepted now. */
 static bool accept(const struct tw_power_guard *g, struct tw_power_zone *z, size_t count,
 		   size_t at, double tdp_w)
 {
 	struct tw_guard_watch *w = &z[at].watch;
 	const enum evidence e = weigh(g, z, count, at, tdp_w);
-	const unsigned doublings = w->rejections - 1 < TW_GUARD_DOUBLINGS
-					   ? w->rejections - 1
-					   : TW_GUARD_DOUBLINGS;
 
 	if (e == EVIDENCE_AGAINST)
 		w->plausible = 0;
 	w->plausible += e == EVIDENCE_FOR;
-	if (w->plausible < TW_GUARD_RETURN_SPANS << doublings)
+	if (w->plausible < spans_to_return(z, count, at))
 		return false;
 	z[at].rejected[0] = z[at].doubt[0] = '\0';
 	w->copy_of = NULL;
@@ -480,7 +489,7 @@ static void begin_span(struct tw_power_guard *g, struct tw_power_zone *z, size_t
 	for (size_t i = 0; i < count; i++) {
 		z[i].watch.from_uj = z[i].watch.last_uj;
 		z[i].watch.gap = !z[i].watch.read;
-		z[i].watch.some_read = false;
+		z[i].watch.some_answer = false;
 		z[i].watch.input_uj = z[i].watch.output_uj = 0;
 		z[i].watch.input_gap = z[i].watch.output_gap = false;
 	}
@@ -496,7 +505,7 @@ bool tw_guard_tick(struct tw_power_guard *g, struct tw_power_zone *z, size_t cou
 		struct tw_guard_watch *w = &z[i].watch;
 
 		w->gap = w->gap || !w->read;
-		w->some_read = w->some_read || w->read;
+		w->some_answer = w->some_answer || w->answers;
 		w->step_uj[at] = (float)(w->energy_uj - w->last_uj);
 		w->steps = !w->read ? 0 : w->steps + (w->steps < TW_GUARD_STEPS);
 		w->last_uj = w->energy_uj;

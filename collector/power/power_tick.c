@@ -131,6 +131,8 @@ static void tick_zone(struct tw_power *p, const struct tw_open_meter *o, size_t 
 		return;
 	s = tw_track_take(&z->track, z->zone, r, now_ns, tick_ns);
 	z->watch.read = s.known;
+	z->watch.answers = s.known || (r->readable && z->zone->keeps_counting &&
+				       !z->zone->reports_power);
 	z->watch.energy_uj += s.known ? s.energy_uj : 0;
 	if (z->watch.stopped)
 		return;
@@ -217,7 +219,7 @@ void tw_power_tick(struct tw_power *p, uint64_t now_ns, uint64_t tick_ns, double
 	for (size_t i = 0; i < p->zones; i++) {
 		p->zone[i].ticked_uj = 0;
 		p->zone[i].whole = false;
-		p->zone[i].watch.read = false;
+		p->zone[i].watch.read = p->zone[i].watch.answers = false;
 	}
 	for (size_t m = 0; m < p->meters; m++) {
 		struct tw_open_meter *o = &p->meter[m];

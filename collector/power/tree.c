@@ -229,6 +229,15 @@ bool tw_tree_has_other(const struct tw_power_zone *zone, size_t count, size_t at
 	return false;
 }
 
+bool tw_tree_is_replaced(const struct tw_power_zone *zone, size_t count, size_t at)
+{
+	for (size_t i = 0; i < count; i++)
+		if (zone[i].counts && is_same(&zone[i], &zone[at]) && zone[i].seen &&
+		    zone[i].watch.dead_spans == 0)
+			return true;
+	return false;
+}
+
 void tw_tree_reject(struct tw_power_zone *zone, size_t count, size_t at)
 {
 	struct tw_power_zone *z = &zone[at];

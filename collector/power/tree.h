@@ -34,14 +34,15 @@ struct tw_guard_watch {
 	/* Energy of all readings, whether they count or not; it was read in this tick. */
 	uint64_t energy_uj;
 	bool read;
+	bool answers; /* it was read, or its counter will have the energy of this tick */
 	uint64_t from_uj, last_uj; /* at the begin of the span, and at the last tick */
 	float step_uj[TW_GUARD_STEPS]; /* energy of the last ticks */
 	unsigned steps;                /* of them, the last in a row that were read */
 	double input_uj, output_uj;    /* of its supplies in the span */
 	bool input_gap, output_gap;    /* unknown in some of it */
 	bool gap;                      /* not read in all of the span */
-	bool some_read;                /* read in some tick of it */
-	unsigned dead_spans;    /* spans in a row without a reading of its meter; of a
+	bool some_answer;              /* in some tick of it */
+	unsigned dead_spans;    /* spans in a row without an answer of its meter; of a
 				   rejected zone, why: above 0 */
 	bool reported;          /* a doubt was logged */
 	bool copy, false_power; /* in the last span; text has the reason */
@@ -103,6 +104,9 @@ void tw_tree_accept(struct tw_power_zone *z, size_t count, size_t i);
 
 /* True if another meter could count in the place of zone i. */
 bool tw_tree_has_other(const struct tw_power_zone *z, size_t count, size_t i);
+
+/* True if another meter counts in the place of zone i, and is not dead. */
+bool tw_tree_is_replaced(const struct tw_power_zone *z, size_t count, size_t i);
 
 /* True if both are parts of one reading: supplies, or packages, of one meter. */
 bool tw_tree_is_sibling(const struct tw_power_zone *a, const struct tw_power_zone *b);

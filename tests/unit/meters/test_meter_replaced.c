@@ -6,6 +6,7 @@
 #include "tests/unit/meters/meter_tree.h"
 #include "tests/unit/tw_test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define BIT(kind) (1U << TW_ZONE_##kind)
@@ -171,6 +172,32 @@ static void a_replaced_meter_counts_while_its_successor_is_dead(void **state)
 	check_replaced(*state, 10);
 }
 
+/* The other meter dies, too: the first one is waited for no longer than a span. */
+static void a_meter_that_is_back_alone_counts_soon(void **state)
+{
+	enum { OTHER_DEAD_AT = DEAD_AT + 4 * SPAN_TICKS };
+	struct meter_fixture *f = *state;
+	int counts_at = 0;
+
+	write_system(f);
+	for (int i = 0; counts_at == 0 && i < BACK_AT + 6 * SPAN_TICKS; i++) {
+		if (i == 0 || i == BACK_AT)
+			write_board(f, "400000000\n");
+		if (i == DEAD_AT)
+			write_board(f, "no power\n");
+		if (i == OTHER_DEAD_AT)
+			tree_write(f->dir, "class/hwmon/hwmon1/power1_input", "none\n");
+		if (i == 0)
+			meters_open(f);
+		meters_tick(f);
+		if (i == OTHER_DEAD_AT - 1)
+			assert_int_equal(counting_of(f, two_meters, 2), 0);
+		if (i > OTHER_DEAD_AT && counting_of(f, two_meters, 2) == 1)
+			counts_at = i;
+	}
+	assert_in_range(counts_at, BACK_AT + SPAN_TICKS, BACK_AT + 2 * SPAN_TICKS + 2);
+}
+
 /* Nothing else reads the same, or not for long enough: the meter is waited for. */
 static void a_meter_that_is_away_for_a_while_counts_on(void **state)
 {
@@ -189,6 +216,45 @@ static void a_meter_that_is_away_for_a_while_counts_on(void **state)
 			meters_tick(f);
 			assert_true(meters_zone(f, "power1", -2)->counts);
 		}
+	}
+}
+
+static void write_energy(const struct meter_fixture *f, int joules)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%d J 1 us\n", joules);
+	tree_write(f->dir, "cray/pm_counters/energy", text);
+}
+
+/*
+ * A counter that stands still is dead, if it belongs to the machine. A plug's has the
+ * energy at its next step, however late.
+ */
+static void a_plug_between_two_steps_is_not_dead(void **state)
+{
+	enum { STILL_AT = 100, STEP_AT = 300 };
+	struct meter_fixture *f = *state;
+
+	write_system(f);
+	for (int plug = 0; plug < 2; plug++) {
+		uint64_t sum = 0;
+
+		write_energy(f, 0);
+		meters_open(f);
+		((struct tw_zone *)(uintptr_t)meters_zone(f, "energy", -2)->zone)
+			->keeps_counting = plug;
+		for (int i = 1; i <= STEP_AT; i++) {
+			if (i <= STILL_AT || i == STEP_AT)
+				write_energy(f, 400 * i);
+			meters_tick(f);
+			sum += meters_ticked(f, TW_ZONE_PLATFORM);
+			if (i == STEP_AT - 1)
+				assert_int_equal(meters_zone(f, "energy", -2)->counts,
+						 plug);
+		}
+		if (plug)
+			assert_int_equal(sum, WATTS(400) * (STEP_AT - 1));
 	}
 }
 
@@ -224,7 +290,9 @@ int main(void)
 		METER_TEST(a_platform_counts_again_once_it_is_plausible),
 		METER_TEST(another_meter_counts_while_one_is_dead),
 		METER_TEST(a_replaced_meter_counts_while_its_successor_is_dead),
+		METER_TEST(a_meter_that_is_back_alone_counts_soon),
 		METER_TEST(a_meter_that_is_away_for_a_while_counts_on),
+		METER_TEST(a_plug_between_two_steps_is_not_dead),
 		METER_TEST(a_doubt_that_ends_leaves_no_debt),
 	};
 
