@@ -208,14 +208,9 @@ void tw_power_model_predict_raw(const struct tw_power_model *p, size_t part,
 /* Use is not below 0: the counter of a client was reset. */
 static bool is_below_zero(const struct tw_rows *in, size_t r, size_t features)
 {
-	const double *x = in->x + r * in->stride;
-
-	for (size_t f = 0; f < features; f++) {
-		const uint32_t c = in->place != NULL ? in->place[f] : (uint32_t)f;
-
-		if (c != UINT32_MAX && x[c] < 0)
+	for (size_t f = 0; f < features; f++)
+		if (tw_rows_value(in, r, f) < 0)
 			return true;
-	}
 	return false;
 }
 
