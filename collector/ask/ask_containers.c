@@ -4,10 +4,10 @@
  * podman. It polls when the collector asks, and else once an hour: a socket may start its
  * engine, which costs power.
  */
-#include "collector/system/aside.h"
 #include "collector/ask/ask_job.h"
 #include "collector/ask/connector.h"
 #include "collector/ask/containers_parse.h"
+#include "collector/system/aside.h"
 #include "lib/core/clock.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/ask/connector.h"
 
-#include "collector/system/aside.h"
 #include "collector/ask/ask_filter.h"
+#include "collector/system/aside.h"
 #include "collector/system/privilege.h"
 #include "lib/core/err.h"
 #include "lib/core/strs.h"
@@ -51,8 +51,9 @@ static void serve(int fd, const struct order *o)
 
 	while (recv(fd, &place, 1, 0) == 1 && place < o->paths->count) {
 		const int answer = connect_to(o->paths->at[place], o->request);
+		const int failure = errno;
 
-		tw_aside_send(fd, &errno, sizeof(errno), (int[]){ answer, -1 });
+		tw_aside_send(fd, &failure, sizeof(failure), (int[]){ answer, -1 });
 		if (answer >= 0)
 			close(answer);
 	}

@@ -163,8 +163,7 @@ int tw_redfish_parse_members(const char *data, size_t len, struct tw_strs *out,
 		tw_fail(err, TW_INVALID, "Members: more than %d", MEMBERS_MAX);
 		goto out;
 	}
-	/* Skip members without a path, unless all are. One that is listed twice is one.
-	 */
+	/* Members without a path are skipped, unless all are; copies are, too. */
 	for (size_t i = 0; i < count; i++) {
 		if (!read_link(entry_of(members, i), path))
 			continue;
