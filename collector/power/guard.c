@@ -332,7 +332,7 @@ static bool replace_dead(struct tw_power_zone *z, size_t count, size_t at)
 
 	if (z[at].watch.dead_spans < DEAD_SPANS || !tw_tree_has_other(z, count, at))
 		return false;
-	snprintf(why, sizeof(why), "not read for a minute: %.60s", z[at].why);
+	snprintf(why, sizeof(why), "not read for a minute: %.160s", z[at].why);
 	reject(&z[at], why);
 	return true;
 }

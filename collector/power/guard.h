@@ -22,7 +22,7 @@
  *
  * A meter that has died is rejected without a doubt: none of its zones of a kind was read
  * for two spans, and another meter reads the same. It counts again once it is read for
- * long enough.
+ * long enough; for one span, if nothing else is read.
  */
 
 #include "collector/power/tree.h"

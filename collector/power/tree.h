@@ -67,7 +67,7 @@ struct tw_power_zone {
 	unsigned tried;     /* ticks without a reading, at most WAIT_TICKS */
 	char why[192];      /* why it was not read; "" if it was */
 	char doubt[96];     /* the rule of guard.h that it breaks; "": none */
-	char rejected[96];  /* why it does not count now, by guard.h; "": it may */
+	char rejected[192]; /* why it does not count now, by guard.h; "": it may */
 	struct tw_guard_watch watch;
 	double input_w, output_w;     /* of its supplies: struct tw_reading */
 	double power_w;               /* power in the last tick, if reported */

@@ -148,6 +148,7 @@ static void check_replaced(struct meter_fixture *f, int board_at)
 
 			assert_string_equal(board->meter->name, "acpi");
 			assert_non_null(strstr(board->why, "not read for a minute: '"));
+			assert_non_null(strstr(board->why, "want a number"));
 			assert_string_equal(board->doubt, "");
 			assert_true(tw_power_complete(f->power, TW_ZONE_PLATFORM));
 			assert_string_equal(tw_power_source(f->power, TW_ZONE_PLATFORM),
