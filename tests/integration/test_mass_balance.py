@@ -140,6 +140,15 @@ class Quality(Case):
                          "--trainers", "LinearRegressionTrainer", "--model-db", self.path("db"))
         self.assertIn("its recording has other CPU time than the node's total; record again", text)
 
+    def test_a_total_of_a_part_of_the_time_is_compared_with_that_part(self):
+        metric = "tallywatt_node_cpu_seconds_total"
+        for series in self.response[metric]:
+            series["values"] = series["values"][len(series["values"]) // 2:]
+        text = self.told("train", "--input", self.save(), "--name", "p", "--group", "BPFOnly",
+                         "--trainers", "LinearRegressionTrainer", "--model-db", self.path("db"))
+        self.assertNotIn("of the node's CPU time", text)
+        self.assertNotIn("its recording has other CPU time", text)
+
     def test_metadata_card_and_validation_have_the_report(self):
         path = self.save()
         text = self.told("train", "--input", path, "--name", "p", "--group", "BPFOnly",

@@ -21,7 +21,9 @@
 
 static int reserve(struct tw_clock *c, size_t count, struct tw_err *err)
 {
-	return TW_NEW(c->ms, count + 1, err) < 0 || TW_NEW(c->at_ms, count + 1, err);
+	if (TW_NEW(c->ms, count, err) < 0)
+		return -1;
+	return TW_NEW(c->at_ms, count, err);
 }
 
 /* ---- the published time of ticks ---- */

@@ -178,6 +178,13 @@ static int find_rest(struct tw_quality *q, const struct tw_measured_rows *r,
 	return 0;
 }
 
+/* Whether the node's total has the row's time: its exporter may run for a part of it. */
+static bool is_in_balance(const struct tw_quality *q, const struct tw_measured_rows *r,
+			  size_t k)
+{
+	return r->node_ms == NULL || isnan(q->cpu_node_s) || !isnan(r->node_ms[k]);
+}
+
 static void find_ranges(struct tw_quality *q, const struct tw_measured_rows *r)
 {
 	q->load_min = q->power_min_w = INFINITY;
@@ -193,7 +200,8 @@ static void find_ranges(struct tw_quality *q, const struct tw_measured_rows *r)
 			continue;
 		q->load_min = fmin(q->load_min, r->cpu_ms[k] / 1e3);
 		q->load_max = fmax(q->load_max, r->cpu_ms[k] / 1e3);
-		q->cpu_rows_s += r->cpu_ms[k] / 1e3 * length_s(r, k);
+		if (is_in_balance(q, r, k))
+			q->cpu_rows_s += r->cpu_ms[k] / 1e3 * length_s(r, k);
 	}
 	if (r->cpu_ms == NULL)
 		q->load_min = q->load_max = q->cpu_rows_s = NAN;

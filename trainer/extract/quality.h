@@ -36,7 +36,8 @@ struct tw_quality {
 	size_t merged; /* series that others repeat */
 	struct tw_increment_counts series;
 	double cpus;                   /* 0: not known */
-	double cpu_rows_s, cpu_node_s; /* CPU time of the rows, and by the node's total */
+	double cpu_node_s; /* CPU time by the node's total; NaN: it has none */
+	double cpu_rows_s; /* of the rows; with a node's total, of those that it covers */
 	double energy_rows_j, energy_meter_j; /* of the source's first component */
 	double load_min, load_max;            /* busy CPUs */
 	double power_min_w, power_max_w;      /* of the source's first component */

@@ -274,9 +274,9 @@ int tw_web_open(const char *path, tw_web_changed_fn *changed, void *arg,
 	if (tw_text_copy(path, strlen(path), &w->path, err) < 0 ||
 	    tw_web_guesses_new(&w->guesses, err) < 0 || load(w, err) < 0)
 		goto fail;
-	if ((w->config.client_ca_file != NULL &&
-	     tw_file_read(w->config.client_ca_file, PEM_BYTES_MAX, &w->client_ca, &len,
-			  err) < 0))
+	if (w->config.client_ca_file != NULL &&
+	    tw_file_read(w->config.client_ca_file, PEM_BYTES_MAX, &w->client_ca, &len,
+			 err) < 0)
 		goto fail;
 	w->tls = w->identity != NULL;
 	if (set_priorities(w, err) < 0)

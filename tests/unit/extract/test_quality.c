@@ -263,6 +263,29 @@ static void between_spans_is_no_gap(void **state)
 	tw_quality_release(&q);
 }
 
+/* node_exporter ran for the second half. */
+static void rows_without_a_node_total_are_in_no_balance(void **state)
+{
+	struct tw_quality q = { .cpu_node_s = 300 }, alone = { .cpu_node_s = NAN };
+	double node_ms[ROWS];
+	struct recording r;
+
+	(void)state;
+	set_up(&r);
+	set_power(&r, 0);
+	for (size_t k = 0; k < ROWS; k++) {
+		r.cpu_ms[k] = k < ROWS / 2 ? 1000 : 2000;
+		node_ms[k] = k < ROWS / 2 ? NAN : 2000;
+	}
+	r.rows.node_ms = node_ms;
+	measure(&r, &q);
+	assert_float_equal(q.cpu_rows_s, 300, 1e-9);
+	tw_quality_release(&q);
+	measure(&r, &alone);
+	assert_float_equal(alone.cpu_rows_s, 450, 1e-9);
+	tw_quality_release(&alone);
+}
+
 static void what_does_not_add_up_is_named_with_its_reason(void **state)
 {
 	struct tw_quality q = { 0 };
@@ -556,6 +579,7 @@ int main(void)
 		cmocka_unit_test(a_lag_of_power_is_found),
 		cmocka_unit_test(a_gap_is_counted),
 		cmocka_unit_test(between_spans_is_no_gap),
+		cmocka_unit_test(rows_without_a_node_total_are_in_no_balance),
 		cmocka_unit_test(what_does_not_add_up_is_named_with_its_reason),
 		cmocka_unit_test(the_json_has_the_figures_and_the_warnings),
 		cmocka_unit_test(rest_is_time_without_work),
