@@ -413,11 +413,12 @@ static int drop_repeats(struct curve *c, size_t count, const struct tw_clock *cl
 	return 0;
 }
 
-/*
- * A counter that falls has reached the end of its range, as RAPL's does after 43 minutes
- * at 100 W, or was reset: how much it grew is not known. In a sum over counters the fall
- * of one may be hidden by the others.
- */
+static bool has_fallen(double before, double value)
+{
+	return value < before && !tw_counter_dips(before, value);
+}
+
+/* Mark the times at which a series has fallen. */
 static void stop_at_falls(const struct curve *c, const struct tw_series *s)
 {
 	struct tw_unpack times = tw_unpack_begin(&s->time_ms);
@@ -430,20 +431,30 @@ static void stop_at_falls(const struct curve *c, const struct tw_series *s)
 		const double value = tw_unpack_next(&values);
 
 		n = tw_times_find(c->time_ms, c->count, n, ms);
-		if (n < c->count && value < before && !tw_counter_dips(before, value))
+		if (n < c->count && has_fallen(before, value))
 			c->stopped[n] = true;
 		before = value;
 	}
 }
 
-static void stop_at_resets(const struct curve *c, const struct tw_metric_series *m)
+/*
+ * A counter that falls has reached the end of its range, as RAPL's does after 43 minutes
+ * at 100 W, or was reset: how much the component grew is not known, and no row of any
+ * component has that step. The sum over counters falls if the exporter's next series
+ * counts from 0; in the sum the fall of one counter may be hidden by the others.
+ */
+static void stop_at_resets(const struct curve *first, const struct curve *c,
+			   const struct tw_metric_series *m)
 {
 	const struct tw_series *s;
-	size_t i = 0;
+	size_t next = 0;
 
-	while (m->metric->kind == TW_METRIC_ENERGY &&
-	       (s = tw_metric_series_next(m, &i)) != NULL)
-		stop_at_falls(c, s);
+	if (c->is_gauge)
+		return;
+	for (size_t i = 1; i < c->count; i++)
+		first->stopped[i] |= has_fallen(c->watts[i - 1], c->watts[i]);
+	while ((s = tw_metric_series_next(m, &next)) != NULL)
+		stop_at_falls(first, s);
 }
 
 /* The growth of the component's counters. A counter that was reset counts from 0. */
@@ -535,7 +546,7 @@ int tw_power_series_extract(const struct tw_extract_input *in,
 		if (drop_repeats(curve, components, clock, &power.repeats, err) < 0)
 			goto out;
 		for (size_t k = 0; k < components && a->resets == TW_RESETS_REFUSE; k++)
-			stop_at_resets(&curve[0], &in->power[k]);
+			stop_at_resets(&curve[0], &curve[k], &in->power[k]);
 		power.grown_j = sum_growth(&curve[0]);
 	}
 	for (size_t k = 0; k < components; k++)

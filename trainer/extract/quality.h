@@ -35,7 +35,7 @@ struct tw_quality {
 	struct tw_clean_counts clean;
 	size_t merged; /* series that others repeat */
 	struct tw_increment_counts series;
-	double cpus;                   /* 0: not known */
+	double cpus;       /* 0: not known */
 	double cpu_node_s; /* CPU time by the node's total; NaN: it has none */
 	double cpu_rows_s; /* of the rows; with a node's total, of those that it covers */
 	double energy_rows_j, energy_meter_j; /* of the source's first component */

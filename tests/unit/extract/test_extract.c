@@ -215,6 +215,23 @@ static void where_energy_falls_its_power_is_not_known(void **state)
 	EXPECT(series, &args, "platform_power", 20, 35.0 / 3, 20);
 }
 
+/* A restart gave the exporter another pod's name. */
+static void where_the_next_series_counts_from_zero_its_power_is_not_known(void **state)
+{
+	static const struct sampled series[] = {
+		{ CPU_MS, ID("a"), "100,0 103,3000 106,6000 109,9000" },
+		{ HITS, ID("a"), "100,0 103,0 106,3 109,3" },
+		{ PLATFORM, "'source':'acpi','pod':'a'", "100,50 103,80" },
+		{ PLATFORM, "'source':'acpi','pod':'b'", "106,5 109,65" },
+	};
+	struct tw_extract_args args = make_args("acpi");
+
+	(void)state;
+	EXPECT(series, &args, "platform_power", 10, 20);
+	args.resets = TW_RESETS_CARRY;
+	EXPECT(series, &args, "platform_power", 10, 10, 20);
+}
+
 /* At 106 the dynamic part is missing. */
 static const struct sampled with_a_gap[] = {
 	{ CPU_MS, ID("a"), "100,0 103,3 106,6 109,9 112,12" },
@@ -417,6 +434,8 @@ int main(void)
 		cmocka_unit_test(repeats_are_those_of_the_rows_in_the_spans),
 		cmocka_unit_test(resets_are_carried_where_asked_for),
 		cmocka_unit_test(where_energy_falls_its_power_is_not_known),
+		cmocka_unit_test(
+			where_the_next_series_counts_from_zero_its_power_is_not_known),
 		cmocka_unit_test(each_power_difference_has_its_own_step),
 		cmocka_unit_test(compatible_power_uses_the_mean_step_and_incomplete_sums),
 		cmocka_unit_test(series_of_a_vm_are_extracted_only_on_request),
