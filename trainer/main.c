@@ -94,7 +94,8 @@ static const struct tw_opt options[] = {
 	      "only these users may train, into pipelines with such names: a=web-*,db"),
 	  .env = "TW_TRAINER_MAY_TRAIN" },
 	{ OPT(CHOICE, "resets", resets, "HOW",
-	      "on a counter reset: refuse the data, or carry on with the last rate"),
+	      "where a counter of work falls: refuse the data, or carry on with the last "
+	      "rate"),
 	  .env = "TW_TRAINER_RESETS", .fallback = "refuse", .choices = tw_resets_names },
 	{ OPT(U32, "threads", threads, "N", "threads of a training; 0: as many as CPUs"),
 	  .env = "TW_TRAINER_THREADS", .fallback = "0", .max = 1024 },
