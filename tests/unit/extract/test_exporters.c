@@ -706,10 +706,50 @@ static void one_machine_of_several_is_selected_by_name(void **state)
 		       "response has no machine 'c': it has 'a', 'b'");
 }
 
+/* Of the clocks, too: by the collector's ticks, and by the modes of CPUs. */
+static void every_failed_allocation_is_reported(void **state)
+{
+	static const struct sampled ticks[] = {
+		{ "tallywatt_collector_tick_time_seconds", "", "100,50 110,60" },
+		{ "tallywatt_process_cpu_seconds_total", "'pid':'1'", "100,0 110,5" },
+		{ "tallywatt_node_energy_joules_total",
+		  "'zone':'package','source':'rapl-sysfs'", "100,0 110,100" },
+	};
+	static const struct {
+		const struct sampled *series;
+		size_t count;
+		const char *group;
+	} cases[] = { { ticks, TW_COUNT(ticks), "BPFOnly" },
+		      { node_exporter, TW_COUNT(node_exporter), "NodeCPU" } };
+
+	(void)state;
+	for (size_t k = 0; k < TW_COUNT(cases); k++) {
+		const struct tw_extract_args args =
+			make_args("rapl-sysfs", cases[k].group);
+		struct tw_prom *p = sampled_response(cases[k].series, cases[k].count);
+
+		for (int n = 1;; n++) {
+			struct tw_dataset d = { 0 };
+			struct tw_err err = { 0 };
+			int rc;
+
+			fail_alloc_at(n);
+			rc = tw_extract(p, &args, &d, &err);
+			tw_dataset_release(&d);
+			if (!fail_alloc_told(rc, &err)) {
+				assert_true(n > 20);
+				break;
+			}
+		}
+		tw_prom_free(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kepler_zones_are_separate_components),
+		cmocka_unit_test(every_failed_allocation_is_reported),
 		cmocka_unit_test(platform_power_is_a_gauge_or_the_zone_psys),
 		cmocka_unit_test(node_exporter_has_processor_time_by_mode),
 		cmocka_unit_test(tw_collector_has_energy_by_zone_source_and_mode),
