@@ -178,8 +178,9 @@ class OfflineTrainer(Case):
             response = generator.make_response(generator.Machine())
             broken(response)
             with self.subTest(fault=fault):
-                if fault == "empty-series":
-                    continue  # the groups that need no instructions are trained
+                # Without the groups that need instructions, or without a row.
+                if fault in ("empty-series", "energy-reset"):
+                    continue
                 detail = self.problem(self.train(train_request(response)), 400, 404)
                 if fault in ("disorder", "repeat", "nan", "inf", "negative", "text", "reset"):
                     self.assertIn("cpu_instructions", detail)
