@@ -5,7 +5,7 @@
  * The program is not trusted: it may print anything, print too much, hang or end at once.
  * A program that prints a value and ends well is started again for the next value.
  */
-#include "collector/ask/ask_job.h"
+#include "collector/ask/own_job.h"
 #include "collector/ask/runner.h"
 #include "collector/system/aside.h"
 #include "lib/core/clock.h"

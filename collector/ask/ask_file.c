@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The job "file": a user's own meter, whose value stands in a file. */
-#include "collector/ask/ask_job.h"
+#include "collector/ask/own_job.h"
 #include "lib/core/err.h"
 
 #include <errno.h>

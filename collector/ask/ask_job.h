@@ -7,7 +7,6 @@
  * collector/ask/ask_NAME.c, with a const entry in the registry (ask_job.c).
  */
 
-#include "collector/ask/value.h"
 #include "lib/ask/ask.h"
 #include "lib/json/fields.h"
 
@@ -124,40 +123,6 @@ bool tw_ask_is_closed(void *arg);
  * times, at most max_ms.
  */
 uint64_t tw_ask_backoff_ms(unsigned failures, uint64_t min_ms, uint64_t max_ms);
-
-/* ---- for meters of the user's own ---- */
-
-/* The common part of jobs for a user's own meter: a unit, an interval, a single zone. */
-
-/* The state of such a job begins with it, as `own`. */
-struct tw_own_job {
-	struct tw_ask_state state;
-	enum tw_unit unit;
-	uint64_t window_ms; /* the time that a power averages; 0: unknown */
-};
-
-/* Rows of tw_ask_job.settings. */
-#define TW_OWN_JOB_FIELDS(type)                                               \
-	{ "unit", TW_FIELD_UINT, TW_FIELD_AT(type, own.unit),                 \
-	  .max = TW_UNIT_COUNT - 1 },                                         \
-		{ "interval_ms", TW_FIELD_UINT,                               \
-		  TW_FIELD_AT(type, own.state.interval_ms), .min = 1,         \
-		  .max = INT32_MAX },                                         \
-	{                                                                     \
-		"window_ms", TW_FIELD_UINT, TW_FIELD_AT(type, own.window_ms), \
-			.max = INT32_MAX                                      \
-	}
-
-/* Send the zone's new value. False: the collector has closed its end. */
-bool tw_own_job_send(const struct tw_own_job *j, const struct tw_value *v);
-
-/* Send why the zone has no value now. False as above. */
-bool tw_own_job_send_missing(const struct tw_own_job *j, const struct tw_err *why);
-
-/* The same, as tw_ask_job.report. */
-void tw_own_job_report(void *state, const struct tw_err *why);
-
-/* ---- the jobs ---- */
 
 extern const struct tw_ask_job tw_ask_agents;
 extern const struct tw_ask_job tw_ask_command;

@@ -4,7 +4,7 @@
  * smart plug, an exporter of IPMI.
  */
 #include "collector/ask/access.h"
-#include "collector/ask/ask_job.h"
+#include "collector/ask/own_job.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/http/client/http.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The job "series": a value that an exporter has at /metrics. */
-#include "collector/ask/ask_job.h"
+#include "collector/ask/own_job.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/field/exposition.h"

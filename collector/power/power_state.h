@@ -51,7 +51,7 @@ struct tw_power {
 	double tdp_w; /* design power of a processor; 0: unknown */
 };
 
-/* In power_meters.c: */
+/* ---- power_meters.c ---- */
 
 /* Open the meters of the config: the named ones, or all that work. */
 int tw_power_open_meters(struct tw_power *p, struct tw_err *err);
@@ -70,6 +70,8 @@ void tw_power_search(struct tw_power *p, uint64_t now_ns);
 
 /* After a tick: end the meters that others have replaced. */
 void tw_power_retire_some(struct tw_power *p);
+
+/* ---- power_other.c ---- */
 
 extern const struct tw_zone tw_power_other_zone;
 

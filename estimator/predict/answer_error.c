@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimator/predict/answer_error.h"
 
+#include "estimator/predict/lists.h"
 #include "estimator/predict/predictor.h"
 #include "lib/core/err.h"
 #include "model-db/model.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "estimator/predict/lists.h"
 #include "estimator/predict/predictor.h"
 #include "estimator/predict/tree.h"
 #include "lib/core/err.h"

@@ -2,7 +2,7 @@
 /* The shares of tables: what an agent has in any case, and what it has at most. */
 #include "tests/unit/tw_test.h"
 
-#include "collector/agents/sums.h"
+#include "collector/agents/quota.h"
 
 #define SOURCES_EACH 4
 #define ROWS_EACH 8192
