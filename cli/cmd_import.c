@@ -219,7 +219,7 @@ static int find_places(const struct config *c, struct tw_fileset *all,
 	if (is_directory(c->from)) {
 		status = tw_import_places_in(c->from, places, err);
 	} else {
-		/* Both name the source. */
+		/* The errors of both name the source. */
 		if ((tw_url_is(c->from) ? download(c, all, err)
 					: tw_publishing_read(c->from, all, err)) < 0)
 			return -1;

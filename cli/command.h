@@ -41,8 +41,8 @@ struct tw_command {
 };
 
 /*
- * The opts of a command with the table `options`: its name, its operands for --help
- * (NULL: it has none), and a line on what it does.
+ * The options of a command: its name, its operands for --help (NULL: none), a line that
+ * says its purpose, and the table `options`.
  */
 #define TW_COMMAND_OPTS(name, wanted, line)                                            \
 	&(const struct tw_opts)                                                        \

@@ -345,7 +345,7 @@ static bool judge(const struct tw_run_child *c, struct process *p, size_t count,
 	return of->of_tree;
 }
 
-/* Whether a process is in another cgroup than the command's own, which has a name. */
+/* True if a process is in another cgroup than that of the command, c->name. */
 static bool is_elsewhere(const struct tw_run_child *c, uint32_t pid)
 {
 	struct tw_err ignored = { 0 };

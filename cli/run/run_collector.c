@@ -20,7 +20,7 @@
 #define PATIENCE_TICKS 3
 #define PATIENCE_MS 10000
 #define INTERVAL_MAX_S 86400
-/* Two accounts of the CPU time of one cgroup, of at least some ticks of 10 ms. */
+/* The collector and the kernel differ by at most this share in a cgroup's CPU time. */
 #define CLOCKS_DIFFER 0.1
 
 struct tw_run_collector {
@@ -337,7 +337,7 @@ int tw_run_collector_begin(struct tw_run_collector *c, struct tw_err *err)
 
 /*
  * Estimate the energy of processes that no tick saw: the others' joules for each second
- * of CPU time. A cgroup has seen its own, so a small difference is one of clocks.
+ * of CPU time. With a cgroup, a small difference is one between two clocks.
  */
 static void add_unseen(const struct tw_run_child *child, const struct sum *s,
 		       struct tw_run_figures *out)
@@ -358,7 +358,7 @@ int tw_run_collector_end(struct tw_run_collector *c, const struct tw_run_child *
 	struct sum s;
 
 	*out = (struct tw_run_figures){ .processes = child->cgroup == NULL };
-	/* What left the cgroup may have ended before it was looked at. */
+	/* Processes that left the cgroup may have ended before a look at them. */
 	if (wait_for_tick(c, "node,cgroup,process", &answer, err) < 0)
 		return -1;
 	s = sum_of(c, child, answer);

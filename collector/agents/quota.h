@@ -47,8 +47,8 @@ struct tw_quota_user *tw_quota_join(struct tw_quota *q);
 void tw_quota_leave(struct tw_quota *q, struct tw_quota_user *u); /* NULL is fine */
 
 /*
- * Take a place. False: there is none for this user, which is counted as left out. u NULL:
- * a user without a share.
+ * Take a place. Returns false if the user has no place left, and counts that in its
+ * left_out. u NULL: a user without a share.
  */
 bool tw_quota_take(struct tw_quota *q, struct tw_quota_user *u, enum tw_quota_of of);
 void tw_quota_give(struct tw_quota *q, struct tw_quota_user *u, enum tw_quota_of of);

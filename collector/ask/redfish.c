@@ -434,7 +434,7 @@ static double output_of(const json_t *entry)
 	return isnan(now_w) ? supply_number(entry, "LastPowerOutputWatts") : now_w;
 }
 
-/* A supply takes what it gives; both sensors have errors: collector/power/guard.c. */
+/* A supply takes at least its output, within the errors of both sensors. */
 static bool is_above_input(double output_w, double input_w)
 {
 	return output_w > input_w * 1.1 + 10;
@@ -469,8 +469,8 @@ static int read_inputs(const json_t *doc, double *sum_w, struct tw_err *err)
 }
 
 /*
- * The sum of their outputs; 0: one of them does not tell it, but repeats the machine's
- * power (HPE's Apollo) or has none.
+ * The sum of the outputs of the supplies. 0: an output is unknown, or is the machine's
+ * power (HPE's Apollo).
  */
 static double sum_outputs(const json_t *doc, double machine_w)
 {

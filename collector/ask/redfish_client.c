@@ -2,6 +2,7 @@
 #include "collector/ask/redfish_client.h"
 
 #include "lib/core/err.h"
+#include "lib/field/energy.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -133,11 +134,15 @@ static bool has_word(const char *name, const char *const *words)
 	return *words != NULL;
 }
 
-static const char *const part_words[] = { "aux",    "avg",   "cap", "cpu",  "dimm",
-					  "disk",   "dram",  "fan", "gpu",  "hdd",
-					  "limit",  "max",   "mem", "min",  "nvme",
-					  "pcie",   "peak",  "psu", "rail", "state",
-					  "subsys", "sysio", "vr",  NULL };
+/* True if the sensor measures a part of a machine, or no power of now. */
+static bool names_other(const char *name)
+{
+	static const char *const words[] = { "aux",    "avg",   "cap",  "limit", "max",
+					     "mem",    "min",   "peak", "rail",  "state",
+					     "subsys", "sysio", "vr",   NULL };
+
+	return tw_energy_is_of_part(name) || has_word(name, words);
+}
 
 /* True for the name of a sensor of a whole machine: "PWR_SYSTEM", "total_power". */
 static bool names_machine(const char *name)
@@ -146,14 +151,13 @@ static bool names_machine(const char *name)
 	static const char *const whole[] = { "chassis", "node",  "platform", "server",
 					     "sys",     "total", NULL };
 
-	return has_word(name, power) && has_word(name, whole) &&
-	       !has_word(name, part_words);
+	return has_word(name, power) && has_word(name, whole) && !names_other(name);
 }
 
 /*
- * How sure it is that a sensor measures the chassis; 0: it does not. A number in a name
- * tells that there are others: "PS1_Input_Power", "P12V_PWR". An id that is only a number
- * is no name. The user may want the sensor of a part.
+ * How sure it is that a sensor measures the chassis; 0: it does not. A name with a number
+ * is one of several: "PS1_Input_Power", "P12V_PWR". An id that is only a number is no
+ * name. The user may want the sensor of a part.
  */
 static int rank_of_sensor(const struct tw_redfish *r, const char *name)
 {
@@ -163,12 +167,12 @@ static int rank_of_sensor(const struct tw_redfish *r, const char *name)
 		return 2;
 	if (is_named(r) || name[strspn(name, digits)] == '\0')
 		return 1;
-	return strpbrk(name, digits) == NULL && !has_word(name, part_words);
+	return strpbrk(name, digits) == NULL && !names_other(name);
 }
 
 /*
  * Find the sensor that measures the chassis: the only sensor of power with the name of a
- * machine, or the only one whose name is not that of a part.
+ * machine, or the only one whose name names no part.
  */
 static int find_sensor(struct tw_redfish *r, struct tw_redfish_source *s,
 		       const struct tw_strs *sensors, struct tw_err *err)

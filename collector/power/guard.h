@@ -20,9 +20,9 @@
  * meter may report a part of its power for a while. A zone that breaks no rule for long
  * enough is accepted again.
  *
- * A meter that has died is rejected without a doubt: none of its zones of a kind was read
- * for two spans, and another meter reads the same. It counts again once it is read for
- * long enough; for one span, if nothing else is read.
+ * A zone of a dead meter is rejected without a doubt before: for two spans no zone of the
+ * meter and of the zone's kind was read, and another meter reads the same. It counts
+ * again once it is read for long enough: for one span, if no other meter is read.
  */
 
 #include "collector/power/tree.h"

@@ -205,7 +205,7 @@ void tw_power_model_predict_raw(const struct tw_power_model *p, size_t part,
 	p->predictor->predict(p->state[part], in, watts);
 }
 
-/* Use is not below 0: the counter of a client was reset. */
+/* A feature is below 0 if a client's counter was reset. */
 static bool is_below_zero(const struct tw_rows *in, size_t r, size_t features)
 {
 	for (size_t f = 0; f < features; f++)

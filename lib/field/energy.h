@@ -47,8 +47,8 @@ const struct tw_energy_source *tw_energy_source_at(size_t i);
 /* Find a known or declared source by its exact name. NULL if the name is unknown. */
 const struct tw_energy_source *tw_energy_source_find(const char *name);
 
-/* Whether the name of a meter is that of a part of a machine: "CPU Sub-system Power", as
- * Redfish's PowerControl has it. */
+/* True if the name of a meter names a part of a machine, as "CPU Sub-system Power" of
+ * Redfish's PowerControl does. */
 bool tw_energy_is_of_part(const char *meter);
 
 /*

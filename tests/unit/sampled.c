@@ -3,7 +3,10 @@
 
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
+#include "lib/field/dataset.h"
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/tw_test.h"
+#include "trainer/extract/extract.h"
 #include "trainer/response/prom.h"
 
 #include <stdio.h>
@@ -62,4 +65,21 @@ struct tw_prom *sampled_response(const struct sampled *series, size_t count)
 		fail_msg("%s", err.text);
 	free(text);
 	return p;
+}
+
+void sampled_extract_without_memory(const struct tw_prom *p,
+				    const struct tw_extract_args *args)
+{
+	int rc = -1;
+
+	for (int n = 1; rc < 0; n++) {
+		struct tw_dataset d = { 0 };
+		struct tw_err err = { 0 };
+
+		fail_alloc_at(n);
+		rc = tw_extract(p, args, &d, &err);
+		tw_dataset_release(&d);
+		if (!fail_alloc_told(rc, &err))
+			assert_true(n > 20);
+	}
 }

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+struct tw_extract_args;
 struct tw_prom;
 
 /*
@@ -19,5 +20,9 @@ char *sampled_text(const struct sampled *series, size_t count);
 
 /* The same, parsed. */
 struct tw_prom *sampled_response(const struct sampled *series, size_t count);
+
+/* Assert that an extraction tells of each failed allocation. */
+void sampled_extract_without_memory(const struct tw_prom *p,
+				    const struct tw_extract_args *args);
 
 #endif /* TW_TEST_SAMPLED_H */

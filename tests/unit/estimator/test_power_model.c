@@ -161,7 +161,7 @@ static void negative_predictions_are_zero(void **state)
 	tw_power_model_free(p);
 }
 
-/* Its counter was reset: less than no use has not less than the power at rest. */
+/* A use below 0, after a reset of its counter, has no power below that at rest. */
 static void a_row_with_a_feature_below_zero_has_no_watts(void **state)
 {
 	/* The last column is no feature of the model. */

@@ -124,7 +124,7 @@ static void a_machine_that_does_not_change_has_no_drift(void **state)
 	}
 }
 
-/* Each load comes once: what it differs from the line by is no matter of time. */
+/* Each load comes once, so its distance from the line does not depend on time. */
 static void a_load_that_only_rises_cannot_tell_a_drift(void **state)
 {
 	static const struct machine rising[] = {
@@ -190,7 +190,7 @@ static void the_whole_change_is_found(void **state)
 	assert_true(fabs(find_of(&r, 300) - 10) < 0.3);
 }
 
-/* Power that rises with the time because another work does. */
+/* Power rises with time because another feature does. */
 static void what_another_feature_explains_is_no_drift(void **state)
 {
 	struct rows r = make_rows(0, 1);

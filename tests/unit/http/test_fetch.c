@@ -471,7 +471,7 @@ static void every_failed_allocation_is_reported(void **state)
 	struct tw_fetch *fetch = open_fetch();
 
 	(void)state;
-	/* Itself and its path; what the program needs is a failure of each call. */
+	/* Itself and its path; each call reports failures of the program. */
 	for (int n = 1; n <= 2; n++) {
 		struct tw_fetch *f = NULL;
 		struct tw_err err = { 0 };

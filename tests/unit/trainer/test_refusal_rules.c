@@ -149,7 +149,7 @@ static void set_up_dynamic(struct training *t)
 	t->scores.score[0][0].mean -= 20;
 }
 
-/* What is three times the dynamic power is not that much of the whole. */
+/* A power of three times the dynamic power is a smaller multiple of the whole. */
 static void limits_of_dynamic_power_are_those_of_the_whole(void **state)
 {
 	struct training t;
