@@ -6,7 +6,6 @@ import threading
 import answering
 
 
-
 class Served:
     """What a path answers. `etag` None: it has none, and no part of it can be had."""
 
@@ -113,8 +112,9 @@ class Files:
         if served.cut is not None:
             body, served.cut = body[:served.cut], None
             request.close_connection = True
-        request.wfile.write(body)
+        # Counted first: the reader may be done with it before this thread goes on.
         self.sent[path] = self.sent.get(path, 0) + len(body)
+        request.wfile.write(body)
         if served.hold is not None:
             served.hold.wait(60)
             request.close_connection = True
