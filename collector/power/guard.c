@@ -2,6 +2,7 @@
 #include "collector/power/guard.h"
 
 #include "lib/core/array.h"
+#include "lib/field/energy.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +20,6 @@
 /* Each supply has a sensor of its own, which is worse at little load. */
 #define SUPPLY_ERROR 0.10
 #define SUPPLY_ERROR_W 10.0
-#define TDP_MAX 3.0
 #define TDP_MIN 0.01
 /*
  * Two counters show the same energy if the ratio of their steps and its variation are
@@ -205,8 +205,9 @@ static void compare_tdp(const struct tw_power_guard *g, struct tw_power_zone *z,
 	if (z->zone->kind != TW_ZONE_PACKAGE || !z->counts || z->zone->estimated ||
 	    z->zone->origin.source[0] != '\0' || seen < 0 || !(tdp > 0))
 		return;
-	if (seen > TDP_MAX * tdp) {
-		doubt(z, "tdp", TDP_MAX * tdp, seen, "its design power allows at most");
+	if (seen > TW_TDP_TIMES_MAX * tdp) {
+		doubt(z, "tdp", TW_TDP_TIMES_MAX * tdp, seen,
+		      "its design power allows at most");
 		z->watch.false_power = true;
 	} else if (seen < TDP_MIN * tdp) {
 		doubt(z, "idle", TDP_MIN * tdp, seen, "a processor at rest has at least");
@@ -418,7 +419,8 @@ static enum evidence weigh(const struct tw_power_guard *g, const struct tw_power
 		return weigh_platform(g, z, count, at);
 	if (watts(g, &z[at]) < 0)
 		return EVIDENCE_NONE;
-	return watts(g, &z[at]) > TDP_MAX * tdp ? EVIDENCE_AGAINST : EVIDENCE_FOR;
+	return watts(g, &z[at]) > TW_TDP_TIMES_MAX * tdp ? EVIDENCE_AGAINST
+							 : EVIDENCE_FOR;
 }
 
 /* The spans in a row that speak for a rejected zone until it counts again. */

@@ -21,6 +21,13 @@ enum tw_component {
 	TW_COMPONENT_COUNT
 };
 
+/*
+ * A processor uses at most this many times its thermal design power (TDP) for a minute.
+ * Boards let processors of 6 to 35 W use three to four times as much: N100, i5-1235U,
+ * i9-13900T.
+ */
+#define TW_TDP_TIMES_MAX 5
+
 /* Longest name of an energy source, in bytes. */
 #define TW_ENERGY_SOURCE_NAME_MAX 63
 /* Limit of the names that a process declares. */

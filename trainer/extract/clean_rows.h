@@ -10,7 +10,7 @@
  *
  * - Outside of physics: power above three times the 90th percentile of the recording, or
  * as much more as the load is above its own. A wrong step of the meter, a sentinel.
- * Above three times TDP, where it is known, for packages and cores.
+ * Above five times TDP, where it is known, for packages and cores.
  * - A glitch: one or two rows far off the line, and off both neighbours, where the load
  * and the power within three rows explain nothing either, so that a lag is no glitch.
  * - Standing features: rows without any work, but with power of a load, and the row after

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* Power above this many times the usual, or TDP, is outside of physics. */
+/* Power above this many times the usual is outside of physics. */
 #define BEYOND 3
 /*
  * A glitch is off the line by this many deviations, and by this share of the usual power.
@@ -66,7 +66,7 @@ void tw_outliers_mark_beyond_tdp(struct tw_judged_rows *j, double tdp_w)
 		if (column->component != TW_PACKAGE && column->component != TW_CORE)
 			continue;
 		for (size_t i = 0; i < j->count; i++)
-			if (column->watts[j->row[i]] > BEYOND * tdp_w)
+			if (column->watts[j->row[i]] > TW_TDP_TIMES_MAX * tdp_w)
 				j->fate[i] = TW_ROW_OUTLIER;
 	}
 }

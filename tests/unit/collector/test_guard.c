@@ -133,7 +133,7 @@ static void a_platform_in_a_wrong_unit_does_not_count(void **state)
 }
 
 /* Its counter is in a wrong unit: it is absent, not wrong. */
-static void a_package_is_not_above_three_times_its_design_power(void **state)
+static void a_package_is_not_above_five_times_its_design_power(void **state)
 {
 	static const struct machine m = { { 700, 0 }, 60, 20, 0, 0, true };
 	struct meter_fixture *f = *state;
@@ -142,6 +142,17 @@ static void a_package_is_not_above_three_times_its_design_power(void **state)
 	assert_doubted(f, "package-0", "design power");
 	assert_false(meters_zone(f, "package-0", -2)->counts);
 	assert_int_equal(meters_ticked(f, TW_ZONE_PACKAGE), 0);
+}
+
+/* Boards let small processors use four times their design power: 680 W of 150 W. */
+static void a_board_may_raise_the_limit_of_its_processor(void **state)
+{
+	static const struct machine m = { { 600, 0 }, 60, 20, 0, 0, true };
+	struct meter_fixture *f = *state;
+
+	run(f, &m);
+	assert_string_equal(doubt_of(f, "package-0"), "");
+	assert_true(meters_zone(f, "package-0", -2)->counts);
 }
 
 static void a_package_at_rest_uses_some_power(void **state)
@@ -596,7 +607,8 @@ int main(void)
 		METER_TEST(parts_may_not_have_more_than_the_platform),
 		METER_TEST(a_platform_in_a_wrong_unit_does_not_count),
 		cmocka_unit_test(estimated_parts_do_not_reject_a_platform),
-		METER_TEST(a_package_is_not_above_three_times_its_design_power),
+		METER_TEST(a_package_is_not_above_five_times_its_design_power),
+		METER_TEST(a_board_may_raise_the_limit_of_its_processor),
 		METER_TEST(a_package_at_rest_uses_some_power),
 		METER_TEST(two_counters_in_step_are_one),
 		METER_TEST(packages_of_equal_power_are_two),
