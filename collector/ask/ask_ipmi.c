@@ -104,6 +104,7 @@ const struct tw_ask_job tw_ask_ipmi = {
 	.settings = &settings,
 	.open = open_job,
 	.poll = poll_controller,
+	.retry_min_ms = 10000,
 	.retry_max_ms = 60000,
 	.close = close_job,
 };

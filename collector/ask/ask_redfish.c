@@ -233,6 +233,7 @@ const struct tw_ask_job tw_ask_redfish = {
 	.open = open_job,
 	.poll = poll_controller,
 	.report = report_nothing,
+	.retry_min_ms = 10000,
 	.retry_max_ms = 60000,
 	.leave = leave,
 	.close = close_job,

@@ -261,6 +261,8 @@ static int read_chassis(const json_t *doc, union tw_redfish_doc *to, struct tw_e
 	const char *id = text_of(doc, "Id");
 
 	(void)err;
+	snprintf(out->serial, sizeof(out->serial), "%.*s", TW_REDFISH_ID - 1,
+		 text_of(doc, "SerialNumber"));
 	link_of(doc, "Power", out->power);
 	link_of(doc, "EnvironmentMetrics", out->metrics);
 	link_of(doc, "PowerSubsystem", out->subsystem);

@@ -61,13 +61,14 @@ enum tw_redfish_kind {
 	TW_REDFISH_NAMED,     /* of a type that is not in this list */
 	TW_REDFISH_PART,      /* inside a machine, whose own chassis has its power */
 	TW_REDFISH_ENCLOSURE, /* of one machine or of several */
-	TW_REDFISH_GROUP,     /* of several machines: a rack */
+	TW_REDFISH_GROUP,     /* of several machines: a rack. Cisco's servers, too */
 	TW_REDFISH_PLUGGED,   /* in a chassis of several machines: a blade, a sled */
 	TW_REDFISH_SINGLE,    /* "a single-system chassis" */
 };
 
 struct tw_redfish_chassis {
 	char id[TW_REDFISH_ID];          /* "": no text, or none that can be printed */
+	char serial[TW_REDFISH_ID];      /* its serial number; "": unknown */
 	char power[TW_REDFISH_PATH];     /* link to Power, deprecated since 2020.4 */
 	char metrics[TW_REDFISH_PATH];   /* link to EnvironmentMetrics, its successor */
 	char subsystem[TW_REDFISH_PATH]; /* link to PowerSubsystem: its power supplies */

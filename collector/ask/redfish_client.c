@@ -14,6 +14,9 @@
 
 #define SYSTEMS_MAX 32
 
+/* Two readings of one machine, by two requests, differ by less than this share. */
+#define MIRROR_ERROR 0.05
+
 /* Calls without an answer in a search: a resource that hangs must not hide others. */
 #define LOST_MAX 2
 
@@ -263,6 +266,7 @@ struct found {
 	char path[FOUND_MAX][TW_REDFISH_PATH];
 	struct tw_redfish_source source[FOUND_MAX];
 	enum report reports[FOUND_MAX];
+	double power_w[FOUND_MAX]; /* NaN: it reports energy only */
 	size_t count, unread;
 	unsigned lost; /* calls without an answer */
 	char system[SYSTEMS_MAX][TW_REDFISH_PATH];
@@ -297,22 +301,21 @@ static size_t find_path(const struct found *f, const char *path)
 	return i;
 }
 
-/* Read what the resource reports now into *s. */
+/* Read what the resource reports now: *s and *power. */
 static enum report try_type(struct tw_redfish *r, const struct tw_redfish_chassis *c,
 			    enum tw_redfish_type type, const char *path,
-			    struct tw_redfish_source *s, struct tw_err *err)
+			    struct tw_redfish_source *s, struct tw_redfish_power *power,
+			    struct tw_err *err)
 {
-	struct tw_redfish_power power;
-
 	*s = (struct tw_redfish_source){ .type = type };
 	snprintf(s->id, sizeof(s->id), "%s", c->id);
 	snprintf(s->path, sizeof(s->path), "%s", path);
 	if ((type == TW_REDFISH_SENSOR && choose_sensor(r, s, err) < 0) ||
-	    tw_redfish_read(r, s, &power, err) < 0)
+	    tw_redfish_read(r, s, power, err) < 0)
 		return SILENT;
-	if (!tw_redfish_is_plausible(&power))
+	if (!tw_redfish_is_plausible(power))
 		return ZERO;
-	return power.doubtful ? DOUBTFUL : POWER;
+	return power->doubtful ? DOUBTFUL : POWER;
 }
 
 /*
@@ -332,15 +335,18 @@ static int try_source(struct tw_redfish *r, struct found *f, size_t i, struct tw
 
 	for (int k = 0; k < TW_REDFISH_POWER_TYPES && f->reports[i] < POWER; k++) {
 		struct tw_redfish_source source;
+		struct tw_redfish_power power;
 		struct tw_err one = { 0 };
 		enum report report;
 
 		if (paths[k][0] == '\0')
 			continue;
-		report = try_type(r, c, (enum tw_redfish_type)k, paths[k], &source, &one);
+		report = try_type(r, c, (enum tw_redfish_type)k, paths[k], &source,
+				  &power, &one);
 		if (report > f->reports[i]) {
 			f->reports[i] = report;
 			f->source[i] = source;
+			f->power_w[i] = power.power_w;
 		}
 		if (report != SILENT)
 			continue;
@@ -372,14 +378,25 @@ static bool is_board(const struct found *f, size_t i)
 	       machines_of(f, i) != 0;
 }
 
+/* A rack that has a system itself, and no other chassis within it, is a server. */
+static bool is_group(const struct found *f, size_t i)
+{
+	bool empty = true;
+
+	for (size_t k = 0; k < f->count; k++)
+		empty = empty && !is_same_path(f->chassis[k].contained_by, f->path[i]);
+	return f->chassis[i].kind == TW_REDFISH_GROUP &&
+	       !(empty && machines_of(f, i) != 0);
+}
+
 static bool is_wanted(const struct tw_redfish *r, const struct found *f, size_t i)
 {
 	const struct tw_redfish_chassis *c = &f->chassis[i];
 
 	if (is_named(r))
 		return tw_strs_has(r->config.chassis, c->id);
-	return c->kind != TW_REDFISH_PART && c->kind != TW_REDFISH_GROUP &&
-	       !is_tray(c->id) && (f->of[i] == 0 || machines_of(f, i) != 0);
+	return c->kind != TW_REDFISH_PART && !is_group(f, i) && !is_tray(c->id) &&
+	       (f->of[i] == 0 || machines_of(f, i) != 0);
 }
 
 /* True if an enclosing chassis, of any depth, reports as much. */
@@ -600,6 +617,41 @@ static int drop_others(const struct found *f, size_t *kept, size_t *count,
 	return 0;
 }
 
+/*
+ * Some controllers show one machine as several chassis. Of two that report alike, those
+ * with one serial number are one, those with two are two: the first counts, or both.
+ */
+static int drop_mirrors(const struct found *f, size_t *kept, size_t *count,
+			struct tw_err *err)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < *count; i++) {
+		const struct tw_redfish_chassis *c = &f->chassis[kept[i]];
+		bool mirrored = false;
+
+		for (size_t k = 0; k < left && !mirrored; k++) {
+			const struct tw_redfish_chassis *of = &f->chassis[kept[k]];
+			const double a = f->power_w[kept[i]], b = f->power_w[kept[k]];
+			const bool alike = a > 0 &&
+					   fabs(a - b) <= MIRROR_ERROR * fmax(a, b),
+				   known = c->serial[0] != '\0' && of->serial[0] != '\0',
+				   same = known && strcmp(c->serial, of->serial) == 0;
+
+			mirrored = same && alike;
+			if (same != alike && (same || !known))
+				return tw_fail(err, TW_INVALID,
+					       "%.24s and %.24s may be the same: choose "
+					       "by --redfish-chassis",
+					       of->id, c->id);
+		}
+		kept[left] = kept[i];
+		left += !mirrored;
+	}
+	*count = left;
+	return 0;
+}
+
 static enum report best_report(const struct found *f)
 {
 	enum report best = SILENT;
@@ -628,7 +680,8 @@ static int keep_sources(struct tw_redfish *r, struct found *f, const struct tw_e
 				 : f->reports[i] == best && !is_inside(f, i, best)) &&
 		    !is_kept(f, kept, count, i))
 			kept[count++] = i;
-	if (!is_named(r) && drop_others(f, kept, &count, err) < 0)
+	if (!is_named(r) && (drop_others(f, kept, &count, err) < 0 ||
+			     drop_mirrors(f, kept, &count, err) < 0))
 		return -1;
 	if (count == 0)
 		return tw_fail(err, TW_INVALID,

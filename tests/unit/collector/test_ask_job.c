@@ -81,6 +81,23 @@ static void failures_in_a_row_lengthen_the_wait(void **state)
 	}
 }
 
+/* A controller that restarts costs seconds of readings, not a long interval. */
+static void a_controller_is_asked_again_soon(void **state)
+{
+	static const char *const names[] = { "ipmi", "redfish" };
+
+	(void)state;
+	for (size_t i = 0; TW_FREEIPMI && i < TW_COUNT(names); i++) {
+		struct tw_ask_job job = *tw_ask_job_find(names[i]);
+		struct scripted s = { .state.interval_ms = 3600000, .fails = true };
+
+		job.poll = poll_scripted;
+		job.report = count_report;
+		assert_int_equal(tw_ask_job_poll(&job, &s), 10000);
+		assert_int_equal(tw_ask_job_poll(&job, &s), 20000);
+	}
+}
+
 static void a_job_without_a_report_sends_the_failure(void **state)
 {
 	const struct tw_ask_job job = { .poll = poll_scripted };
@@ -145,6 +162,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(failures_in_a_row_lengthen_the_wait),
+		cmocka_unit_test(a_controller_is_asked_again_soon),
 		cmocka_unit_test(a_job_without_a_report_sends_the_failure),
 		cmocka_unit_test_setup_teardown(
 			a_secret_that_is_unreadable_leaves_the_last_in_use,

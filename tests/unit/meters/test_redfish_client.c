@@ -596,6 +596,9 @@ static void add_systems(struct bmc *b, const char *links_of_2, const char *a,
 #define TWO(links)           \
 	OF("2", "RackMount") \
 	",\"EnvironmentMetrics\":" LINK(CHASSIS "/2/E") ",\"Links\":{" links "}}"
+#define RACK            \
+	OF("2", "Rack") \
+	",\"EnvironmentMetrics\":" LINK(CHASSIS "/2/E") ",\"Links\":{" OF_B "}}"
 #define OF_B "\"ComputerSystems\":[" LINK(V1 "Systems/B") "]"
 
 static void the_chassis_of_the_system_is_the_machine(void **state)
@@ -630,10 +633,76 @@ static void the_chassis_of_the_system_is_the_machine(void **state)
 	add_systems(&b, TWO(OF_B), HAS("/1"), "");
 	assert_fails(&r, TW_INVALID,
 		     "the controller has several machines: choose by --redfish-chassis");
-	/* A rack is not a machine. */
+	/* A rack is not a machine, nor is one around a chassis. */
 	bmc_set_up(&b, &r);
 	add_systems(&b, rack, silent, silent);
 	assert_one(&r, "1", 100);
+	bmc_set_up(&b, &r);
+	add_systems(&b, RACK, silent, silent);
+	bmc_add(&b, CHASSIS "/1", 200,
+		OF("1", "Sled") ",\"Power\":" LINK(
+			CHASSIS
+			"/1/Power") ",\"Links\":{\"ContainedBy\":" LINK(CHASSIS
+									"/2/") "}}");
+	assert_one(&r, "1", 100);
+	/* Cisco's servers have this type. */
+	bmc_set_up(&b, &r);
+	add_systems(&b, RACK, silent, silent);
+	assert_one(&r, "2", 900);
+}
+
+/* The chassis 1 and 2, with these members and powers. */
+static void the_chassis_of_a_machine_count_once(void **state)
+{
+	static const struct {
+		const char *one, *two, *power_one, *power_two;
+		size_t sources; /* 0: refused */
+	} cases[] = {
+		{ ",\"SerialNumber\":\"A\"", ",\"SerialNumber\":\"A\"", "400", "419", 1 },
+		{ ",\"SerialNumber\":\"A\"", ",\"SerialNumber\":\"B\"", "400", "400", 2 },
+		{ ",\"SerialNumber\":\"A\"", ",\"SerialNumber\":\"B\"", "400", "900", 2 },
+		{ ",\"SerialNumber\":\"A\"", ",\"SerialNumber\":\"A\"", "400", "900", 0 },
+		{ ",\"SerialNumber\":\"A\"", "", "400", "400", 0 },
+		{ "", ",\"SerialNumber\":\"A\"", "400", "400", 0 },
+		{ "", "", "400", "381", 0 },
+		{ "", "", "400", "379", 2 },
+		{ "", "", "0", "0", 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		char doc[2][256], power[2][64];
+		struct tw_err err = { 0 };
+		struct tw_redfish r;
+		struct bmc b;
+
+		snprintf(doc[0], sizeof(doc[0]),
+			 OF("1", "RackMount") "%s,\"EnvironmentMetrics\":" LINK(
+				 CHASSIS "/1/E") "}",
+			 cases[i].one);
+		snprintf(doc[1], sizeof(doc[1]),
+			 OF("2", "RackMount") "%s,\"EnvironmentMetrics\":" LINK(
+				 CHASSIS "/2/E") "}",
+			 cases[i].two);
+		snprintf(power[0], sizeof(power[0]), READS("%s"), cases[i].power_one);
+		snprintf(power[1], sizeof(power[1]), READS("%s"), cases[i].power_two);
+		bmc_set_up(&b, &r);
+		bmc_add(&b, CHASSIS, 200,
+			"{\"Members\":[" LINK(CHASSIS "/1") "," LINK(CHASSIS "/2") "]}");
+		bmc_add(&b, CHASSIS "/1", 200, doc[0]);
+		bmc_add(&b, CHASSIS "/2", 200, doc[1]);
+		bmc_add(&b, CHASSIS "/1/E", 200, power[0]);
+		bmc_add(&b, CHASSIS "/2/E", 200, power[1]);
+		if (cases[i].sources == 0) {
+			assert_fails(&r, TW_INVALID,
+				     "1 and 2 may be the same: choose by "
+				     "--redfish-chassis");
+			continue;
+		}
+		assert_int_equal(tw_redfish_connect(&r, &err), 0);
+		assert_int_equal(r.sources, cases[i].sources);
+		assert_string_equal(r.source[0].id, "1");
+	}
 }
 
 static void a_resource_counts_once(void **state)
@@ -772,6 +841,7 @@ int main(void)
 		cmocka_unit_test(a_root_may_want_the_login),
 		cmocka_unit_test(a_redirect_is_followed_on_the_same_server),
 		cmocka_unit_test(the_chassis_of_the_system_is_the_machine),
+		cmocka_unit_test(the_chassis_of_a_machine_count_once),
 		cmocka_unit_test(a_resource_counts_once),
 		cmocka_unit_test(an_id_that_is_no_text_is_that_of_the_path),
 		cmocka_unit_test(a_placeholder_of_0_w_hides_no_other_source),
