@@ -237,6 +237,7 @@ static int run(const struct tw_fetch *f, const struct tw_http_call *call, int fi
 	struct tw_helper_program found = { .path = NULL };
 	const struct tw_helper_program *program = &f->program;
 	struct running r = { .f = f, .until_ms = tw_now_ms() + timeout_ms + GRACE_MS };
+	struct tw_err lingers = { 0 };
 	json_t *settings;
 	int rc = -1;
 
@@ -253,7 +254,10 @@ static int run(const struct tw_fetch *f, const struct tw_http_call *call, int fi
 	    read_answer(&r, call->answer_max != 0 ? call->answer_max : ANSWER_MAX, out,
 			err) == 0)
 		rc = 0;
-	tw_helper_end(&r.helper, rc != 0);
+	/* Its socket ends with the helper, which tidies up until the deadline. */
+	if (rc == 0)
+		(void)wait_for(&r, POLLIN, &lingers);
+	tw_helper_end(&r.helper);
 	tw_helper_program_close(&found);
 	json_decref(settings);
 	return rc;

@@ -226,11 +226,11 @@ int tw_helper_start(const struct tw_helper_program *program, const json_t *setti
 	return send_settings(out->fd, settings, err);
 }
 
-void tw_helper_end(struct tw_helper *h, bool kill_it)
+void tw_helper_end(struct tw_helper *h)
 {
 	if (h->fd >= 0)
 		close(h->fd);
-	if (h->pid > 0 && kill_it)
+	if (h->pid > 0)
 		kill(h->pid, SIGKILL);
 	while (h->pid > 0 && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
 		;

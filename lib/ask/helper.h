@@ -8,7 +8,6 @@
  */
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct tw_err;
@@ -53,7 +52,7 @@ void tw_helper_program_close(struct tw_helper_program *p);
 int tw_helper_start(const struct tw_helper_program *program, const json_t *settings,
 		    int file, struct tw_helper *out, struct tw_err *err);
 
-/* Close the socket and wait for the helper; kill_it: do not let it finish. */
-void tw_helper_end(struct tw_helper *h, bool kill_it);
+/* Close the socket, and kill the helper if it still runs. */
+void tw_helper_end(struct tw_helper *h);
 
 #endif /* TW_ASK_HELPER_H */

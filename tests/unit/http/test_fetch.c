@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,7 +127,7 @@ static void script(int fd, const char *settings)
 		save();
 	if (strstr(settings, "/bytes") != NULL)
 		f->len = 4;
-	if (strstr(settings, "/cut") != NULL)
+	if (strstr(settings, "/cut") != NULL || strstr(settings, "/stalls") != NULL)
 		f->len = 5;
 	if (strstr(settings, "/long") != NULL)
 		f->len = 3;
@@ -149,6 +150,10 @@ static void script(int fd, const char *settings)
 		(void)!send(fd, &m, sizeof(m) - 1, MSG_NOSIGNAL);
 		return;
 	}
+	if (strstr(settings, "/deaf") != NULL)
+		shutdown(fd, SHUT_RD);
+	if (strstr(settings, "/slow") != NULL)
+		usleep(200000);
 	if (strstr(settings, "/hang") != NULL)
 		pause();
 	if (strstr(settings, "/mute") != NULL)
@@ -160,6 +165,8 @@ static void script(int fd, const char *settings)
 		return;
 	}
 	tell(fd, m, f->len > 0 ? "PK\1\n" : NULL);
+	if (strstr(settings, "/lingers") != NULL || strstr(settings, "/stalls") != NULL)
+		pause();
 }
 
 /* ---- the tests ---- */
@@ -319,23 +326,28 @@ static void a_helper_that_fails_dies_or_sends_rubbish_is_a_failure(void **state)
 	tw_fetch_close(fetch);
 }
 
-/* The socket does not hold the body, so the helper ends before the last packet. */
+/* The socket does not hold the body: the helper ends, or reads no more, before the last
+ * packet. */
 static void a_helper_that_answers_before_it_has_the_call_is_heard(void **state)
 {
+	static const char *const urls[] = { "http://h/failure", "http://h/deaf/failure" };
 	static const size_t body_len = (size_t)16 << 20;
 	char *body = calloc(1, body_len);
-	struct tw_http_call call = post("http://h/failure");
 	struct tw_fetch *fetch = open_fetch();
-	struct tw_http_answer answer = { 0 };
-	struct tw_err err = { 0 };
 
 	(void)state;
 	assert_non_null(body);
-	call.body = body;
-	call.body_len = body_len;
-	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), -1);
-	assert_string_equal(err.text, "POST http://h: no \"route\"");
-	assert_int_equal(err.code, TW_DENIED);
+	for (size_t i = 0; i < TW_COUNT(urls); i++) {
+		struct tw_http_call call = post(urls[i]);
+		struct tw_http_answer answer = { 0 };
+		struct tw_err err = { 0 };
+
+		call.body = body;
+		call.body_len = body_len;
+		assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), -1);
+		assert_string_equal(err.text, "POST http://h: no \"route\"");
+		assert_int_equal(err.code, TW_DENIED);
+	}
 	tw_fetch_close(fetch);
 	free(body);
 }
@@ -376,21 +388,63 @@ static void a_hanging_helper_is_killed_on_stop(void **state)
 	tw_fetch_close(fetch);
 }
 
-/* Its deadline, and two seconds for the helper to start and end. */
+/* Its deadline, and two seconds for the helper to start and end. Without an answer,
+ * within one, or with all of it. */
 static void a_hanging_helper_is_killed_at_the_deadline(void **state)
 {
-	struct tw_http_call call = post("http://h/hang");
+	static const struct {
+		const char *url;
+		int status;
+		const char *error;
+	} cases[] = {
+		{ "http://h/hang", -1, "'/proc/self/exe' did not answer in time" },
+		{ "http://h/stalls", -1, "'/proc/self/exe' did not answer in time" },
+		{ "http://h/lingers", 0, "" },
+	};
+	struct tw_fetch *fetch = open_fetch();
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_http_call call = post(cases[i].url);
+		struct tw_http_answer answer = { 0 };
+		struct tw_err err = { 0 };
+		const uint64_t from_ms = tw_now_ms();
+
+		call.timeout_ms = 200;
+		assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err),
+				 cases[i].status);
+		assert_int_equal(err.code, cases[i].status == 0 ? TW_OK : TW_IO);
+		assert_string_equal(err.text, cases[i].error);
+		assert_true(tw_now_ms() - from_ms >= 2200);
+		tw_http_answer_release(&answer);
+	}
+	tw_fetch_close(fetch);
+}
+
+static void note_alarm(int signal)
+{
+	(void)signal;
+}
+
+static void a_signal_does_not_end_a_call(void **state)
+{
+	static const struct sigaction handler = { .sa_handler = note_alarm };
+	static const struct itimerval each = { { 0, 10000 }, { 0, 10000 } },
+				      never = { 0 };
+	const struct tw_http_call call = post("http://h/slow");
 	struct tw_fetch *fetch = open_fetch();
 	struct tw_http_answer answer = { 0 };
 	struct tw_err err = { 0 };
-	const uint64_t from_ms = tw_now_ms();
+	int rc;
 
 	(void)state;
-	call.timeout_ms = 200;
-	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), -1);
-	assert_int_equal(err.code, TW_IO);
-	assert_string_equal(err.text, "'/proc/self/exe' did not answer in time");
-	assert_true(tw_now_ms() - from_ms >= 2200);
+	assert_int_equal(sigaction(SIGALRM, &handler, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &each, NULL), 0);
+	rc = tw_fetch_call(fetch, &call, &answer, &err);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	if (rc < 0)
+		fail_msg("%s", err.text);
+	tw_http_answer_release(&answer);
 	tw_fetch_close(fetch);
 }
 
@@ -431,6 +485,39 @@ static void a_missing_program_is_named(void **state)
 	assert_int_equal(err.code, TW_NOTFOUND);
 	assert_string_equal(err.text, "HTTP client: cannot run '/nowhere/tw-ask': "
 				      "No such file or directory");
+	tw_fetch_close(fetch);
+}
+
+/* An upgrade replaces it while a daemon runs. */
+static void a_program_may_come_later(void **state)
+{
+	const struct tw_http_call call = post("http://h/bytes");
+	char *dir = scratch_new(), *path = scratch_path(dir, "tw-ask");
+	struct tw_fetch *fetch = NULL;
+	struct tw_http_answer answer = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_fetch_open(path, &fetch, &err), 0);
+	assert_int_equal(tw_fetch_call(fetch, &call, &answer, &err), -1);
+	err = (struct tw_err){ 0 };
+	assert_int_equal(symlink(scripted_ask(), path), 0);
+	if (tw_fetch_call(fetch, &call, &answer, &err) < 0)
+		fail_msg("%s", err.text);
+	tw_http_answer_release(&answer);
+	tw_fetch_close(fetch);
+	free(path);
+	scratch_free(dir);
+}
+
+/* Its place is beside this program, or where make install puts it. */
+static void a_program_needs_no_path(void **state)
+{
+	struct tw_fetch *fetch = NULL;
+	struct tw_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tw_fetch_open(NULL, &fetch, &err), 0);
 	tw_fetch_close(fetch);
 }
 
@@ -510,8 +597,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_failure_without_an_end_or_a_known_code_is_cut),
 		cmocka_unit_test(a_hanging_helper_is_killed_on_stop),
 		cmocka_unit_test(a_hanging_helper_is_killed_at_the_deadline),
+		cmocka_unit_test(a_signal_does_not_end_a_call),
 		cmocka_unit_test(a_stop_in_a_fork_lasts_until_calls_resume),
 		cmocka_unit_test(a_missing_program_is_named),
+		cmocka_unit_test(a_program_may_come_later),
+		cmocka_unit_test(a_program_needs_no_path),
 		cmocka_unit_test(without_descriptors_it_fails),
 		cmocka_unit_test(every_failed_allocation_is_reported),
 	};
