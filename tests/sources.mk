@@ -26,6 +26,8 @@ test-support := $(sort $(wildcard tests/unit/*.c) $(filter-out $(test-src),$(wil
 # The steps at which tests/unit/model-db/test_publish_killed.c kills a publisher.
 test-wrap-test_publish_killed := open openat mkdir write fsync rename renameat2 unlink \
 	unlinkat rmdir flock
+# A name server.
+test-wrap-test_agent_lookup := getaddrinfo freeaddrinfo
 # Counts that BPF programs would make.
 test-wrap-test_attribute := tw_workloads_slices
 # A file system that exchanges nothing.

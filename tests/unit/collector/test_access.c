@@ -82,6 +82,43 @@ static void a_file_has_credentials_by_name(void **state)
 	}
 }
 
+/* Before the rights to read it are dropped: also in the first minute of a machine, whose
+ * clock is younger than the time between reads. */
+static void a_token_is_read_at_once(void **state)
+{
+	char *token = write_secret(*state, "token", "one\n"), text[512], *path;
+	struct tw_access a = { .token_file = NULL };
+	struct tw_err err = { 0 };
+
+	snprintf(text, sizeof(text), "token-file = %s\n", token);
+	path = write_secret(*state, "access", text);
+	if (tw_access_open(&a, path, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(a.http.token, "one");
+	tw_access_close(&a);
+	a = (struct tw_access){ .token_file = token };
+	tw_access_renew(&a, 5, 60000);
+	assert_string_equal(a.http.token, "one");
+	tw_access_close(&a);
+	free(path);
+	free(token);
+}
+
+static void a_file_that_others_may_read_is_refused(void **state)
+{
+	char *path = write_secret(*state, "access", "user = me\n");
+	struct tw_access a = { .token_file = NULL };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(chmod(path, 0604), 0);
+	assert_int_equal(tw_access_open(&a, path, &err), -1);
+	assert_null(a.http.user);
+	if (strncmp(err.text, "'", 1) != 0 || strstr(err.text, path) == NULL)
+		fail_msg("%s", err.text);
+	tw_access_close(&a);
+	free(path);
+}
+
 /* A token is read again after a while. The last one stays while there is no new one. */
 static void a_token_may_be_replaced(void **state)
 {
@@ -117,6 +154,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(without_a_file_there_are_no_credentials),
 		TEST(a_file_has_credentials_by_name),
+		TEST(a_token_is_read_at_once),
+		TEST(a_file_that_others_may_read_is_refused),
 		TEST(a_token_may_be_replaced),
 	};
 

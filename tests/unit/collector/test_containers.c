@@ -76,6 +76,10 @@ static void names_of_an_answer(void **state)
 		  "aaaaaaaaaaaaa\"]},{\"Id\":\"" OTHER
 		  "\",\"Names\":[\"/" HUNDRED HUNDRED TWENTY TWENTY "aaaaaaaaaaaaaa\"]}]",
 		  "0123 " HUNDRED HUNDRED TWENTY TWENTY "aaaaaaaaaaaaa\n" },
+		/* A name that is no list, and one in a list of its own. */
+		{ "[{\"Id\":\"" ID "\",\"Names\":\"/a\"},{\"Id\":\"" OTHER
+		  "\",\"Names\":[[\"/b\"]]}]",
+		  "" },
 		/* No id of a container. */
 		{ "[{\"Id\":\"0123\",\"Names\":[\"/a\"]},{\"Names\":[\"/b\"]},"
 		  "{\"Id\":[\"" ID "\"],\"Names\":[\"/c\"]},7,[\"/d\"],"

@@ -125,6 +125,21 @@ static void labels_of_a_pod(void **state)
 			     "\"1\"},{\"name\":\"d\",\"containerID\":7}]"),
 		  "u p n -\n" },
 		{ POD(NAMED, "\"containerStatuses\":null"), "u p n -\n" },
+		/* Keys that begin as those that are wanted, or stand elsewhere. */
+		{ POD(NAMED ",\"\":\"x\",\"na\":\"x\",\"u\":\"x\"", ""), "u p n -\n" },
+		{ POD(NAMED, "\"name\":\"x\",\"uid\":\"x\",\"namespace\":\"x\""),
+		  "u p n -\n" },
+		{ POD(NAMED ",\"annotations\":{\"kubernetes.io/config.hash\":"
+			    "{\"kubernetes.io/config.hash\":\"x\"}}",
+		      ""),
+		  "u p n -\n" },
+		/* Nothing of a pod is left in the next one. */
+		{ "{\"items\":[{\"metadata\":{\"name\":\"long\",\"namespace\":"
+		  "\"shop\",\"uid\":\"1234\",\"annotations\":{"
+		  "\"kubernetes.io/config.hash\":\"5678\"}}},{\"metadata\":{"
+		  "\"name\":\"p\",\"namespace\":\"n\",\"uid\":\"u\","
+		  "\"annotations\":{\"kubernetes.io/config.hash\":\"h\"}}}]}",
+		  "1234 long shop -\n5678 long shop -\nu p n -\nh p n -\n" },
 		{ POD(NAMED, "\"otherStatuses\":[{\"name\":\"c\",\"containerID\":"
 			     "\"docker://1\"}]"),
 		  "u p n -\n" },
@@ -145,6 +160,54 @@ static void labels_of_a_pod(void **state)
 		assert_string_equal(b.data, cases[i].wanted);
 		tw_buf_clear(&b);
 	}
+}
+
+/* As long as an id may be, and a byte more. */
+static void an_id_has_a_limit(void **state)
+{
+	char uid[TW_ASK_ID + 1] = "", text[2 * TW_ASK_ID + 200];
+
+	(void)state;
+	for (size_t len = TW_ASK_ID - 1; len <= TW_ASK_ID; len++) {
+		struct tw_err err = { 0 };
+		struct tw_buf b = { 0 };
+
+		memset(uid, 'a', len);
+		snprintf(text, sizeof(text),
+			 "{\"items\":[{\"metadata\":{\"name\":\"p\",\"namespace\":"
+			 "\"n\",\"uid\":\"%s\"}}]}",
+			 uid);
+		tw_buf_adds(&b, "");
+		assert_int_equal(parse(text, strlen(text), 7, &b, &err), 0);
+		assert_string_equal(b.data,
+				    len < TW_ASK_ID ? "aaaaaaaaaaaa p n -\n" : "");
+		tw_buf_clear(&b);
+	}
+}
+
+static int refuse(void *arg, const struct tw_ask_names *n, struct tw_err *err)
+{
+	(void)n;
+	++*(int *)arg;
+	return tw_fail(err, TW_IO, "stopped");
+}
+
+/* The daemon has ended: no other name is sent. */
+static void names_that_cannot_be_sent_end_the_list(void **state)
+{
+	static const char text[] =
+		POD(NAMED ",\"annotations\":{\"kubernetes.io/config.hash\":\"h\"}",
+		    "\"containerStatuses\":[{\"containerID\":\"docker://1\"}]");
+	struct tw_pods_parser *p = NULL;
+	struct tw_err err = { 0 };
+	int calls = 0;
+
+	(void)state;
+	assert_int_equal(tw_pods_parser_new(refuse, &calls, &p, &err), 0);
+	assert_int_equal(tw_pods_parser_feed(p, text, sizeof(text) - 1, &err), -1);
+	assert_string_equal(err.text, "stopped");
+	assert_int_equal(calls, 1);
+	tw_pods_parser_free(p);
 }
 
 static void a_malformed_list_is_rejected(void **state)
@@ -360,6 +423,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_containers_of_a_list_have_names),
 		cmocka_unit_test(labels_of_a_pod),
+		cmocka_unit_test(an_id_has_a_limit),
+		cmocka_unit_test(names_that_cannot_be_sent_end_the_list),
 		cmocka_unit_test(a_malformed_list_is_rejected),
 		cmocka_unit_test(a_pod_of_many_containers_hides_no_other_pod),
 		cmocka_unit_test(without_memory_a_parser_fails_and_leaks_nothing),

@@ -453,6 +453,31 @@ static void an_enclosure_of_a_machine_s_chassis_is_not_the_machine(void **state)
 	}
 }
 
+/* Of a tower of chassis, each around the one behind it. */
+static void enclosures_of_any_depth_are_not_the_machine(void **state)
+{
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/out") "," LINK(CHASSIS "/mid") "," LINK(
+			CHASSIS "/in") "]}");
+	bmc_add(&b, CHASSIS "/out", 200, OUTER("Enclosure"));
+	bmc_add(&b, CHASSIS "/mid", 200,
+		OF("mid",
+		   "Enclosure") ",\"Links\":{\"ContainedBy\":" LINK(CHASSIS "/out") "}}");
+	bmc_add(&b, CHASSIS "/in", 200,
+		OF("in", "Blade") ",\"EnvironmentMetrics\":" LINK(
+			CHASSIS
+			"/in/E") ",\"Links\":{\"ContainedBy\":" LINK(CHASSIS
+								     "/mid") "}}");
+	bmc_add(&b, CHASSIS "/out/E", 200, READS("900"));
+	bmc_add(&b, CHASSIS "/in/E", 200, READS("300"));
+	assert_one(&r, "in", 300);
+}
+
 /* Two chassis that nothing relates: a chassis of one machine has all of it. */
 static void a_chassis_of_one_machine_counts_without_those_beside_it(void **state)
 {
@@ -789,6 +814,50 @@ static void the_only_sensor_counts_unless_its_name_is_of_a_part(void **state)
 	}
 }
 
+/* Which of several would measure the machine once it is on, nobody knows. */
+static void a_sensor_of_a_machine_that_is_off_has_0_w(void **state)
+{
+	static const struct {
+		const char *one, *two;
+		const char *why; /* NULL: the first sensor is read */
+	} cases[] = {
+		{ "0", NULL, NULL },
+		{ "0", "0", NONE ": 1: 0 of its sensors measure its power, want one" },
+		{ "160", "0", NULL },
+		{ "160", "150",
+		  NONE ": 1: 2 of its sensors measure its power, want one" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		const char *const readings[] = { cases[i].one, cases[i].two };
+		static const char *const names[] = { CHASSIS "/1/S/Power",
+						     CHASSIS "/1/S/input_power" };
+		char text[2][64];
+		struct tw_redfish r;
+		struct bmc b;
+
+		bmc_set_up(&b, &r);
+		bmc_add(&b, CHASSIS "/1", 200,
+			OF("1", "RackMount") ",\"Sensors\":" LINK(CHASSIS "/1/S") "}");
+		bmc_add(&b, CHASSIS "/1/S", 200,
+			cases[i].two == NULL ? "{\"Members\":[\"" CHASSIS "/1/S/Power\"]}"
+					     : "{\"Members\":[\"" CHASSIS
+					       "/1/S/Power\",\"" CHASSIS
+					       "/1/S/input_power\"]}");
+		for (size_t k = 0; k < 2 && readings[k] != NULL; k++) {
+			snprintf(text[k], sizeof(text[k]),
+				 "{\"ReadingType\":\"Power\",\"Reading\":%s}",
+				 readings[k]);
+			bmc_add(&b, names[k], 200, text[k]);
+		}
+		if (cases[i].why == NULL)
+			assert_one(&r, "1", strtod(cases[i].one, NULL));
+		else
+			assert_fails(&r, TW_NOTFOUND, cases[i].why);
+	}
+}
+
 /* The type Other is any: a machine, or a board in one. */
 static void chassis_that_may_contain_each_other_are_not_summed(void **state)
 {
@@ -853,6 +922,8 @@ int main(void)
 		cmocka_unit_test(a_tray_of_gpus_is_not_the_machine),
 		cmocka_unit_test(modules_with_sensors_are_read_where_they_are_named),
 		cmocka_unit_test(the_only_sensor_counts_unless_its_name_is_of_a_part),
+		cmocka_unit_test(enclosures_of_any_depth_are_not_the_machine),
+		cmocka_unit_test(a_sensor_of_a_machine_that_is_off_has_0_w),
 		cmocka_unit_test(chassis_that_may_contain_each_other_are_not_summed),
 		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
 	};

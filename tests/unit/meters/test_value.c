@@ -51,6 +51,7 @@ static void other_texts_are_no_values(void **state)
 {
 	(void)state;
 	expect_error("", 0, TW_UNIT_W, "'' is not a number");
+	expect_error("   7", 2, TW_UNIT_W, "'' is not a number");
 	expect_error("nan", 3, TW_UNIT_W, "'nan' is not a number");
 	expect_error("NaN", 3, TW_UNIT_W, "'NaN' is not a value");
 	expect_error("+Inf", 4, TW_UNIT_J, "'+Inf' is not a value");
@@ -150,9 +151,16 @@ static void other_answers_say_why_not(void **state)
 		  "answer: a sample is no [time, \"value\"]" },
 		{ VECTOR("[{\"value\":[1,2]}]"),
 		  "answer: a sample is no [time, \"value\"]" },
+		{ VECTOR("[{\"value\":[1,\"2\",3]}]"),
+		  "answer: a sample is no [time, \"value\"]" },
 		{ VECTOR("[7]"), "answer.data.result[0]" },
 		{ "{\"status\":\"error\",\"error\":\"parse error\"}",
 		  "the server refuses the query: parse error" },
+		/* The data of a part of it may be there. */
+		{ "{\"status\":\"error\",\"error\":\"timed out\",\"data\":"
+		  "{\"resultType\":\"scalar\",\"result\":[1,\"7\"]}}",
+		  "the server refuses the query: timed out" },
+		{ "{\"status\":\"error\"}", "the server refuses the query: no reason" },
 		{ "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\","
 		  "\"result\":[]}}",
 		  "the query is a matrix: want a scalar or a vector" },
