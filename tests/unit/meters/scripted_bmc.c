@@ -113,3 +113,25 @@ void bmc_set_up(struct bmc *b, struct tw_redfish *r)
 					      .call = call,
 					      .call_arg = b } };
 }
+
+void bmc_assert_fails(struct tw_redfish *r, enum tw_code code, const char *text)
+{
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_redfish_connect(r, &err), -1);
+	assert_string_equal(err.text, text);
+	assert_int_equal(err.code, code);
+}
+
+void bmc_assert_one(struct tw_redfish *r, const char *id, double watts)
+{
+	struct tw_redfish_power power;
+	struct tw_err err = { 0 };
+
+	if (tw_redfish_connect(r, &err) < 0 ||
+	    tw_redfish_read(r, &r->source[0], &power, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(r->sources, 1);
+	assert_string_equal(r->source[0].id, id);
+	assert_float_equal(power.power_w, watts, 0);
+}

@@ -5,6 +5,7 @@
 /* A management controller by pages of a test, behind tw_redfish_config.call. */
 
 #include "collector/ask/redfish_client.h"
+#include "lib/core/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +22,14 @@ struct page {
 	unsigned status;  /* 0: no answer, for the reason of the body */
 	const char *body; /* of a redirect: where to */
 };
+
+/* A chassis' power, its metrics, and the begin of a chassis. */
+#define WATTS(w) "{\"PowerControl\":[{\"PowerConsumedWatts\":" w "}]}"
+#define READS(w) "{\"PowerWatts\":{\"Reading\":" w "}}"
+#define OF(id, type) "{\"Id\":\"" id "\",\"ChassisType\":\"" type "\""
+
+/* The begin of an error. */
+#define NONE "no chassis reports power, --meter-command may read it"
 
 /* Pages are found from the end on, so that a test adds what is different. */
 struct bmc {
@@ -41,5 +50,11 @@ void bmc_add(struct bmc *b, const char *path, unsigned status, const char *body)
 
 /* A rack server with one chassis of 100 W, and who asks it. */
 void bmc_set_up(struct bmc *b, struct tw_redfish *r);
+
+/* A search fails for this reason. */
+void bmc_assert_fails(struct tw_redfish *r, enum tw_code code, const char *text);
+
+/* A search finds exactly one source, of that id and power. */
+void bmc_assert_one(struct tw_redfish *r, const char *id, double watts);
 
 #endif /* TW_TEST_SCRIPTED_BMC_H */
