@@ -49,6 +49,7 @@ test-wrap-test_fileset := fsync
 # Their clock.
 test-wrap-test_httpd_guard := tw_now_ms
 test-wrap-test_httpd_deadline := tw_now_ms
+test-wrap-test_httpd_clients := tw_guard_waiting
 test-wrap-test_web_changed := tw_now_ms tw_web_config_read
 # The controller of tests/unit/meters/test_ipmi.c.
 ifeq ($(FREEIPMI),1)

@@ -4,6 +4,7 @@
 
 #include "lib/http/server/httpd.h"
 #include "lib/core/buf.h"
+#include "lib/http/server/httpd_guard.h"
 #include "tests/unit/toy_server.h"
 
 #include <arpa/inet.h>
@@ -105,6 +106,18 @@ static void a_request_in_progress_ends_before_the_server_does(void **state)
 	pthread_mutex_destroy(&s.app.gate);
 }
 
+/* Requests that the server has done with; a client may have the answer before. */
+static atomic_int done;
+
+void __real_tw_guard_waiting(struct tw_guarded *c);
+void __wrap_tw_guard_waiting(struct tw_guarded *c);
+
+void __wrap_tw_guard_waiting(struct tw_guarded *c)
+{
+	__real_tw_guard_waiting(c);
+	atomic_fetch_add(&done, 1);
+}
+
 static void connections_are_kept_and_limited(void **state)
 {
 	struct toy_server s;
@@ -112,6 +125,7 @@ static void connections_are_kept_and_limited(void **state)
 	char byte;
 
 	(void)state;
+	atomic_store(&done, 0);
 	toy_start(&s, (struct tw_httpd_config){ .connections_max = 2, .threads = 8 });
 	for (size_t i = 0; i < 2; i++) {
 		fd[i] = toy_dial(&s);
@@ -119,6 +133,7 @@ static void connections_are_kept_and_limited(void **state)
 		toy_hear_until(fd[i], "{\"hello\":1}");
 		toy_say(fd[i], "GET /lent HTTP/1.1\r\n" HOST "\r\n");
 		toy_hear_until(fd[i], "\r\n\r\nlent");
+		toy_wait_for(&done, 2 * (int)i + 2);
 	}
 	/* The third connection ends the first, which waits longest. */
 	fd[2] = toy_dial(&s);
