@@ -108,15 +108,16 @@ class Files:
             request.close_connection = True
 
     def send_body(self, request, path, served, first):
-        body = served.data[first:]
+        # A test may change these as soon as bytes are counted.
+        body, hold = served.data[first:], served.hold
         if served.cut is not None:
             body, served.cut = body[:served.cut], None
             request.close_connection = True
         # Counted first: the reader may be done with it before this thread goes on.
         self.sent[path] = self.sent.get(path, 0) + len(body)
         request.wfile.write(body)
-        if served.hold is not None:
-            served.hold.wait(60)
+        if hold is not None:
+            hold.wait(60)
             request.close_connection = True
         while served.endless and not self.closing.wait(0.05):
             request.wfile.write(b"x")

@@ -362,8 +362,10 @@ class Pulling(PullCase):
     def test_oversized_and_endless_answers_are_given_up(self):
         self.offer(data=bytes((256 << 20) + 1))
         drip = self.offer("/drip.zip", endless=True, etag=None)
-        server = self.pull(self.files.url("/p.zip"), drip, args=("--pull-timeout", "2s"))
-        self.line(server, "cannot pull a pipeline", "name=drip", "imed out")
+        os.mkdir(self.path("other"))
+        self.line(self.serve(f"--pull={drip}", "--pull-timeout", "2s", db="other"),
+                  "cannot pull a pipeline", "name=drip", "imed out")
+        server = self.pull(self.files.url("/p.zip"))
         self.line(server, "refused a pipeline", "name=p", "over")
         wait_until(lambda: not [n for n in os.listdir(self.path("db/.pull")) if n[0] == "p"],
                    "nothing of it stays")
