@@ -54,7 +54,7 @@ static const char *addresses_of(const char *host)
 		const char *host, *addresses;
 	} names[] = {
 		{ "four", "10.0.0.1,10.0.0.2" },
-		{ "six", "fd00::1,fd00::2" },
+		{ "six", "fd11:1111:2222:3333:4444:5555:6666:7777,fd00::2" },
 		{ "both", "fd00::1,10.0.0.1,fd00::2" },
 		{ "twice", "10.0.0.1,10.0.0.1,10.0.0.2" },
 		{ "empty", "" },
@@ -171,7 +171,8 @@ static void each_name_has_the_addresses_of_one_family(void **state)
 	assert_string_equal(
 		t.text.data,
 		"0 dns:four http://four:8103 '' ::10.0.0.1:8103 ::10.0.0.2:8103 (2)\n"
-		"1 dns:six:9000 http://six:9000 '' ::[fd00::1]:9000 ::[fd00::2]:9000 "
+		"1 dns:six:9000 http://six:9000 '' "
+		"::[fd11:1111:2222:3333:4444:5555:6666:7777]:9000 ::[fd00::2]:9000 "
 		"(2)\n"
 		"2 dns:https://both:9443 https://both:9443 '' ::10.0.0.1:9443 (1)\n"
 		"3 dns:twice http://twice:8103 '' ::10.0.0.1:8103 ::10.0.0.2:8103 (2)\n"
@@ -258,10 +259,11 @@ static void a_port_is_a_number_up_to_65535(void **state)
 	static const struct {
 		const char *text, *url;
 	} cases[] = {
-		{ "dns:a:1", "http://a:1" }, { "dns:a:65535", "http://a:65535" },
-		{ "dns:a:65536", NULL },     { "dns:a:0", NULL },
-		{ "dns:a:", NULL },          { "dns:a:123456", NULL },
-		{ "dns:a:1x", NULL },
+		{ "dns:a:1", "http://a:1" },  { "dns:a:65535", "http://a:65535" },
+		{ "dns:a:65536", NULL },      { "dns:a:0", NULL },
+		{ "dns:a:", NULL },           { "dns:a:123456", NULL },
+		{ "dns:a:1x", NULL },         { "dns:a:000080", NULL },
+		{ "dns:a:4294967297", NULL },
 	};
 
 	(void)state;

@@ -10,10 +10,12 @@
 #include "lib/core/file.h"
 #include "tests/unit/scratch.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* ---- waits ---- */
@@ -232,7 +234,6 @@ static double pause_for(int fd, uint64_t ms, uint64_t least_ms, bool *goes_on)
 	return (double)(tw_now_ns() - from_ns) / 1e6;
 }
 
-/* At most a hundredth of the pauses that it would else have. */
 static void a_request_ends_a_pause_after_the_least_wait(void **state)
 {
 	bool goes_on;
@@ -260,6 +261,29 @@ static void a_request_ends_a_pause_after_the_least_wait(void **state)
 	pause_for(ends[0], 600000, 0, &goes_on);
 	assert_false(goes_on);
 	close(ends[0]);
+}
+
+static void note_alarm(int signal)
+{
+	(void)signal;
+}
+
+static void a_signal_ends_no_pause(void **state)
+{
+	static const struct sigaction handler = { .sa_handler = note_alarm };
+	static const struct itimerval each = { { 0, 5000 }, { 0, 5000 } }, never = { 0 };
+	bool goes_on;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+	assert_int_equal(sigaction(SIGALRM, &handler, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &each, NULL), 0);
+	assert_true(pause_for(ends[0], 40, 20, &goes_on) >= 40);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	assert_true(goes_on);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 static void a_failure_lasts_if_somebody_has_to_change_something(void **state)
@@ -373,6 +397,7 @@ int main(void)
 		cmocka_unit_test(a_job_that_cannot_open_is_closed_with_its_reason),
 		cmocka_unit_test(a_job_polls_until_the_daemon_ends),
 		cmocka_unit_test(a_request_ends_a_pause_after_the_least_wait),
+		cmocka_unit_test(a_signal_ends_no_pause),
 		cmocka_unit_test(a_failure_lasts_if_somebody_has_to_change_something),
 		cmocka_unit_test(a_reason_is_a_label_that_stays_the_same),
 		cmocka_unit_test_setup_teardown(
