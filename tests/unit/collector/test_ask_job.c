@@ -127,7 +127,7 @@ struct opened {
 	bool fails;
 };
 
-static size_t closes, polls, leaves;
+static size_t closes, polls, polls_wanted, leaves;
 
 static int open_counted(void *state, struct tw_err *err)
 {
@@ -150,7 +150,7 @@ static int poll_counted(void *state, struct tw_err *err)
 	polls++;
 	assert_int_equal(s->size, 7);
 	/* The daemon ends meanwhile. */
-	if (polls == 3)
+	if (polls == polls_wanted)
 		assert_int_equal(shutdown(s->state.fd, SHUT_RD), 0);
 	return 0;
 }
@@ -206,23 +206,44 @@ static void a_job_that_cannot_open_is_closed_with_its_reason(void **state)
 	assert_int_equal(closes, 0);
 }
 
+/* A request to poll soon, for jobs that allow it. */
 static void a_job_polls_until_the_daemon_ends(void **state)
 {
-	struct tw_err err = { 0 };
-	void *job = NULL;
-	int ends[2];
+	static const struct {
+		int interval_ms;
+		uint64_t least_ms;
+		size_t polls;
+		double at_least_ms;
+	} cases[] = {
+		{ 20, 0, 3, 40 },
+		{ 600000, 10, 2, 10 },
+	};
 
 	(void)state;
-	assert_int_equal(open_job(1, 7, false, &job, &err), 0);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
-	tw_ask_job_run(&counted, job, ends[0]);
-	assert_int_equal(polls, 3);
-	assert_int_equal(leaves, 1);
-	assert_int_equal(closes, 0);
-	tw_ask_job_close(&counted, job);
-	assert_int_equal(closes, 1);
-	close(ends[0]);
-	close(ends[1]);
+	for (size_t i = 0; i < TW_COUNT(cases); i++) {
+		struct tw_ask_job job = counted;
+		const uint64_t from_ns = tw_now_ns();
+		struct tw_err err = { 0 };
+		void *opened = NULL;
+		int ends[2];
+
+		job.least_ms = cases[i].least_ms;
+		polls_wanted = cases[i].polls;
+		assert_int_equal(open_job(cases[i].interval_ms, 7, false, &opened, &err),
+				 0);
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+		assert_int_equal(send(ends[1], "", 1, 0), 1);
+		tw_ask_job_run(&job, opened, ends[0]);
+		assert_true((double)(tw_now_ns() - from_ns) / 1e6 >=
+			    cases[i].at_least_ms);
+		assert_int_equal(polls, cases[i].polls);
+		assert_int_equal(leaves, 1);
+		assert_int_equal(closes, 0);
+		tw_ask_job_close(&job, opened);
+		assert_int_equal(closes, 1);
+		close(ends[0]);
+		close(ends[1]);
+	}
 }
 
 /* How long a pause lasted, in ms. */
