@@ -69,9 +69,9 @@
 /* How to read the series of a response: an unsigned, a struct tw_strs and bools. */
 #define TW_OPTS_SERIES(config, resets_field, vm_metrics_field, gauges_field, lag_field) \
 	{ TW_OPT_ROW(config, CHOICE, "resets", resets_field, "HOW",                     \
-		     "where a counter of work falls: refuse the data, or carry on with" \
-		     " the last rate"),                                                 \
-	  .fallback = "refuse", .choices = tw_resets_names },                           \
+		     "where counters fall, as at a restart: drop the row, carry on "    \
+		     "with the last rate, or refuse the data"),                         \
+	  .fallback = "drop", .choices = tw_resets_names },                             \
 		{ TW_OPT_ROW(config, BOOL, "vm-metrics", vm_metrics_field, NULL,        \
 			     "use the series of job \"vm\"") },                         \
 		{ TW_OPT_ROW(config, BOOL, "correct-lag", lag_field, NULL,              \

@@ -108,8 +108,6 @@ static int add_source(struct tw_profile *p, const struct idle *idle,
 		.source = source,
 		.group = find_group(idle->all, source),
 		.apart = true,
-		/* An idle machine's rate hardly changes in one step. */
-		.resets = TW_RESETS_CARRY,
 	};
 
 	if (args.group == NULL)

@@ -94,9 +94,10 @@ static const struct tw_opt options[] = {
 	      "only these users may train, into pipelines with such names: a=web-*,db"),
 	  .env = "TW_TRAINER_MAY_TRAIN" },
 	{ OPT(CHOICE, "resets", resets, "HOW",
-	      "where a counter of work falls: refuse the data, or carry on with the last "
-	      "rate"),
-	  .env = "TW_TRAINER_RESETS", .fallback = "refuse", .choices = tw_resets_names },
+	      "where counters fall, as at a restart: drop the row, carry on with the "
+	      "last "
+	      "rate, or refuse the data"),
+	  .env = "TW_TRAINER_RESETS", .fallback = "drop", .choices = tw_resets_names },
 	{ OPT(U32, "threads", threads, "N", "threads of a training; 0: as many as CPUs"),
 	  .env = "TW_TRAINER_THREADS", .fallback = "0", .max = 1024 },
 	{ OPT(U32, "parallel", parallel, "N", "trainings that run at the same time"),

@@ -346,7 +346,6 @@ static int train(struct engage *e, struct tw_err *err)
 				    .trainers = e->c->trainers,
 				    .isolator = isolator,
 				    .workloads = e->workloads,
-				    .resets = TW_RESETS_CARRY,
 				    .seed = 1 };
 	struct tw_train_job job = { 0 };
 	struct tw_train_input in = { 0 };

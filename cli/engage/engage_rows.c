@@ -31,7 +31,6 @@ static int extract(const struct tw_prom *p, const struct tw_energy_source *sourc
 	const struct tw_extract_args args = { .source = source,
 					      .group = group,
 					      .level = TW_ROWS_NODE,
-					      .resets = TW_RESETS_CARRY,
 					      .correct_lag = true,
 					      .quality = &r.quality };
 

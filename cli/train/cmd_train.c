@@ -161,7 +161,7 @@ static int check_remote(const struct tw_train_flags *f, struct tw_err *err)
 		{ "shuffled", f->shuffled },
 		{ "json", f->json },
 		{ "unconstrained", f->unconstrained },
-		{ "resets", f->resets != TW_RESETS_REFUSE },
+		{ "resets", f->resets != TW_RESETS_DROP },
 	};
 
 	if (!tw_url_is(f->url))

@@ -98,13 +98,14 @@ class MassBalance(Case):
 
     def test_a_restart_of_the_exporter_is_neither_lost_nor_counted_twice(self):
         self.each("restart", steady, ("--resets", "carry"), restart=301.5)
+        self.each("restart", steady, restart=301.5)
 
-    def test_a_restart_is_refused_unless_it_is_accepted(self):
+    def test_a_restart_is_refused_on_request(self):
         machine = simulated.Machine(services(random.Random(7)), LENGTH_S)
         path = self.write("r.json", simulated.kepler_legacy(
             simulated.Recording(machine, restart=301.5)))
-        self.assertIn("--resets carry accepts it", self.refused(
-            "extract", "--input", path, "--group", "BPFOnly", codes=(1,)))
+        self.assertIn("--resets drop leaves that step out", self.refused(
+            "extract", "--input", path, "--group", "BPFOnly", "--resets", "refuse", codes=(1,)))
 
 
 class Quality(Case):

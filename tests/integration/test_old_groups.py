@@ -108,7 +108,7 @@ class OldGroups(Case):
         response["kepler_container_kubelet_cpu_usage_total"][0]["values"][40][1] = "5"
         resets = self.write("resets.json", json.dumps(response))
         self.assertIn("counter falls from", self.refused(
-            "extract", "--input", resets, "--group", "KubeletOnly"))
+            "extract", "--input", resets, "--group", "KubeletOnly", "--resets", "refuse"))
 
     def test_every_group_trains_and_predicts_the_law(self):
         db = self.path("db")

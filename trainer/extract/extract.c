@@ -24,8 +24,9 @@
 #define NO_TIME INT64_MIN
 
 const char *const tw_resets_names[] = {
-	[TW_RESETS_REFUSE] = "refuse",
+	[TW_RESETS_DROP] = "drop",
 	[TW_RESETS_CARRY] = "carry",
+	[TW_RESETS_REFUSE] = "refuse",
 	NULL,
 };
 
@@ -307,8 +308,8 @@ static int drop_unseen(struct job *j, struct tw_err *err)
 	return read_again(j, j->clean.unseen > 0, err);
 }
 
-/* Drop the rows in which the meter was absent. Join the rows of late scrapes, of an
- * exporter whose clock is not known. Drop the rows that are wrong. */
+/* Drop the rows in which the meter was absent or the exporter restarted. Join the rows of
+ * late scrapes, of an exporter whose clock is not known. Drop the rows that are wrong. */
 static int repair_rows(struct job *j, struct tw_err *err)
 {
 	const size_t times = j->power.times;
@@ -317,6 +318,7 @@ static int repair_rows(struct job *j, struct tw_err *err)
 		return 0;
 	if (tw_power_series_drop_absences(&j->power, &j->rates.ticks, err) < 0)
 		return -1;
+	tw_rates_drop_restarts(&j->rates, &j->power);
 	if (j->power.times < times && tw_rates_retime(&j->rates, &j->power, err) < 0)
 		return -1;
 	if (read_node(j, err) < 0)

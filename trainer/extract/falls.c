@@ -103,6 +103,6 @@ int tw_series_check_resets(const struct tw_series *s, const char *metric,
 	tw_format_double(to, value);
 	return tw_fail(err, TW_INVALID,
 		       "%s (%s): counter falls from %s to %s at time %s; "
-		       "--resets carry accepts it",
+		       "--resets drop leaves that step out",
 		       metric, labels, from, to, at);
 }

@@ -240,8 +240,8 @@ static int note_fall(void *arg, const struct step *s, struct tw_err *err)
 		return 0;
 	if (!tw_grow(&f->at, &f->size, f->count, sizeof(*f->at)))
 		return tw_fail(err, TW_NOMEM, "%zu falls of counters", f->count);
-	f->at[f->count++] =
-		(struct tw_restart){ s->column, s->ms, 1, s->within ? s->series : NULL };
+	f->at[f->count++] = (struct tw_restart){ s->column, s->from_ms, s->ms, 1,
+						 s->within ? s->series : NULL };
 	return 0;
 }
 

@@ -29,7 +29,7 @@ struct tw_starts;
 /* A restart of the exporter, as the counters of one column show it. */
 struct tw_restart {
 	size_t column;
-	int64_t ms; /* the first tick after it */
+	int64_t from_ms, ms; /* the last tick before it, and the first one after it */
 	size_t fell;
 	const struct tw_series *series; /* falls within itself; NULL: none does */
 };

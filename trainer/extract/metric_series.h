@@ -24,11 +24,11 @@ enum tw_row_level {
 	TW_ROWS_FINEST,    /* CONTAINER where the group has containers, else NODE */
 };
 
-/* How to treat a counter that falls within a series. */
+/* How to treat the step of a restart, in which counters fall. */
 enum tw_resets {
-	/* Fail; the error names the series and the time. Energy: the step has no row. */
-	TW_RESETS_REFUSE,
-	TW_RESETS_CARRY, /* repeat the previous rate for that step (0 at the start) */
+	TW_RESETS_DROP,   /* it has no row */
+	TW_RESETS_CARRY,  /* repeat the previous rate for that step (0 at the start) */
+	TW_RESETS_REFUSE, /* as DROP; work that falls within a series is an error */
 };
 
 /* Which program's arithmetic to reproduce. */

@@ -545,7 +545,7 @@ int tw_power_series_extract(const struct tw_extract_input *in,
 		keep_common(curve, components);
 		if (drop_repeats(curve, components, clock, &power.repeats, err) < 0)
 			goto out;
-		for (size_t k = 0; k < components && a->resets == TW_RESETS_REFUSE; k++)
+		for (size_t k = 0; k < components && a->resets != TW_RESETS_CARRY; k++)
 			stop_at_resets(&curve[0], &curve[k], &in->power[k]);
 		power.grown_j = sum_growth(&curve[0]);
 	}

@@ -162,6 +162,12 @@ int tw_thirdparty_metrics_settle(const struct tw_metric_series *feature, size_t 
 
 /* ---- rates ---- */
 
+/* Whether a fall of the metric is a restart: gauges fall, and so does memory. */
+static bool may_restart(const struct tw_schema_metric *m)
+{
+	return m->kind != TW_METRIC_LEVEL && !m->falls;
+}
+
 static int find_counters(const struct tw_metric_series *m,
 			 const struct tw_extract_args *a, size_t column,
 			 struct tw_guest *guest, struct tw_counter_set *out,
@@ -169,11 +175,11 @@ static int find_counters(const struct tw_metric_series *m,
 {
 	static const char *const no_labels[] = { NULL };
 	/*
-	 * A gauge may fall, and its series are merged. Workloads' counters may fall if
-	 * that is not a restart: check_restarts().
+	 * The series of a gauge are merged. Workloads' counters may fall if that is not a
+	 * restart: check_restarts().
 	 */
 	bool is_level = m->metric->kind == TW_METRIC_LEVEL;
-	bool strict = !is_level && !m->metric->falls && a->resets == TW_RESETS_REFUSE &&
+	bool strict = may_restart(m->metric) && a->resets == TW_RESETS_REFUSE &&
 		      a->compat == TW_COMPAT_NONE && (m->thirdparty || a->group->of_node);
 	size_t before = out->count, i = 0;
 	const struct tw_series *s;
@@ -237,7 +243,7 @@ static void find_span(struct tw_rates *r)
 	}
 }
 
-/* A restart within a series is an error unless the arguments accept it. */
+/* A restart within a series is an error if the arguments say so. */
 static int check_restarts(const struct tw_rates *r, struct tw_err *err)
 {
 	for (size_t i = 0; i < r->restarts.count; i++) {
@@ -245,11 +251,37 @@ static int check_restarts(const struct tw_rates *r, struct tw_err *err)
 		const struct tw_schema_metric *m = r->feature[at->column].metric;
 
 		if (at->series != NULL && r->args->resets == TW_RESETS_REFUSE &&
-		    m->kind != TW_METRIC_LEVEL && !m->falls &&
+		    may_restart(m) &&
 		    tw_series_check_resets(at->series, m->name, err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+static bool has_restart(const struct tw_rates *r, int64_t from_ms, int64_t to_ms)
+{
+	for (size_t i = 0; i < r->restarts.count; i++) {
+		const struct tw_restart *at = &r->restarts.at[i];
+
+		if (at->from_ms < to_ms && at->ms > from_ms &&
+		    may_restart(r->feature[at->column].metric))
+			return true;
+	}
+	return false;
+}
+
+void tw_rates_drop_restarts(const struct tw_rates *r, struct tw_power_series *p)
+{
+	const bool drops = r->args->resets != TW_RESETS_CARRY;
+	size_t n = 0;
+
+	for (size_t k = 0; k < p->times; k++) {
+		if (drops && has_restart(r, p->from_ms[k], p->time_ms[k]))
+			tw_power_series_forget(p, k);
+		else
+			tw_power_series_move(p, n++, k);
+	}
+	p->times = n;
 }
 
 static int find_ticks(struct tw_rates *r, const struct tw_power_series *power,

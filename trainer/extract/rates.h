@@ -85,6 +85,12 @@ int tw_rates_init(struct tw_rates *r, const struct tw_power_series *power,
 		  const struct tw_starts *starts, const struct tw_clock *clock,
 		  const struct tw_extract_args *a, struct tw_err *err);
 
+/*
+ * Drop the rows of power in which the exporter of the features was restarted, as their
+ * increase is not known, unless the arguments carry the rate on. The caller retimes r.
+ */
+void tw_rates_drop_restarts(const struct tw_rates *r, struct tw_power_series *power);
+
 /* Read the same counters at other times of power. */
 int tw_rates_retime(struct tw_rates *r, const struct tw_power_series *power,
 		    struct tw_err *err);

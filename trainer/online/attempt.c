@@ -264,8 +264,7 @@ static int train(const struct tw_attempt_inputs *in, const struct tw_runs *runs,
 	const struct tw_online_rules *r = in->rules;
 	const struct tw_training_inputs inputs = { .responses = runs->response,
 						   .response_count = runs->count,
-						   .origin = "online",
-						   .resets = TW_RESETS_CARRY };
+						   .origin = "online" };
 	struct tw_train_request q = { .isolator = r->isolator };
 	struct tw_training *g = NULL;
 	int rc = -1;

@@ -154,7 +154,6 @@ int tw_online_error_add(struct tw_online_error *e, const struct tw_power_model *
 	const struct tw_extract_args args = { .source = info->source,
 					      .group = info->group,
 					      .level = TW_ROWS_NODE,
-					      .resets = TW_RESETS_CARRY,
 					      .apart = true,
 					      .span = response->span,
 					      .spans = response->spans };

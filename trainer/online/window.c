@@ -40,7 +40,6 @@ static bool extract(const struct tw_prom *p, double tdp_w,
 	const struct tw_extract_args args = { .source = source,
 					      .group = group,
 					      .level = TW_ROWS_NODE,
-					      .resets = TW_RESETS_CARRY,
 					      .tdp_w = tdp_w,
 					      .apart = true };
 	struct tw_err why = { 0 };

@@ -186,11 +186,15 @@ static void resets_are_carried_where_asked_for(void **state)
 	struct tw_err err = { 0 };
 
 	(void)state;
+	args.resets = TW_RESETS_REFUSE;
 	assert_int_equal(tw_extract(p, &args, &d, &err), -1);
 	assert_int_equal(err.code, TW_INVALID);
 	assert_non_null(strstr(err.text, "counter falls from 3000 to 60 at time 106"));
 	tw_prom_free(p);
 
+	args.resets = TW_RESETS_DROP;
+	EXPECT(series, &args, "bpf_cpu_time_ms", 1000);
+	EXPECT(series, &args, "platform_power", 10);
 	args.resets = TW_RESETS_CARRY;
 	EXPECT(series, &args, "bpf_cpu_time_ms", 1000, 1000, 1000);
 	EXPECT(series, &args, "platform_power", 10, 20, 20);
@@ -309,11 +313,13 @@ static void series_of_two_exporter_pods_are_one_counter(void **state)
 		{ HITS, ID("a"), "100,0 103,0 106,3 109,6" },
 		{ PLATFORM, ACPI, "100,0 103,30 106,90 109,120" },
 	};
-	const struct tw_extract_args args = make_args("acpi");
+	struct tw_extract_args args = make_args("acpi");
 
 	(void)state;
 	/* The old pod's last sample is repeated beside the new pod's first one. The
-	 * counter falls with the exporter, so that its rate continues. */
+	 * counter falls with the exporter. */
+	EXPECT(series, &args, "bpf_cpu_time_ms", 10, 10);
+	args.resets = TW_RESETS_CARRY;
 	EXPECT(series, &args, "bpf_cpu_time_ms", 10, 10, 10);
 }
 

@@ -152,8 +152,8 @@ static void the_first_fall_is_named(void **state)
 		{ "100,1 110,2 120,2", NULL },
 		{ "100,0.5 110,2 120,2", NULL },
 		{ "100,1 110,0.5 120,2 130,1",
-		  "m (pid=1): counter falls from 1 to 0.5 at time 110; --resets carry "
-		  "accepts it" },
+		  "m (pid=1): counter falls from 1 to 0.5 at time 110; --resets drop "
+		  "leaves that step out" },
 		{ "100,1 110,2 120.5,0", "m (pid=1): counter falls from 2 to 0 at time "
 					 "120.5; " },
 		{ "100,1e15 110,1e15", NULL },

@@ -153,6 +153,7 @@ struct wanted {
 	enum tw_row_level level;
 	const char *load;  /* samples of the containers' counters; NULL: RISE */
 	const char *power; /* samples of energy; NULL: RISE */
+	enum tw_resets resets;
 };
 
 static const char *name_of(const struct wanted *w)
@@ -194,6 +195,7 @@ static int extract(const struct wanted *w, bool gauge, struct tw_dataset *out,
 		.source = tw_energy_source_find("acpi"),
 		.group = tw_thirdparty_group(&t, tw_feature_group_find(group)),
 		.level = w->level,
+		.resets = w->resets,
 	};
 	struct tw_prom *p = parse(w, &t.names);
 	int status;
@@ -538,9 +540,10 @@ static void a_missing_metric_is_named(void **state)
 		     "with --thirdparty-metrics");
 }
 
-static void a_counter_reset_is_rejected(void **state)
+static void a_counter_reset_is_rejected_on_request(void **state)
 {
-	const struct wanted w = { .series = { { "io_total", "", "103,9 106,2" } } };
+	const struct wanted w = { .series = { { "io_total", "", "103,9 106,2" } },
+				  .resets = TW_RESETS_REFUSE };
 	/* One of three falls, which is not a restart. */
 	const struct wanted alone = {
 		.series = {
@@ -548,15 +551,16 @@ static void a_counter_reset_is_rejected(void **state)
 			{ "io_total", "'disk':'b'", RISE },
 			{ "io_total", "'disk':'c'", RISE },
 		},
+		.resets = TW_RESETS_REFUSE,
 	};
 
 	(void)state;
 	expect_error(&w, TW_INVALID,
-		     "io_total (): counter falls from 9 to 2 at time 106; --resets carry "
-		     "accepts it");
+		     "io_total (): counter falls from 9 to 2 at time 106; --resets drop "
+		     "leaves that step out");
 	expect_error(&alone, TW_INVALID,
-		     "io_total (): counter falls from 9 to 2 at time 106; --resets carry "
-		     "accepts it");
+		     "io_total (): counter falls from 9 to 2 at time 106; --resets drop "
+		     "leaves that step out");
 }
 
 static void expect_no_memory_to_be_told(bool gauge)
@@ -622,7 +626,7 @@ int main(void)
 		cmocka_unit_test(containers_without_a_schema_metric_are_rejected),
 		cmocka_unit_test(a_named_metric_may_be_in_a_schema),
 		cmocka_unit_test(a_missing_metric_is_named),
-		cmocka_unit_test(a_counter_reset_is_rejected),
+		cmocka_unit_test(a_counter_reset_is_rejected_on_request),
 		cmocka_unit_test(extraction_without_memory_is_an_error),
 	};
 

@@ -108,7 +108,7 @@ static struct tw_prom *make_response(bool falls, bool cycles)
 static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state)
 {
 	struct tw_train_job job = { .name = "p", .seed = 1, .threads = 1 };
-	struct tw_train_result lacking = { 0 }, wrong = { 0 }, carried = { 0 };
+	struct tw_train_result lacking = { 0 }, wrong = { 0 }, dropped = { 0 };
 	struct tw_err err = { 0 }, reset = { 0 };
 	struct tw_prom *less = make_response(false, false),
 		       *falls = make_response(true, true);
@@ -131,17 +131,18 @@ static void a_wrong_response_is_refused_but_a_missing_metric_is_not(void **state
 	job.source = NULL;
 
 	train_set_response(&job, falls);
+	job.resets = TW_RESETS_REFUSE;
 	assert_int_equal(tw_train(&job, &wrong, &reset), -1);
 	assert_int_equal(reset.code, TW_INVALID);
 	assert_non_null(strstr(reset.text, "kepler_container_cpu_cycles_total"));
 	assert_int_equal(wrong.pipeline.count, 0);
-	job.resets = TW_RESETS_CARRY;
-	if (tw_train(&job, &carried, &err) < 0)
+	job.resets = TW_RESETS_DROP;
+	if (tw_train(&job, &dropped, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_true(carried.models > 1);
+	assert_true(dropped.models > 1);
 
 	tw_train_result_release(&lacking);
-	tw_train_result_release(&carried);
+	tw_train_result_release(&dropped);
 	tw_prom_free(less);
 	tw_prom_free(falls);
 	train_release_job(&job);
