@@ -12,8 +12,10 @@
 
 /* Series with fewer samples in the time that they share must be equal. */
 #define SAMPLES_MIN 3
-/* The same counter differs by less than this share of its growth: scrapes lie apart. */
+/* The same counter differs by less than this share of its growth, and by less than it
+ * grows in this time and a step of each series: scrapes lie apart. */
 #define DIFFERENCE_MAX 0.2
+#define LAG_MAX_MS 60e3
 /* The same number, but for its rounding. */
 #define ROUNDING 1e-9
 /* A gap between samples is longer than this many of their steps. */
@@ -157,6 +159,7 @@ struct overlap {
 	double split_ms;   /* the shortest that a sample of the later one splits */
 	double difference; /* sum over its samples */
 	double size;       /* sum of its absolute values */
+	double lag_share;  /* of the growth of a counter that is in a lag; gauge: all */
 	double moved, other_moved;
 };
 
@@ -180,6 +183,12 @@ static double movement(const struct tw_series *s, double from_ms, double to_ms,
 		last = v;
 	}
 	return !gauge ? sum : fmax(high - low, 0);
+}
+
+static double mean_step(const struct tw_series *s)
+{
+	return (tw_packed_last(&s->time_ms) - tw_packed_first(&s->time_ms)) /
+	       fmax((double)s->value.count - 1, 1);
 }
 
 static struct overlap compare(const struct tw_series *a, const struct tw_series *b,
@@ -209,6 +218,9 @@ static struct overlap compare(const struct tw_series *a, const struct tw_series 
 		o.size += fabs(v);
 		o.samples++;
 	}
+	o.lag_share = gauge ? 1
+			    : (LAG_MAX_MS + mean_step(a) + mean_step(b)) /
+				      (o.to_ms - o.from_ms);
 	o.moved = movement(a, o.from_ms, o.to_ms, gauge);
 	o.other_moved = movement(b, o.from_ms, o.to_ms, gauge);
 	return o;
@@ -218,11 +230,12 @@ static struct overlap compare(const struct tw_series *a, const struct tw_series 
 static bool are_alike(const struct overlap *o, bool one_scrape)
 {
 	const double least = fmin(o->moved, o->other_moved);
+	const double share = fmin(DIFFERENCE_MAX, o->lag_share);
 
 	if (o->samples > 1 && o->size > 0 && o->difference <= ROUNDING * o->size)
 		return true;
 	return !one_scrape && o->samples >= SAMPLES_MIN && least > 0 &&
-	       o->difference <= DIFFERENCE_MAX * least * (double)o->samples;
+	       o->difference <= share * least * (double)o->samples;
 }
 
 /*
@@ -254,17 +267,22 @@ int tw_clean_refuse(const char *metric, const struct tw_series *a,
 		    const struct tw_series *b, struct tw_err *err)
 {
 	struct tw_buf text[2] = { { 0 }, { 0 } };
+	bool apart;
 	int rc;
 
 	describe(a, b, &text[0]);
 	describe(b, a, &text[1]);
-	/* A label that is not kept tells them apart. */
-	if (text[0].len + text[1].len == 0) {
+	apart = text[0].len + text[1].len > 0;
+	if (!apart)
 		describe(a, NULL, &text[0]);
-		describe(b, NULL, &text[1]);
-	}
 	if (tw_buf_failed(&text[0]) || tw_buf_failed(&text[1]))
 		rc = tw_fail(err, TW_NOMEM, "names of series");
+	else if (!apart)
+		rc = tw_fail(err, TW_INVALID,
+			     "%s: two series {%.60s} differ at the same times: the label "
+			     "that tells two machines apart is not read; give each its "
+			     "own instance or node_name",
+			     metric, text[0].data != NULL ? text[0].data : "");
 	else
 		rc = tw_fail(err, TW_INVALID,
 			     "%s: {%.60s} and {%.60s} differ at the same times: two "

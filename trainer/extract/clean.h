@@ -8,9 +8,9 @@
  * Series of a counter whose labels are equal but for those of the scrape and the names of
  * the process count the same thing, as far as their times overlap. Their values decide:
  *
- * - Equal values, or values that a short lag explains: an exporter that two jobs scrape,
- * a process that is exported under two names. One of the two is dropped where they
- * overlap.
+ * - Equal values, or values that a lag of up to a minute explains: an exporter that two
+ *   jobs scrape, a process that is exported under two names. One of the two is dropped
+ *   where they overlap.
  * - The earlier series stands still up to its end, and the later one goes on: the
  * exporter was replaced, and the server repeats its last samples. The repeats are
  * dropped.

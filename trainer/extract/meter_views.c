@@ -190,10 +190,14 @@ static int choose(struct tw_counter_set *c, struct view *v, size_t count,
 		enum better better = LATER;
 
 		if (next->of.from_ms <= last->to_ms) {
-			better = ++overlaps > OVERLAPS_MAX
-					 ? NEITHER
-					 : compare(c, last, next,
-						   m->kind == TW_METRIC_POWER);
+			if (++overlaps > OVERLAPS_MAX)
+				return tw_fail(
+					err, TW_INVALID,
+					"%s: more than %d exporters show the "
+					"meter beside another one; choose one with "
+					"--match",
+					m->name, OVERLAPS_MAX);
+			better = compare(c, last, next, m->kind == TW_METRIC_POWER);
 			if (better == LATER)
 				last->cut_ms = next->of.from_ms;
 		}

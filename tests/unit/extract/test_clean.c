@@ -297,6 +297,34 @@ static void repeats_of_an_exporter_that_was_replaced_are_dropped(void **state)
 }
 
 /* A node has one of each meter. */
+/* A minute and two steps of 100 s are 0.13 of 2,000 s: two machines that were started at
+ * about the same time differ by more. */
+static void a_lag_is_at_most_a_minute(void **state)
+{
+	static const char a[] = "100,100 200,200 300,300 400,400 500,500 600,600 700,700 "
+				"800,800 900,900 1000,1000 1100,1100",
+			  near[] = "100,250 200,350 300,450 400,550 500,650 600,750 "
+				   "700,850 800,950 900,1050 1000,1150 1100,1250",
+			  longer[] = "100,100 200,200 300,300 400,400 500,500 600,600 "
+				     "700,700 800,800 900,900 1000,1000 1100,1100 "
+				     "1200,1200 1300,1300 1400,1400 1500,1500 1600,1600 "
+				     "1700,1700 1800,1800 1900,1900 2000,2000 2100,2100",
+			  apart[] = "100,370 200,470 300,570 400,670 500,770 600,870 "
+				    "700,970 800,1070 900,1170 1000,1270 1100,1370 "
+				    "1200,1470 1300,1570 1400,1670 1500,1770 1600,1870 "
+				    "1700,1970 1800,2070 1900,2170 2000,2270 2100,2370",
+			  names[] = "m: {job=\"a\"} and {job=\"b\"} differ";
+	static const struct pair pairs[] = {
+		{ OF_NODE, { ZONE_A, ZONE_B }, { a, near }, 1, { 11, 0 }, NULL },
+		{ OF_NODE, { ZONE_A, ZONE_B }, { longer, apart }, 0, { 0 }, names },
+		/* Gauges move up and down. */
+		{ OF_GAUGE, { ZONE_A, ZONE_B }, { longer, apart }, 1, { 21, 0 }, NULL },
+	};
+
+	(void)state;
+	check_all(pairs, TW_COUNT(pairs));
+}
+
 static void two_meters_of_a_name_are_two_machines(void **state)
 {
 	static const char a[] = "100,0 110,10 120,20 130,30",
@@ -319,7 +347,7 @@ static void two_meters_of_a_name_are_two_machines(void **state)
 		  { a, other },
 		  0,
 		  { 0 },
-		  "m: {job=\"a\"} and {job=\"a\"} differ" },
+		  "m: two series {job=\"a\"} differ at the same times: the label that" },
 		{ OF_NODE,
 		  { ZONE_A ",'instance':'i'", ZONE_A },
 		  { a, other },
@@ -505,6 +533,7 @@ int main(void)
 		cmocka_unit_test(a_counter_of_two_scrapes_counts_once),
 		cmocka_unit_test(a_process_of_two_names_counts_once),
 		cmocka_unit_test(repeats_of_an_exporter_that_was_replaced_are_dropped),
+		cmocka_unit_test(a_lag_is_at_most_a_minute),
 		cmocka_unit_test(two_meters_of_a_name_are_two_machines),
 		cmocka_unit_test(levels_and_falling_counters_stay),
 		cmocka_unit_test(mapped_registers_of_a_meter_count_once),

@@ -603,9 +603,9 @@ static void two_machines_of_one_name_are_named(void **state)
 
 	(void)state;
 	expect_failure(series, TW_COUNT(series), &args, TW_INVALID,
-		       ZONE ": {instance=\"n1\"} and {instance=\"n1\"} differ at the "
-			    "same times: two machines have one name; give each its own "
-			    "instance or node_name, or choose one with --match");
+		       ZONE ": two series {instance=\"n1\"} differ at the same times: "
+			    "the label that tells two machines apart is not read; give "
+			    "each its own instance or node_name");
 }
 
 /* A counter of 25 samples by one path, and by another one from another total on. Both

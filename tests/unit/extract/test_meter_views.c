@@ -213,10 +213,55 @@ static void a_sum_is_of_one_view(void **state)
 		}
 }
 
+/* Exporters that show the meter for a moment, beside one that does so all the time. */
+static void the_number_of_views_at_one_time_has_its_limit(void **state)
+{
+	static const char *const path[] = { "path", NULL };
+	static char labels[66][40], samples[66][24];
+	const struct tw_metric_series m = { .metric = &energy };
+
+	(void)state;
+	for (size_t count = 65; count <= 66; count++) {
+		struct sampled sampled[66] = { { ZONE, "'path':'/','job':'a'",
+						 "100,0 9000,8900" } };
+		struct tw_meter_views v = { .count = 0 };
+		struct tw_err err = { 0 };
+		const struct tw_series *series;
+		struct tw_prom *prom;
+		size_t found;
+
+		for (size_t i = 1; i < count; i++) {
+			snprintf(labels[i], sizeof(labels[i]), "'path':'/%zu','job':'b'",
+				 i);
+			snprintf(samples[i], sizeof(samples[i]), "%zu,0 %zu,10",
+				 100 * (i + 1), 100 * (i + 1) + 10);
+			sampled[i] = (struct sampled){ ZONE, labels[i], samples[i] };
+		}
+		prom = sampled_response(sampled, count);
+		series = tw_prom_series(prom, ZONE, &found);
+		for (size_t i = 0; i < found; i++)
+			assert_int_equal(tw_counter_set_add(&v.counters, path, 0,
+							    &series[i], &err),
+					 0);
+		tw_counter_set_sort(&v.counters);
+		assert_int_equal(tw_meter_views_split(&v, &m, &err),
+				 count == 65 ? 0 : -1);
+		if (count == 65)
+			assert_int_equal(v.count, 1);
+		else
+			assert_string_equal(
+				err.text, "m: more than 64 exporters show the meter "
+					  "beside another one; choose one with --match");
+		tw_meter_views_release(&v);
+		tw_prom_free(prom);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sum_is_of_one_view),
+		cmocka_unit_test(the_number_of_views_at_one_time_has_its_limit),
 	};
 
 	return cmocka_run_group_tests_name("meter_views", tests, NULL, NULL);
