@@ -18,6 +18,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool tw_fileset_ignores(const char *name)
+{
+	while (*name != '\0') {
+		const size_t len = strcspn(name, "/");
+
+		if (strncmp(name, "._", 2) == 0 ||
+		    (len == 8 && memcmp(name, "__MACOSX", len) == 0) ||
+		    (len == 9 && memcmp(name, ".DS_Store", len) == 0))
+			return true;
+		name += len;
+		name += *name == '/';
+	}
+	return false;
+}
+
 /* Check each component of the path. */
 static int check_name(const char *name, struct tw_err *err)
 {
@@ -265,7 +280,8 @@ static int read_level(struct reading *r, const struct level *l, struct tw_err *e
 		return -1;
 	}
 	while ((errno = 0, e = readdir(d)) != NULL) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+		    tw_fileset_ignores(e->d_name))
 			continue;
 		if (read_entry(r, l, e->d_name, err) < 0)
 			goto out;

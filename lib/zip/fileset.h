@@ -8,6 +8,7 @@
  * an empty set.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct tw_buf;
@@ -57,6 +58,10 @@ int tw_fileset_add(struct tw_fileset *s, const char *name, const void *data, siz
  * then both sets keep their files and are sorted.
  */
 int tw_fileset_merge(struct tw_fileset *to, struct tw_fileset *from, struct tw_err *err);
+
+/* Whether it is a file of a desktop, which is no part of a set: __MACOSX/, ._name and
+ * .DS_Store. Archives and directories are read without them. */
+bool tw_fileset_ignores(const char *name);
 
 /* Find a file by name. NULL if there is none. */
 const struct tw_fileset_file *tw_fileset_find(const struct tw_fileset *s,

@@ -47,8 +47,20 @@ const struct tw_fileset_limits tw_zip_pipeline_limits = {
 #define END_OFFSET_AT 16
 #define END_COMMENT_AT 20
 #define END_COMMENT_MAX 65535
-#define END64_MAGIC "PK\6\7"
-#define END64_BYTES 20
+
+/* zip64's end record (4.3.14) and its locator (4.3.15), before the end record. */
+#define END64_MAGIC "PK\6\6"
+#define END64_BYTES 56
+#define END64_COUNT_AT 32
+#define END64_SIZE_AT 40
+#define END64_OFFSET_AT 48
+#define LOCATOR_MAGIC "PK\6\7"
+#define LOCATOR_BYTES 20
+#define LOCATOR_OFFSET_AT 8
+
+/* zip64's field in the extra bytes of a member (4.5.3). */
+#define EXTRA64 1
+#define EXTRA_HEAD_BYTES 4
 
 /* A member's entry in the central directory (4.3.12). */
 #define ENTRY_MAGIC "PK\1\2"
@@ -86,6 +98,11 @@ static uint32_t read_u32(const char *p)
 	return read_u16(p) | read_u16(p + 2) << 16;
 }
 
+static uint64_t read_u64(const char *p)
+{
+	return read_u32(p) | (uint64_t)read_u32(p + 4) << 32;
+}
+
 /* The central directory, and the sums of the sizes declared so far. */
 struct reader {
 	const char *data;
@@ -112,10 +129,6 @@ static int find_end(const char *data, size_t len, size_t *at, struct tw_err *err
 		if (memcmp(data + i, END_MAGIC, 4) != 0 ||
 		    read_u16(data + i + END_COMMENT_AT) != len - i - END_BYTES)
 			continue;
-		if (i >= END64_BYTES &&
-		    memcmp(data + i - END64_BYTES, END64_MAGIC, 4) == 0)
-			return tw_fail(err, TW_UNSUPPORTED,
-				       "archive: zip64 is not supported");
 		*at = i;
 		found++;
 	}
@@ -128,9 +141,42 @@ static int find_end(const char *data, size_t len, size_t *at, struct tw_err *err
 	return 0;
 }
 
+/* Whether a number of the end record is that of zip64's, or refers to it by all ones. */
+static bool agrees(uint64_t narrow, uint64_t wide, uint64_t ones)
+{
+	return narrow == wide || narrow == ones;
+}
+
+/* Read zip64's end record, if the end record at `at` has one before it. */
+static int read_end64(const char *data, size_t at, struct reader *r, uint64_t *size,
+		      struct tw_err *err)
+{
+	const char *locator = data + at - LOCATOR_BYTES, *end = locator - END64_BYTES;
+	uint64_t count, bytes, start;
+
+	if (at < LOCATOR_BYTES || memcmp(locator, LOCATOR_MAGIC, 4) != 0)
+		return 0;
+	if (at < LOCATOR_BYTES + END64_BYTES || memcmp(end, END64_MAGIC, 4) != 0 ||
+	    read_u64(locator + LOCATOR_OFFSET_AT) != (uint64_t)(end - data))
+		return tw_fail(err, TW_PARSE,
+			       "archive: zip64's end record is not before its locator");
+	count = read_u64(end + END64_COUNT_AT);
+	bytes = read_u64(end + END64_SIZE_AT);
+	start = read_u64(end + END64_OFFSET_AT);
+	if (!agrees(r->count, count, UINT16_MAX) || !agrees(*size, bytes, UINT32_MAX) ||
+	    !agrees(r->start, start, UINT32_MAX))
+		return tw_fail(err, TW_PARSE, "archive: the end records differ");
+	r->count = (size_t)count;
+	r->start = (size_t)start;
+	r->end = (size_t)(end - data);
+	*size = bytes;
+	return 0;
+}
+
 static int read_end(const char *data, size_t len, struct reader *r, struct tw_err *err)
 {
-	size_t at = 0, size;
+	uint64_t size;
+	size_t at = 0;
 
 	if (find_end(data, len, &at, err) < 0)
 		return -1;
@@ -139,14 +185,63 @@ static int read_end(const char *data, size_t len, struct reader *r, struct tw_er
 	size = read_u32(data + at + END_SIZE_AT);
 	r->start = read_u32(data + at + END_OFFSET_AT);
 	r->end = at;
+	if (read_end64(data, at, r, &size, err) < 0)
+		return -1;
 	if (r->limits->files != 0 && r->count > r->limits->files)
 		return tw_fail(err, TW_INVALID, "archive: %zu members, limit is %zu",
 			       r->count, r->limits->files);
-	if (size > at || r->start != at - size || size / ENTRY_BYTES < r->count)
+	if (size > r->end || r->start != r->end - size || size / ENTRY_BYTES < r->count)
 		return tw_fail(
 			err, TW_PARSE,
 			"archive: the end record gives a wrong place for the directory");
 	return 0;
+}
+
+/* The sizes of a header, and where the member begins. */
+struct sizes {
+	uint64_t packed, len, offset;
+};
+
+/* zip64's field of the extra bytes, and its length; NULL if there is none. */
+static const char *find_extra64(const char *extra, size_t len, size_t *left)
+{
+	while (len >= EXTRA_HEAD_BYTES) {
+		const size_t field = read_u16(extra + 2);
+
+		*left = field;
+		if (field > len - EXTRA_HEAD_BYTES)
+			return NULL;
+		if (read_u16(extra) == EXTRA64)
+			return extra + EXTRA_HEAD_BYTES;
+		extra += EXTRA_HEAD_BYTES + field;
+		len -= EXTRA_HEAD_BYTES + field;
+	}
+	return NULL;
+}
+
+/* Read sizes at `at`, and the offset, if there is one. Numbers that are all ones are in
+ * zip64's field of the extra bytes; false if they are not. */
+static bool read_sizes(const char *at, const char *offset, const char *extra,
+		       size_t extra_len, struct sizes *out)
+{
+	uint64_t *const number[] = { &out->len, &out->packed, &out->offset };
+	size_t left = 0;
+	const char *wide = find_extra64(extra, extra_len, &left);
+
+	*out = (struct sizes){ read_u32(at), read_u32(at + 4),
+			       offset != NULL ? read_u32(offset) : 0 };
+	for (size_t i = 0; i < TW_COUNT(number); i++) {
+		if (*number[i] != UINT32_MAX)
+			continue;
+		if (wide == NULL || left < 8)
+			return false;
+		*number[i] = read_u64(wide);
+		if (*number[i] > PTRDIFF_MAX)
+			return false;
+		wide += 8;
+		left -= 8;
+	}
+	return true;
 }
 
 /* Check each component of a member's path. A directory ends in '/'. */
@@ -168,7 +263,8 @@ static int check_path(const char *name, struct tw_err *err)
 }
 
 /* Read all fields of the entry but its name. */
-static int read_fields(const char *entry, struct tw_zip_member *m, struct tw_err *err)
+static int read_fields(const char *entry, struct tw_zip_member *m, struct sizes *s,
+		       struct tw_err *err)
 {
 	const mode_t mode = (mode_t)read_u16(entry + ENTRY_ATTRIBUTES_AT + 2) & S_IFMT;
 	const uint32_t method = read_u16(entry + ENTRY_METHOD_AT);
@@ -184,10 +280,15 @@ static int read_fields(const char *entry, struct tw_zip_member *m, struct tw_err
 		return tw_fail(err, TW_UNSUPPORTED,
 			       "archive member '%s': packing method %u is not supported",
 			       m->name, method);
+	if (!read_sizes(entry + ENTRY_PACKED_AT, entry + ENTRY_OFFSET_AT,
+			entry + ENTRY_BYTES + read_u16(entry + ENTRY_NAME_AT),
+			read_u16(entry + ENTRY_EXTRA_AT), s))
+		return tw_fail(err, TW_PARSE,
+			       "archive member '%s': zip64's sizes are missing", m->name);
 	m->method = (enum tw_zip_method)method;
 	m->crc = read_u32(entry + ENTRY_CRC_AT);
-	m->packed_len = read_u32(entry + ENTRY_PACKED_AT);
-	m->len = read_u32(entry + ENTRY_LEN_AT);
+	m->packed_len = (size_t)s->packed;
+	m->len = (size_t)s->len;
 	return 0;
 }
 
@@ -216,11 +317,26 @@ static int check_size(struct reader *r, const struct tw_zip_member *m, struct tw
 	return 0;
 }
 
-/* Check that the local header matches the entry, and find the member's bytes. */
-static int read_local(const struct reader *r, const char *entry, struct tw_zip_member *m,
-		      struct tw_err *err)
+/* Whether the header's checksum and sizes are those of the directory, or follow the data.
+ */
+static bool has_sizes(const char *local, size_t name_len, uint32_t crc,
+		      const struct sizes *of)
 {
-	const size_t at = read_u32(entry + ENTRY_OFFSET_AT);
+	struct sizes s;
+
+	if ((read_u16(local + LOCAL_FLAGS_AT) & FLAG_SIZES_BEHIND) != 0)
+		return true;
+	return read_u32(local + LOCAL_CRC_AT) == crc &&
+	       read_sizes(local + LOCAL_CRC_AT + 4, NULL, local + LOCAL_BYTES + name_len,
+			  read_u16(local + LOCAL_EXTRA_AT), &s) &&
+	       s.packed == of->packed && s.len == of->len;
+}
+
+/* Check that the local header matches the entry, and find the member's bytes. */
+static int read_local(const struct reader *r, const char *entry, const struct sizes *s,
+		      struct tw_zip_member *m, struct tw_err *err)
+{
+	const size_t at = (size_t)s->offset;
 	const size_t name_len = read_u16(entry + ENTRY_NAME_AT);
 	const char *local = r->data + at;
 	size_t head;
@@ -230,17 +346,17 @@ static int read_local(const struct reader *r, const char *entry, struct tw_zip_m
 		return tw_fail(err, TW_PARSE,
 			       "archive member '%s': no header where the directory says",
 			       m->name);
+	head = LOCAL_BYTES + read_u16(local + LOCAL_NAME_AT) +
+	       read_u16(local + LOCAL_EXTRA_AT);
+	if (r->start - at < head || m->packed_len > r->start - at - head)
+		return tw_fail(err, TW_PARSE, "archive member '%s': cut short", m->name);
 	if (read_u16(local + LOCAL_NAME_AT) != name_len ||
 	    memcmp(local + LOCAL_BYTES, entry + ENTRY_BYTES, name_len) != 0 ||
 	    read_u16(local + LOCAL_METHOD_AT) != (uint32_t)m->method ||
-	    ((read_u16(local + LOCAL_FLAGS_AT) & FLAG_SIZES_BEHIND) == 0 &&
-	     memcmp(local + LOCAL_CRC_AT, entry + ENTRY_CRC_AT, 12) != 0))
+	    !has_sizes(local, name_len, m->crc, s))
 		return tw_fail(err, TW_PARSE,
 			       "archive member '%s': header and directory differ",
 			       m->name);
-	head = LOCAL_BYTES + name_len + read_u16(local + LOCAL_EXTRA_AT);
-	if (r->start - at < head || m->packed_len > r->start - at - head)
-		return tw_fail(err, TW_PARSE, "archive member '%s': cut short", m->name);
 	m->packed = local + head;
 	return 0;
 }
@@ -251,7 +367,11 @@ static int copy_name(const char *entry, struct tw_zip_member *m, struct tw_err *
 
 	if (tw_text_copy(entry + ENTRY_BYTES, len, &m->name, err) < 0)
 		return tw_err_wrap(err, "archive: name of a member");
-	return check_path(m->name, err);
+	/* Compress-Archive of Windows PowerShell 5 writes them. */
+	for (char *c = m->name; *c != '\0'; c++)
+		if (*c == '\\')
+			*c = '/';
+	return tw_fileset_ignores(m->name) ? 0 : check_path(m->name, err);
 }
 
 /* Read the entry at *at and advance *at. */
@@ -260,6 +380,7 @@ static int read_entry(struct reader *r, size_t *at, struct tw_zip_member *m,
 {
 	const char *entry = r->data + *at;
 	size_t size = ENTRY_BYTES;
+	struct sizes s;
 
 	if (r->end - *at < ENTRY_BYTES || memcmp(entry, ENTRY_MAGIC, 4) != 0)
 		return tw_fail(err, TW_PARSE, "archive: the directory is broken");
@@ -267,8 +388,8 @@ static int read_entry(struct reader *r, size_t *at, struct tw_zip_member *m,
 		read_u16(entry + ENTRY_COMMENT_AT);
 	if (r->end - *at < size)
 		return tw_fail(err, TW_PARSE, "archive: the directory is cut short");
-	if (copy_name(entry, m, err) < 0 || read_fields(entry, m, err) < 0 ||
-	    check_size(r, m, err) < 0 || read_local(r, entry, m, err) < 0)
+	if (copy_name(entry, m, err) < 0 || read_fields(entry, m, &s, err) < 0 ||
+	    check_size(r, m, err) < 0 || read_local(r, entry, &s, m, err) < 0)
 		return -1;
 	*at += size;
 	return 0;
@@ -296,9 +417,17 @@ int tw_zip_list_read(const char *data, size_t len, const struct tw_fileset_limit
 	if (TW_NEW(out->at, r.count + 1, err) < 0)
 		return -1;
 	at = r.start;
-	while (out->count < r.count)
-		if (read_entry(&r, &at, &out->at[out->count++], err) < 0)
+	for (size_t i = 0; i < r.count; i++) {
+		struct tw_zip_member *m = &out->at[out->count++];
+
+		if (read_entry(&r, &at, m, err) < 0)
 			return -1;
+		if (!tw_fileset_ignores(m->name))
+			continue;
+		free(m->name);
+		*m = (struct tw_zip_member){ 0 };
+		out->count--;
+	}
 	if (at != r.end)
 		return tw_fail(err, TW_PARSE,
 			       "archive: more members than the end record says");

@@ -7,8 +7,8 @@
  *
  * Archives are untrusted. Before any member is unpacked, the central directory is
  * checked: names that leave the archive, links, repeated names, encrypted members and
- * sizes over the limits are rejected. zip64 is not supported: no archive within the
- * limits needs it.
+ * sizes over the limits are rejected. A backslash in a name separates directories.
+ * Members that a set ignores (tw_fileset_ignores()) are left out.
  *
  * The reader does not use libzip, so that programs that only read need not link it and
  * the five libraries of its other formats. The writer is in lib/zip/zip_write.c.

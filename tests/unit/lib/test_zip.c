@@ -146,7 +146,7 @@ static void directories_are_skipped_and_names_are_case_sensitive(void **state)
 static void names_that_leave_the_archive_are_rejected(void **state)
 {
 	static const char *const names[] = { "../x",  "/etc/x", "a/../x", "a//b", "./a",
-					     "..",    "..\\x",  "C:\\x",  "a/..", "../",
+					     "..",    "..\\x",  "\\x",    "a/..", "../",
 					     "a/../", "/",      "~/x",    "a\nb" };
 
 	(void)state;
@@ -163,6 +163,33 @@ static void names_that_leave_the_archive_are_rejected(void **state)
 		assert_int_equal(out.count, 0);
 		free(b.data);
 	}
+}
+
+/* As Finder and Windows PowerShell pack a directory. */
+static void names_of_other_systems_are_read(void **state)
+{
+	const struct zip_member m[] = {
+		{ .name = "d\\", .text = "", .mode = S_IFDIR | 0755 },
+		{ .name = "d\\x", .text = "1" },
+		{ .name = ".DS_Store", .text = "2" },
+		{ .name = "d/.DS_Store", .text = "2" },
+		{ .name = "__MACOSX/", .text = "", .mode = S_IFDIR | 0755 },
+		{ .name = "__MACOSX/d/._x", .text = "2" },
+		{ .name = "d/._x", .text = "2" },
+		{ .name = "__MACOSX_", .text = "3" },
+	};
+	struct zip_bytes b = zip_pack(m, TW_COUNT(m));
+	struct tw_fileset out = { 0 };
+	struct tw_err err = { 0 };
+
+	(void)state;
+	if (tw_zip_read(b.data, b.len, &tw_zip_model_limits, &out, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(out.count, 2);
+	assert_string_equal(tw_fileset_find(&out, "d/x")->data, "1");
+	assert_string_equal(tw_fileset_find(&out, "__MACOSX_")->data, "3");
+	tw_fileset_clear(&out);
+	free(b.data);
 }
 
 static void links_and_devices_are_rejected(void **state)
@@ -300,6 +327,7 @@ int main(void)
 		cmocka_unit_test(members_are_plain_files_of_mode_0644),
 		cmocka_unit_test(directories_are_skipped_and_names_are_case_sensitive),
 		cmocka_unit_test(names_that_leave_the_archive_are_rejected),
+		cmocka_unit_test(names_of_other_systems_are_read),
 		cmocka_unit_test(links_and_devices_are_rejected),
 		cmocka_unit_test(encrypted_members_and_other_methods_are_rejected),
 		cmocka_unit_test(an_archive_in_an_archive_is_read),
