@@ -41,7 +41,8 @@ struct place {
 struct places {
 	struct place *at;
 	size_t count;
-	bool written; /* look for the trees of a collector, not for RAPL */
+	bool written;              /* look for the trees of a collector, not for RAPL */
+	char hidden[TW_ZONE_PATH]; /* a zone that cannot be read; "": none */
 };
 
 static bool parse_index(const char *s, size_t len, uint32_t *out)
@@ -120,13 +121,18 @@ static void read_origin(const char *dir, struct tw_zone_origin *out)
 	read_line(dir, "model", out->model);
 }
 
-/* Skip a directory without a name: its zone cannot be known. */
+/*
+ * Skip a directory without a name: its zone cannot be known. Container runtimes hide the
+ * directories of all zones behind their links.
+ */
 static int take_place(struct places *l, const char *path, struct place *p,
 		      struct tw_err *err)
 {
 	snprintf(p->path, sizeof(p->path), "%s", path);
 	read_line(path, "name", p->name);
 	read_origin(path, &p->origin);
+	if (p->name[0] == '\0')
+		snprintf(l->hidden, sizeof(l->hidden), "%s", path);
 	if (is_known(l, p) || p->name[0] == '\0' ||
 	    (p->origin.source[0] != '\0') != l->written)
 		return 0;
@@ -333,11 +339,16 @@ static int add_zones(struct tw_zone_list *l, struct places *p, const struct quir
 		if (add_zone(l, &p->at[i], package, q, err) < 0)
 			return -1;
 	}
-	if (l->count == 0)
+	if (l->count > 0)
+		return 0;
+	if (p->hidden[0] != '\0' && !p->written)
 		return tw_fail(err, TW_NOTFOUND,
-			       p->written ? "no zones that a collector has written"
-					  : "no RAPL zones");
-	return 0;
+			       "'%s' has no name: in a container, mount the host's /sys "
+			       "and set --sys",
+			       p->hidden);
+	return tw_fail(err, TW_NOTFOUND,
+		       p->written ? "no zones that a collector has written"
+				  : "no RAPL zones");
 }
 
 static int open_tree(const struct tw_meter_config *c, bool written, void **state,

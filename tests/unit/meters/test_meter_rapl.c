@@ -435,6 +435,21 @@ static void an_invalid_name_is_no_zone(void **state)
 	assert_int_equal(meters_zones(f), 3);
 }
 
+/* Docker and containerd hide /sys/devices/virtual/powercap: the links lead nowhere. */
+static void zones_that_a_container_runtime_hides_are_named(void **state)
+{
+	struct meter_fixture *f = *state;
+	char link[1024];
+
+	tree_write(f->dir, CAP "readme", "x");
+	snprintf(link, sizeof(link), "%s/" CAP "intel-rapl:0", f->dir);
+	assert_int_equal(symlink("../../devices/virtual/powercap/intel-rapl:0", link), 0);
+	meters_open(f);
+	assert_int_equal(meters_zones(f), 0);
+	assert_non_null(strstr(f->passed, "intel-rapl:0' has no name: in a container"));
+	assert_non_null(strstr(f->passed, "passthrough: no zones that a collector"));
+}
+
 static void without_powercap_the_error_names_it(void **state)
 {
 	struct meter_fixture *f = *state;
@@ -468,6 +483,7 @@ int main(void)
 		METER_TEST(an_unreadable_value_is_absent_with_the_reason),
 		METER_TEST(garbage_is_absent_with_the_reason),
 		METER_TEST(an_invalid_name_is_no_zone),
+		METER_TEST(zones_that_a_container_runtime_hides_are_named),
 		METER_TEST(without_powercap_the_error_names_it),
 	};
 
