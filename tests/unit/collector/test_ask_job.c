@@ -18,6 +18,31 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+static void jobs_are_found_by_their_names(void **state)
+{
+	static const char *const names[] = {
+#if TW_FLEET
+		"agents",
+#endif
+		"command",
+		"containers",
+		"fetch",
+		"file",
+		"ipmi",
+		"pods",
+		"prometheus",
+		"push",
+		"redfish",
+		"series",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TW_COUNT(names); i++)
+		assert_string_equal(tw_ask_job_find(names[i])->name, names[i]);
+	assert_null(tw_ask_job_find("rubbish"));
+	assert_null(tw_ask_job_find(""));
+}
+
 /* ---- waits ---- */
 
 struct scripted {
@@ -174,7 +199,8 @@ static const struct tw_ask_job counted = { .name = "counted",
 					   .leave = count_leave,
 					   .close = close_counted };
 
-static int open_job(int interval_ms, int size, bool fails, void **out, struct tw_err *err)
+static int open_job(const struct tw_ask_job *j, int interval_ms, int size, bool fails,
+		    void **out, struct tw_err *err)
 {
 	json_t *settings = json_pack("{s:s,s:i,s:i,s:b}", "job", "counted", "interval_ms",
 				     interval_ms, "size", size, "fails", fails);
@@ -182,7 +208,7 @@ static int open_job(int interval_ms, int size, bool fails, void **out, struct tw
 
 	closes = polls = leaves = 0;
 	assert_non_null(settings);
-	rc = tw_ask_job_open(&counted, settings, out, err);
+	rc = tw_ask_job_open(j, settings, out, err);
 	json_decref(settings);
 	return rc;
 }
@@ -193,14 +219,14 @@ static void a_job_that_cannot_open_is_closed_with_its_reason(void **state)
 	void *job = NULL;
 
 	(void)state;
-	assert_int_equal(open_job(1, 7, true, &job, &err), -1);
+	assert_int_equal(open_job(&counted, 1, 7, true, &job, &err), -1);
 	assert_string_equal(err.text, "no device");
 	assert_int_equal(err.code, TW_DENIED);
 	assert_null(job);
 	assert_int_equal(closes, 1);
 	/* With wrong settings it is not opened. */
 	err = (struct tw_err){ 0 };
-	assert_int_equal(open_job(1, 10, false, &job, &err), -1);
+	assert_int_equal(open_job(&counted, 1, 10, false, &job, &err), -1);
 	assert_int_equal(closes, 0);
 	tw_ask_job_close(&counted, NULL);
 	assert_int_equal(closes, 0);
@@ -228,9 +254,10 @@ static void a_job_polls_until_the_daemon_ends(void **state)
 		int ends[2];
 
 		job.least_ms = cases[i].least_ms;
+		job.open = i == 0 ? NULL : open_counted;
 		polls_wanted = cases[i].polls;
-		assert_int_equal(open_job(cases[i].interval_ms, 7, false, &opened, &err),
-				 0);
+		assert_int_equal(
+			open_job(&job, cases[i].interval_ms, 7, false, &opened, &err), 0);
 		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
 		assert_int_equal(send(ends[1], "", 1, 0), 1);
 		tw_ask_job_run(&job, opened, ends[0]);
@@ -412,6 +439,7 @@ static void a_secret_that_is_unreadable_leaves_the_last_in_use(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(jobs_are_found_by_their_names),
 		cmocka_unit_test(failures_in_a_row_lengthen_the_wait),
 		cmocka_unit_test(a_controller_is_asked_again_soon),
 		cmocka_unit_test(a_job_without_a_report_sends_the_failure),

@@ -125,6 +125,15 @@ static void labels_of_a_pod(void **state)
 			     "\"1\"},{\"name\":\"d\",\"containerID\":7}]"),
 		  "u p n -\n" },
 		{ POD(NAMED, "\"containerStatuses\":null"), "u p n -\n" },
+		/* A static pod: its manifest's hash, and that of its mirror. */
+		{ POD(NAMED ",\"annotations\":{\"kubernetes.io/config.mirror\":\"m\","
+			    "\"kubernetes.io/config.hash\":\"h\"}",
+		      ""),
+		  "u p n -\nm p n -\nh p n -\n" },
+		{ POD(NAMED ",\"annotations\":{\"kubernetes.io/config.mirror\":\"m\","
+			    "\"kubernetes.io/config.hash\":\"m\"}",
+		      ""),
+		  "u p n -\nm p n -\n" },
 		/* Keys that begin as those that are wanted, or stand elsewhere. */
 		{ POD(NAMED ",\"\":\"x\",\"na\":\"x\",\"u\":\"x\"", ""), "u p n -\n" },
 		{ POD(NAMED, "\"name\":\"x\",\"uid\":\"x\",\"namespace\":\"x\""),
@@ -219,6 +228,7 @@ static void a_malformed_list_is_rejected(void **state)
 		{ "[]", "want a list of pods, got an array" },
 		{ "{}", "no items: want a list of pods" },
 		{ "{\"kind\":\"Status\",\"code\":403}", "no items: want a list of pods" },
+		{ "{\"kind\":null}", "no items: want a list of pods" },
 		{ "{\"items\":{}}", "items: expected a list, got an object" },
 		{ "{\"items\":[{\"metadata\":{\"name\":\"p\"", "cut short in an object" },
 		{ "Unauthorized", "byte 0" },

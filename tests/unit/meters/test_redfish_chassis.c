@@ -585,6 +585,53 @@ static void a_sensor_of_a_machine_that_is_off_has_0_w(void **state)
 	}
 }
 
+/* Temperatures and others: eight are looked at. */
+static void a_sensor_is_looked_for_among_eight(void **state)
+{
+	(void)state;
+	for (int count = 8; count <= 9; count++) {
+		char list[1024] = "{\"Members\":[";
+		struct tw_redfish r;
+		struct bmc b;
+
+		bmc_set_up(&b, &r);
+		bmc_add(&b, CHASSIS "/1", 200,
+			OF("1", "RackMount") ",\"Sensors\":" LINK(CHASSIS "/1/S") "}");
+		for (int i = 1; i <= count; i++)
+			snprintf(list + strlen(list), sizeof(list) - strlen(list),
+				 "%s\"" CHASSIS "/1/S/%d\"%s", i > 1 ? "," : "", i,
+				 i == count ? "]}" : "");
+		bmc_add(&b, CHASSIS "/1/S", 200, list);
+		bmc_add(&b, CHASSIS "/1/S/8", 200,
+			"{\"ReadingType\":\"Power\",\"Reading\":160}");
+		if (count == 8)
+			bmc_assert_one(&r, "1", 160);
+		else
+			bmc_assert_fails(&r, TW_NOTFOUND,
+					 NONE ": 1: 9 sensors: too many to look for that "
+					      "of the chassis");
+	}
+}
+
+/* Two calls without an answer hide nothing; with the third one the controller is lost. */
+static void a_search_ends_with_the_third_call_without_an_answer(void **state)
+{
+	struct tw_redfish r;
+	struct bmc b;
+
+	(void)state;
+	bmc_set_up(&b, &r);
+	add_systems(&b, TWO(""), HAS("/1"), "{}");
+	bmc_add(&b, V1 "Systems/B", 0, "no route");
+	bmc_add(&b, CHASSIS, 200,
+		"{\"Members\":[" LINK(CHASSIS "/3") "," LINK(CHASSIS "/2") "," LINK(
+			CHASSIS "/1") "]}");
+	bmc_add(&b, CHASSIS "/3", 0, "no route");
+	bmc_assert_one(&r, "1", 100);
+	bmc_add(&b, V1 "Systems/A", 0, "no route");
+	bmc_assert_fails(&r, TW_IO, "no route");
+}
+
 /* The type Other is any: a machine, or a board in one. */
 static void chassis_that_may_contain_each_other_are_not_summed(void **state)
 {
@@ -642,6 +689,8 @@ int main(void)
 		cmocka_unit_test(the_only_sensor_counts_unless_its_name_is_of_a_part),
 		cmocka_unit_test(enclosures_of_any_depth_are_not_the_machine),
 		cmocka_unit_test(a_sensor_of_a_machine_that_is_off_has_0_w),
+		cmocka_unit_test(a_sensor_is_looked_for_among_eight),
+		cmocka_unit_test(a_search_ends_with_the_third_call_without_an_answer),
 		cmocka_unit_test(chassis_that_may_contain_each_other_are_not_summed),
 		cmocka_unit_test(without_memory_it_fails_and_leaks_nothing),
 	};

@@ -145,6 +145,9 @@ static void a_supply_without_input_makes_no_gap(void **state)
 	assert_reads(&r, 100.5);
 	bmc_add(&b, BAY "2/Metrics", 200, "{\"InputPowerWatts\":{\"Reading\":4}}");
 	assert_reads(&r, 104.5);
+	/* Without an answer nobody knows. */
+	bmc_add(&b, BAY "2/Metrics", 0, "no route");
+	assert_reads_not(&r, "no route");
 	/* A supply that does not say so should have a reading. */
 	bmc_add(&b, BAY "2", 200, "{\"Metrics\":" LINK(BAY "2/Metrics") "}");
 	bmc_add(&b, BAY "2/Metrics", 200, "{\"InputPowerWatts\":{\"Reading\":null}}");

@@ -25,6 +25,8 @@ static void units_of_power_and_of_energy_are_scaled(void **state)
 	assert_float_equal(parse("42.5", TW_UNIT_W).power_w, 42.5, 0);
 	assert_float_equal(parse(" 42500\r\n", TW_UNIT_MW).power_w, 42.5, 1e-9);
 	assert_float_equal(parse("1e6", TW_UNIT_UW).power_w, 1, 1e-12);
+	assert_float_equal(parse("\t0\t", TW_UNIT_W).power_w, 0, 0);
+	assert_true(parse("0", TW_UNIT_KWH).energy_uj == 0);
 	assert_true(parse("12.5", TW_UNIT_J).energy_uj == 12500000);
 	assert_true(parse("+7", TW_UNIT_MJ).energy_uj == 7000);
 	assert_true(parse("123456789", TW_UNIT_UJ).energy_uj == 123456789);
@@ -110,6 +112,15 @@ static void a_line_without_an_end_takes_no_room(void **state)
 	tw_lines_feed(&l, "\nok\n", 4, note, found);
 	snprintf(wanted, sizeof(wanted), "%.*s!ok|", TW_LINE_MAX, flood);
 	assert_string_equal(found, wanted);
+	/* The last line has no end. */
+	found[0] = '\0';
+	tw_lines_feed(&l, flood, sizeof(flood), note, found);
+	tw_lines_end(&l, note, found);
+	assert_int_equal(found[TW_LINE_MAX], '!');
+	found[0] = '\0';
+	tw_lines_feed(&l, "7", 1, note, found);
+	tw_lines_end(&l, note, found);
+	assert_string_equal(found, "7|");
 	/* A line of just the length is whole. */
 	found[0] = '\0';
 	tw_lines_feed(&l, flood, TW_LINE_MAX, note, found);
@@ -139,6 +150,8 @@ static void the_only_sample_of_an_answer_is_found(void **state)
 	assert_string_equal(text, "42.5");
 }
 
+#define SIXTEEN "0000000000000000"
+
 static void other_answers_say_why_not(void **state)
 {
 	static const struct {
@@ -151,6 +164,9 @@ static void other_answers_say_why_not(void **state)
 		  "answer: a sample is no [time, \"value\"]" },
 		{ VECTOR("[{\"value\":[1,2]}]"),
 		  "answer: a sample is no [time, \"value\"]" },
+		{ VECTOR("[{\"value\":[1,\"" SIXTEEN SIXTEEN SIXTEEN SIXTEEN "\"]}]"),
+		  "answer: a sample is no [time, \"value\"]" },
+		{ "{\"status\":\"success\"}", "answer.data: " },
 		{ VECTOR("[{\"value\":[1,\"2\",3]}]"),
 		  "answer: a sample is no [time, \"value\"]" },
 		{ VECTOR("[7]"), "answer.data.result[0]" },
