@@ -121,11 +121,14 @@ static void power_has_a_limit(void **state)
 	struct training t;
 
 	(void)state;
-	for (int above = 0; above < 2; above++) {
-		set_up(&t);
-		t.y[0][7] = 3 * package_at(1970) + (above ? 1 : -1);
-		expect(&t, above ? TW_REFUSED_POWER : NULL);
-	}
+	for (size_t row = 0; row < ROWS; row += ROWS - 1)
+		for (int above = 0; above < 2; above++) {
+			set_up(&t);
+			t.y[0][row] = 3 * package_at(1970) + (above ? 1 : -1);
+			expect(&t, above ? TW_REFUSED_POWER : NULL);
+		}
+	set_up(&t);
+	t.y[0][7] = 3 * package_at(1970) + 1;
 	t.data.rows = t.data.d.rows = 19;
 	expect(&t, NULL);
 	t.data.rows = t.data.d.rows = 20;
@@ -160,6 +163,18 @@ static void limits_of_dynamic_power_are_those_of_the_whole(void **state)
 		t.y[0][7] = 3 * package_at(1970) - 20 + (above ? 1 : -1);
 		expect(&t, above ? TW_REFUSED_POWER : NULL);
 	}
+	/* 300 W above 19.8 kW are no machine's; a board adds 18 mW to 0.4 W. */
+	set_up_dynamic(&t);
+	t.at_rest.median_w = 19800;
+	for (size_t i = 0; i < ROWS; i++)
+		t.y[0][i] *= 10;
+	expect(&t, TW_REFUSED_UNIT);
+	set_up_dynamic(&t);
+	t.at_rest.median_w = 0.4;
+	for (size_t i = 0; i < ROWS; i++)
+		t.y[0][i] *= 0.0004;
+	t.scores.score[0][0].mean *= 0.0004;
+	expect(&t, NULL);
 	/* Its line is that of energy, and begins at 0 W. */
 	set_up_dynamic(&t);
 	t.data.by_readings = true;
@@ -315,11 +330,16 @@ static void power_must_follow_the_load(void **state)
 		t.scores.score[0][0].mean = mean_of(t.y[0]);
 		expect(&t, cases[k].wanted);
 	}
-	/* The load is the same in all rows. */
-	set_up(&t);
-	for (size_t i = 0; i < ROWS; i++)
-		t.x[i][0] = 500;
-	expect(&t, TW_REFUSED_NO_LOAD);
+	/* The load is the same in all rows, whether power is. */
+	for (int rises = 0; rises < 2; rises++) {
+		set_up(&t);
+		for (size_t i = 0; i < ROWS; i++) {
+			t.x[i][0] = 500;
+			t.y[0][i] = 40 + (rises ? (double)i / 10 : 0);
+			t.predicted[0][i] = t.y[0][i];
+		}
+		expect(&t, TW_REFUSED_NO_LOAD);
+	}
 }
 
 /* Without load in the package there is none; that of dram may be constant. */
