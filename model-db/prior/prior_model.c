@@ -41,8 +41,17 @@ static const struct rule package_rule = { { 0.135, 0.262, 0.768, 0.998 },
 					  { 0.17, 1.79 },
 					  { 0.76, 4.85 } };
 static const struct rule dram_rule = { { 0.048, 0.066, 0.071, 0.076 },
-				       { 0.30, 1.91 },
-				       { 0.30, 1.91 } };
+				       { 0.16, 1.62 },
+				       { 0.16, 1.62 } };
+
+/*
+ * Ratios of DRAM are of machines with the mean GiB. They change with a power of GiB,
+ * because larger machines have larger modules, from the least to the most GiB of the
+ * recordings.
+ */
+static const struct dram_size {
+	double mean, power, least, most;
+} dram_size = { 352, -0.39, 188, 755 };
 
 /*
  * A component's share of wall power, where TDP or memory is unknown: of idle power, and
@@ -286,6 +295,24 @@ static void curve_by_share(enum tw_component component, const struct tw_prior_cu
 	}
 }
 
+/*
+ * GiB that the ratios of DRAM are of. A guest has a part of its host's modules, whose
+ * size is unknown.
+ */
+static double dram_base(const struct tw_prior_estimate *e,
+			const struct tw_machine_spec *s)
+{
+	const double gib = s->memory_gib;
+
+	if (gib == 0)
+		return NAN;
+	if (e->curve.view->unit != TW_PRIOR_OF_MACHINE)
+		return gib;
+	return gib *
+	       pow(fmin(fmax(gib, dram_size.least), dram_size.most) / dram_size.mean,
+		   dram_size.power);
+}
+
 /* The curve of a component: by its rule, or by its share of wall power. */
 static void component_curve(enum tw_component component,
 			    const struct tw_prior_estimate *e,
@@ -295,9 +322,7 @@ static void component_curve(enum tw_component component,
 	const struct sureness *sure =
 		is_client(s->processor) ? &rule->of_client : &rule->sure;
 	/* TDP, or GiB of DRAM, and the factor by which it may be wrong. */
-	const double base = component == TW_PACKAGE ? e->tdp_w
-			    : s->memory_gib > 0     ? s->memory_gib
-						    : NAN;
+	const double base = component == TW_PACKAGE ? e->tdp_w : dram_base(e, s);
 	const double factor = component == TW_PACKAGE ? e->tdp_factor : 1;
 
 	if (isnan(base)) {

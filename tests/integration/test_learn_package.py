@@ -33,6 +33,8 @@ class LearnPackage(Case):
                          for name in ("package", "dram"))
         ratios = [numbers(line) for line in out.splitlines() if re.match(r"(package|dram) \d", line)]
         self.assertEqual([package[:4], dram[:4]], ratios)
+        size = numbers(re.search(r"dram_size = (.*?);", source, re.DOTALL).group(1))
+        self.assertEqual([size], [numbers(line) for line in out.splitlines() if "by a power of GiB" in line])
         judged = [numbers(line) for line in out.splitlines() if "claimed / real" in line]
         self.assertEqual(len(judged), 3, out)
         stated = [package[4:6], package[6:8], dram[4:6]]

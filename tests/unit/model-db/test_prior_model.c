@@ -111,7 +111,7 @@ static void components_have_rules_and_errors_of_their_own(void **state)
 		{ "intel_xeon_e5_2620v3", "package", 12, 0, 85 * 0.135, 0.17 },
 		{ "intel_xeon_e5_2620v3", "package", 4, 0, 85 * 0.135 / 3, 0.17 },
 		{ "intel_xeon_e_2278g", "package", 16, 0, 80 * 0.135, 0.76 },
-		{ "intel_xeon_e5_2620v3", "dram", 4, 16, 16 * 0.048, 0.30 },
+		{ "intel_xeon_e5_2620v3", "dram", 4, 16, 16 * 0.048, 0.16 },
 		{ "intel_xeon_e5_2620v3", "dram", 4, 0, 0, 0.6508 },
 		{ "intel_xeon", "package", 4, 0, 0, 0.4039 },
 	};
@@ -154,6 +154,51 @@ static void components_have_rules_and_errors_of_their_own(void **state)
 		tw_model_release(&m);
 		tw_strs_clear(&metrics);
 	}
+}
+
+/*
+ * At rest, two machines of 188 GiB were recorded with 11.9 and 11.8 W, one of 755 GiB
+ * with 25.9 W. Beyond these sizes power is proportional. A guest does not know its
+ * host's.
+ */
+static void larger_memory_draws_less_for_each_gib(void **state)
+{
+	static const struct {
+		uint32_t gib;
+		double machine_w;
+	} cases[] = {
+		{ 1, 11.85 / 188 }, { 188, 11.85 }, { 755, 25.9 }, { 1510, 2 * 25.9 }
+	};
+	struct tw_strs metrics = { 0 };
+	struct tw_err err = { 0 };
+
+	assert_int_equal(tw_strs_adds(&metrics, "bpf_cpu_time_ms", &err), 0);
+	for (size_t i = 0; i < TW_COUNT(cases); i++)
+		for (int guest = 0; guest < 2; guest++) {
+			const struct tw_machine_spec s = { .processor =
+								   "intel_xeon_e5_2620v3",
+							   .cores = guest ? 4 : 12,
+							   .chips = 1,
+							   .threads_per_core = 2,
+							   .memory_gib = cases[i].gib };
+			const double want =
+				guest ? 0.048 * cases[i].gib : cases[i].machine_w;
+			struct tw_prior_estimate e;
+			struct tw_model m = { 0 };
+
+			assert_int_equal(tw_prior_estimate(*state, &s, &e, &err), 0);
+			/* Room for both parts, so that no part is lowered. */
+			for (size_t l = 0; l < TW_PRIOR_LOADS; l++)
+				e.curve.w[l] += 1000;
+			assert_int_equal(
+				tw_prior_model_of(&e, &s,
+						  tw_energy_source_find("rapl-sysfs"),
+						  &metrics, &m, &err),
+				0);
+			assert_float_equal(idle_of(&m.part[1]), want, 0.05 * want);
+			tw_model_release(&m);
+		}
+	tw_strs_clear(&metrics);
 }
 
 /* A part whose TDP nobody published has that of its generation's products. */
@@ -514,6 +559,7 @@ int main(void)
 		cmocka_unit_test(the_size_of_a_hidden_product_is_unknown),
 		cmocka_unit_test(the_error_of_an_unknown_machine_is_that_of_the_table),
 		cmocka_unit_test(power_of_an_unknown_machine_is_by_its_cpus),
+		cmocka_unit_test(larger_memory_draws_less_for_each_gib),
 		cmocka_unit_test(package_and_dram_are_no_more_than_the_machine),
 		cmocka_unit_test(package_and_dram_fit_into_any_wall_power),
 		cmocka_unit_test(equal_powers_have_one_interval),
