@@ -34,6 +34,8 @@
 	}
 /* Earlier rows explain part of the power, so fewer rows have to average out the rest. */
 static const struct tw_extra_trees of_rows = TREES_OF(4), of_series = TREES_OF(3);
+/* Weak features need leaves of more rows, because most of the power is noise to them. */
+static const struct tw_extra_trees of_noise = TREES_OF(12);
 
 /* The columns decide whether they are trees of features or of ratios to the load. */
 static int fit_rising(const struct tw_trainer *t, const struct tw_samples *s,
@@ -65,10 +67,23 @@ static const struct tw_trainer learners[] = {
 	  .min_rows = 1,
 	  .how = &of_rows,
 	  .fit = fit_free },
+	{ .name = "random trees, large leaves",
+	  .predictor = "trees",
+	  .min_rows = 1,
+	  .how = &of_noise,
+	  .fit = fit_free },
 };
 static const struct tw_trainer *const trees = &learners[0];
 static const struct tw_trainer *const series_trees = &learners[1];
 static const struct tw_trainer *const free_trees = &learners[2];
+
+/* Learners of weak features, beside all trainers. */
+static const struct tw_trainer *const of_weak[] = {
+	&learners[3],
+#if TW_XGBOOST
+	&tw_trainer_sampled_boost,
+#endif
+};
 
 /* They rise with the load, too. */
 static const struct tw_trainer *const alternatives[] = { &tw_trainer_linear,
@@ -270,12 +285,18 @@ static int probe_free(struct tw_auto_trials *t, const struct tw_auto_columns *pl
 	return tw_auto_try(t, TW_AUTO_FREE, free_trees, &by_load, NULL, err);
 }
 
-/* Try all trainers. As a series, those that are about as good as the best alone. */
+/*
+ * Try all trainers and the learners of weak features. As a series, those that are about
+ * as good as the best alone.
+ */
 static int try_trainers(struct tw_auto_trials *t, const struct tw_auto_trials *alone,
 			const struct tw_auto_columns *c, struct tw_err *err)
 {
-	for (size_t i = 0; i < tw_trainer_count(); i++) {
-		const struct tw_trainer *other = tw_trainer_at(i);
+	const size_t count = tw_trainer_count();
+
+	for (size_t i = 0; i < count + TW_COUNT(of_weak); i++) {
+		const struct tw_trainer *other =
+			i < count ? tw_trainer_at(i) : of_weak[i - count];
 
 		if (other->slow || least_error(t, other) < HUGE_VAL ||
 		    (alone != NULL &&

@@ -32,6 +32,7 @@ struct boost {
 	const char *lambda; /* L2 penalty on leaf values */
 	bool from_mean;     /* start from the mean power, else from */
 	double start_w;
+	bool sampled; /* each tree grows on half of the rows */
 };
 
 /* Skip the place of an error: "[14:05:39] ./src/learner.cc:86: ". */
@@ -217,6 +218,7 @@ static int set_parameters(BoosterHandle booster, const struct boost *how,
 		{ "eta", "0.1" },
 		{ "max_depth", how->max_depth },
 		{ "lambda", how->lambda },
+		{ "subsample", how->sampled ? "0.5" : "1" },
 		{ "nthread", "1" },
 		{ "verbosity", "0" },
 		{ "base_score", base },
@@ -343,3 +345,16 @@ const struct tw_trainer tw_trainer_auto_boost = {
 	"boosted trees, rising with each feature", .predictor = "xgboost",
 	.min_rows = ROWS_MIN, .how = &from_mean, .fit = fit
 };
+
+/*
+ * J. H. Friedman, Stochastic Gradient Boosting, Computational Statistics & Data Analysis
+ * 38, 2002.
+ */
+static const struct boost sampled = {
+	.max_depth = "6", .lambda = "1", .from_mean = true, .sampled = true
+};
+
+const struct tw_trainer tw_trainer_sampled_boost = { "boosted trees, sampled rows",
+						     .predictor = "xgboost",
+						     .min_rows = ROWS_MIN,
+						     .how = &sampled, .fit = fit };

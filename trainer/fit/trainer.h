@@ -117,9 +117,12 @@ extern const struct tw_trainer tw_trainer_ridge;
 /* Not in builds with LIBSVM=0. */
 extern const struct tw_trainer tw_trainer_svr;
 
-/* Not in builds with XGBOOST=0. tw_trainer_auto_boost is a learner of AutoTrainer only.
+/*
+ * Not in builds with XGBOOST=0. tw_trainer_auto_boost and tw_trainer_sampled_boost are
+ * learners of AutoTrainer only.
  */
 extern const struct tw_trainer tw_trainer_auto_boost;
+extern const struct tw_trainer tw_trainer_sampled_boost;
 extern const struct tw_trainer tw_trainer_gradient_boosting;
 extern const struct tw_trainer tw_trainer_xgboost;
 

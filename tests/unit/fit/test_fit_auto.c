@@ -513,17 +513,26 @@ static void a_large_bias_counts_as_an_error(void **state)
 		fail_msg("%g W", bias);
 }
 
+static size_t count_lines(const json_t *lines, const char *part)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(lines); i++)
+		n += strstr(json_string_value(json_array_get(lines, i)), part) != NULL;
+	return n;
+}
+
 /* Rows without any load draw much: a model that starts from rest cannot know. */
 static void weak_features_are_not_bound_to_rise_from_rest(void **state)
 {
 	static const char *const weak[] = { "cgroupfs_cpu_usage_us",
 					    "cgroupfs_memory_usage_bytes" };
 	double error = 0, spread = 0, watts[ROWS];
-	struct tw_buf text = { 0 };
+	struct tw_buf text = { 0 }, again = { 0 };
 	struct tw_err err = { 0 };
 	struct machine m;
 	struct tw_samples s = fill(&m);
-	json_t *root;
+	json_t *root, *lines;
 
 	(void)state;
 	s.features = weak;
@@ -552,16 +561,17 @@ static void weak_features_are_not_bound_to_rise_from_rest(void **state)
 	assert_null(json_object_get(
 		json_object_get(json_object_get(root, "ensemble"), "alone"), "load"));
 	json_decref(root);
+	/* Rows are sampled by the seed alone. */
+	assert_int_equal(tw_trainer_auto.fit(&tw_trainer_auto, &s, 1, &again, &err), 0);
+	assert_int_equal(text.len, again.len);
+	assert_memory_equal(text.data, again.data, text.len);
+	assert_int_equal(tw_trainer_auto.explain(text.data, text.len, &lines, &err), 0);
+	assert_int_equal(count_lines(lines, "alone: random trees, large leaves of "), 1);
+	assert_int_equal(count_lines(lines, "alone: boosted trees, sampled rows of "),
+			 TW_XGBOOST);
+	json_decref(lines);
 	tw_buf_clear(&text);
-}
-
-static size_t count_lines(const json_t *lines, const char *part)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < json_array_size(lines); i++)
-		n += strstr(json_string_value(json_array_get(lines, i)), part) != NULL;
-	return n;
+	tw_buf_clear(&again);
 }
 
 /* Without another rate of work there is no ratio to the load. */
