@@ -339,14 +339,28 @@ static bool is_worth_naming(const struct tw_feature_group *g, const struct tw_wa
 	       ((!g->of_node && !g->by_name) || tw_feature_group_valid(g, &w->metrics));
 }
 
-/* "BPFOnly: needs metric 'a'; Basic: no 'b' model; no models in Full". */
+/* Whether a model of a group whose metrics the client has fails for another reason. */
+static bool has_metrics(const struct reason *reasons)
+{
+	for (size_t g = 0; g < tw_feature_group_count(); g++)
+		if (reasons[g].mismatch > TW_MISMATCH_METRIC)
+			return true;
+	return false;
+}
+
+/*
+ * "BPFOnly: needs metric 'a'; Basic: no 'b' model; no models in Full". What other groups
+ * need is no reason if the client has the metrics of one.
+ */
 static void add_reasons(struct tw_buf *b, const struct tw_wanted *w,
 			const struct reason *reasons)
 {
 	const char *separator = ": ", *none = "; no models in ";
+	const bool skip = has_metrics(reasons);
 
 	for (size_t g = 0; g < tw_feature_group_count(); g++) {
-		if (reasons[g].mismatch == 0)
+		if (reasons[g].mismatch == 0 ||
+		    (skip && reasons[g].mismatch == TW_MISMATCH_METRIC))
 			continue;
 		tw_buf_addf(b, "%s%s: ", separator, tw_feature_group_at(g)->name);
 		add_reason(b, w, &reasons[g]);

@@ -159,14 +159,14 @@ static bool is_given_up(const struct tw_matcher *m, const struct tw_index_entry 
 enum tw_mismatch tw_matcher_check(const struct tw_matcher *m,
 				  const struct tw_index_entry *e, const char **detail)
 {
-	*detail = find_missing(m, e);
-	if (*detail != NULL)
-		return TW_MISMATCH_METRIC;
 	if (m->wanted->pipeline != NULL && m->pipeline != e->pipeline)
 		return TW_MISMATCH_PIPELINE;
 	if (m->wanted->trainer != NULL && m->trainer != e->trainer &&
 	    !(m->any_linear && tw_index_is_linear(e)))
 		return TW_MISMATCH_TRAINER;
+	*detail = find_missing(m, e);
+	if (*detail != NULL)
+		return TW_MISMATCH_METRIC;
 	if (is_other_machine(m, e))
 		return TW_MISMATCH_MACHINE;
 	if (!can_use(m, e)) {

@@ -80,9 +80,9 @@ bool tw_trainer_is_default(const char *trainer);
 
 /* The first check that a model fails, in the order of the checks. */
 enum tw_mismatch {
-	TW_MISMATCH_METRIC = 1, /* the client does not measure a feature */
-	TW_MISMATCH_PIPELINE,
+	TW_MISMATCH_PIPELINE = 1,
 	TW_MISMATCH_TRAINER,
+	TW_MISMATCH_METRIC,  /* the client does not measure a feature */
 	TW_MISMATCH_MACHINE, /* the node type or machine differs and must not */
 	TW_MISMATCH_CLIENT,  /* the client cannot use the model */
 	TW_MISMATCH_FILTER,

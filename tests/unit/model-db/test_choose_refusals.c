@@ -30,8 +30,8 @@ static const struct {
 	  "WorkloadOnly" },
 	{ { .metrics = COUNTERS, .trainer = "Regress" },
 	  TW_NOTFOUND,
-	  "no model of AbsPower for rapl-sysfs: BPFOnly: needs metric 'bpf_cpu_time_ms'; "
-	  "Basic: needs metric 'bpf_cpu_time_ms'; CounterOnly: no 'Regress' model; "
+	  "no model of AbsPower for rapl-sysfs: BPFOnly: no 'Regress' model; "
+	  "Basic: no 'Regress' model; CounterOnly: no 'Regress' model; "
 	  "no models in AcceleratorOnly, BPFIRQ, CounterIRQCombined, Full, "
 	  "WorkloadOnly" },
 	{ { .output = TW_DYN_POWER, .pipeline = "nope" },
@@ -60,8 +60,8 @@ static const struct {
 	  "models in" },
 	{ { .source = "psys", .metrics = COUNTERS },
 	  TW_NOTFOUND,
-	  "no model of AbsPower for psys: BPFOnly: needs metric 'bpf_cpu_time_ms'; "
-	  "CounterOnly: only ensembles, which this client does not read; no models in" },
+	  "no model of AbsPower for psys: CounterOnly: only ensembles, which this client "
+	  "does not read; no models in" },
 	{ { .source = "acpi", .weight = true, .client = TW_CLIENT_0_5 },
 	  TW_NOTFOUND,
 	  "no model of AbsPower for acpi: BPFOnly: no weights for this client; no models "
@@ -73,9 +73,8 @@ static const struct {
 	    .metrics = "bpf_page_cache_hit,bpf_cpu_time_ms",
 	    .trainer = "LogarithmicRegressionTrainer" },
 	  TW_NOTFOUND,
-	  "no model of AbsPower for hmc: BPFOnly: no weights for this client; Basic: "
-	  "needs "
-	  "metric 'cache_miss'; no models in" },
+	  "no model of AbsPower for hmc: BPFOnly: no weights for this client; Basic: no "
+	  "'LogarithmicRegressionTrainer' model; no models in" },
 	/* Its curve is not what clients compute by the trainer's name. */
 	{ { .source = "hmc",
 	    .weight = true,
@@ -101,8 +100,8 @@ static const struct {
 	    .weight = true,
 	    .trainer = "SGDRegressorTrainer" },
 	  TW_NOTFOUND,
-	  "no model of DynPower for fake: BPFOnly: needs metric 'bpf_cpu_time_ms'; "
-	  "CounterOnly: idle power is in its target; no models in" },
+	  "no model of DynPower for fake: CounterOnly: idle power is in its target; no "
+	  "models in" },
 	{ { .source = "acpi", .filter = "mae:19.9" },
 	  TW_NOTFOUND,
 	  "no model of AbsPower for acpi: BPFOnly: filter 'mae' not passed; no models in "
