@@ -233,6 +233,9 @@ static const struct tw_schema_metric node_metrics[] = {
 	/* Other hwmon chips report power, too: ACPI000D is the ACPI power meter. */
 	GAUGE("node_hwmon_power_average_watt", TW_METRIC_POWER, .component = TW_PLATFORM,
 	      .label = "chip", .value = "acpi000d", .within = true, .source = "acpi"),
+	/* ipmi_exporter on the same machine. */
+	GAUGE("ipmi_dcmi_power_consumption_watts", TW_METRIC_POWER,
+	      .component = TW_PLATFORM, .source = "ipmi"),
 };
 
 static const char *const node_id_labels[] = { "cpu", NULL };

@@ -57,6 +57,7 @@ static const struct sampled node_exporter[] = {
 	{ "node_rapl_package_joules_total", "'index':'0'", "100,0 110,100" },
 	{ HWMON, "'chip':'lnxsybus:00_acpi000d:00'", "100,50 110,60" },
 	{ HWMON, "'chip':'0000:03:00_0'", "100,9 110,9" },
+	{ "ipmi_dcmi_power_consumption_watts", "", "104,90 109,80" },
 };
 
 static struct tw_extract_args make_args(const char *source, const char *group)
@@ -156,6 +157,13 @@ static void node_exporter_has_processor_time_by_mode(void **state)
 	extract(node_exporter, TW_COUNT(node_exporter), &args, &d);
 	assert_true(value(&d, "platform_power") == 60);
 	assert_true(isnan(value(&d, "cpu_scaling_frequency_hertz")));
+	tw_dataset_release(&d);
+
+	/* ipmi_exporter is scraped at times of its own. */
+	args = make_args("ipmi", "NodeCPU");
+	extract(node_exporter, TW_COUNT(node_exporter), &args, &d);
+	assert_true(value(&d, "platform_power") == 80);
+	assert_true(value(&d, "node_page_faults") == 7);
 	tw_dataset_release(&d);
 }
 
