@@ -209,7 +209,7 @@ static void compare_tdp(const struct tw_power_guard *g, struct tw_power_zone *z,
 		doubt(z, "tdp", TW_TDP_TIMES_MAX * tdp, seen,
 		      "its design power allows at most");
 		z->watch.false_power = true;
-	} else if (seen < TDP_MIN * tdp) {
+	} else if (!g->virtual && seen < TDP_MIN * tdp) {
 		doubt(z, "idle", TDP_MIN * tdp, seen, "a processor at rest has at least");
 	}
 }

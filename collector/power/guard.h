@@ -10,7 +10,8 @@
  *   - the parts of a zone have no more power than the zone, within 5 % or 2 W;
  *   - the power of a board lies between what its supplies take and what they or its
  *     modules give and have, within 10 % or 10 W;
- *   - a package has at most 5 times, and at least 1 %, of its thermal design power;
+ *   - a package has at most 5 times, and outside of virtual machines at least 1 %, of its
+ *     thermal design power;
  *   - counters of two packages, memories or GPUs that grow alike in each tick, while the
  *     load varies, are one counter.
  *
@@ -46,6 +47,7 @@ struct tw_power_guard {
 	uint64_t span_ns; /* of the current span */
 	uint64_t ticks;
 	bool doubted; /* the parts of a platform that counts have more power than it */
+	bool virtual; /* a package is that of the host, or a part of it: QEMU's RAPL */
 };
 
 /*

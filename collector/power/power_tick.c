@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/power/power_state.h"
 #include "collector/system/roots.h"
+#include "collector/system/virtual.h"
 #include "collector/workloads/schedule.h"
 #include "lib/core/err.h"
 #include "profiler/cpu_identity.h"
@@ -35,6 +36,7 @@ int tw_power_open(const struct tw_power_config *c, struct tw_power **out,
 	if (p == NULL)
 		return tw_fail(err, TW_NOMEM, "meters");
 	p->config = *c;
+	p->guard.virtual = tw_is_virtual(c->meter.roots->proc, c->meter.roots->sys);
 	if (find_tdp(p, err) < 0 || tw_power_open_meters(p, err) < 0 ||
 	    tw_power_add_other(p, err) < 0) {
 		tw_power_close(p);

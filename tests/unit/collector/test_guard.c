@@ -164,6 +164,17 @@ static void a_package_at_rest_uses_some_power(void **state)
 	assert_doubted(f, "package-0", "at rest");
 }
 
+/* QEMU's RAPL counts the share of the package that the virtual machine uses. */
+static void a_share_of_a_package_may_be_small(void **state)
+{
+	static const struct machine m = { { 0.2, 0 }, 0, 20, 0, 0, true };
+	struct meter_fixture *f = *state;
+
+	tree_write(f->dir, "cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor\n");
+	run(f, &m);
+	assert_string_equal(doubt_of(f, "package-0"), "");
+}
+
 static void two_counters_in_step_are_one(void **state)
 {
 	static const struct machine m = { { 100, 100 }, 60, 20, 0, 0, false };
@@ -610,6 +621,7 @@ int main(void)
 		METER_TEST(a_package_is_not_above_five_times_its_design_power),
 		METER_TEST(a_board_may_raise_the_limit_of_its_processor),
 		METER_TEST(a_package_at_rest_uses_some_power),
+		METER_TEST(a_share_of_a_package_may_be_small),
 		METER_TEST(two_counters_in_step_are_one),
 		METER_TEST(packages_of_equal_power_are_two),
 		cmocka_unit_test(
