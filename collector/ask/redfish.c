@@ -26,6 +26,11 @@ static bool is_plausible_power(double power_w)
 	return power_w > 0 && power_w < POWER_MAX_W;
 }
 
+bool tw_redfish_is_alike(double a, double b)
+{
+	return a > 0 && fabs(a - b) <= 0.05 * fmax(a, b);
+}
+
 bool tw_redfish_is_plausible(const struct tw_redfish_power *p)
 {
 	return isnan(p->power_w) ? p->energy_j >= 0 : is_plausible_power(p->power_w);
@@ -348,7 +353,7 @@ void tw_redfish_parse_error(const char *data, size_t len, char *out, size_t size
  * How far an entry of PowerControl or a sensor covers the chassis, by its context, or by
  * its name: "CPU Sub-system Power" is a part, "Server Power Control" the whole.
  */
-enum cover { COVER_PART, COVER_UNKNOWN, COVER_WHOLE };
+enum cover { COVER_PART, COVER_UNKNOWN, COVER_CONTEXT, COVER_WHOLE };
 
 static enum cover cover_of(const json_t *entry)
 {
@@ -382,11 +387,13 @@ static enum cover cover_of(const json_t *entry)
 		return COVER_WHOLE;
 	if (is_one_of(context, part_contexts))
 		return COVER_PART;
-	if (is_one_of(context, wholes))
-		return COVER_WHOLE;
 	if (context[0] == '\0' && tw_energy_is_of_part(name))
 		return COVER_PART;
-	return has_word(name, whole_words) ? COVER_WHOLE : COVER_UNKNOWN;
+	if (has_word(name, whole_words))
+		return COVER_WHOLE;
+	if (!is_one_of(context, wholes))
+		return COVER_UNKNOWN;
+	return tw_energy_is_of_part(name) ? COVER_PART : COVER_CONTEXT;
 }
 
 /* The only entry at the supplies is what all of them take: Cisco. */
@@ -512,6 +519,7 @@ static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err
 	const json_t *controls = member_of(doc, "PowerControl");
 	const size_t count = count_of(controls);
 	enum cover best = COVER_PART;
+	bool differ = false;
 	const double own_w = vendor_power(doc);
 	struct tw_err why = { 0 };
 	double sum_w;
@@ -521,6 +529,7 @@ static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err
 		const json_t *entry = i < count ? entry_of(controls, i) : doc;
 		enum cover cover = cover_of(entry);
 		struct tw_redfish_power power;
+		bool fine;
 
 		if (count == 1 && i == 0 && is_of_supplies(entry))
 			cover = COVER_UNKNOWN;
@@ -529,13 +538,23 @@ static int read_power(const json_t *doc, union tw_redfish_doc *to, struct tw_err
 		if (cover == COVER_PART || isnan(power.power_w) ||
 		    (i == count && !isnan(out->power_w)))
 			continue;
-		if (is_plausible_power(power.power_w) && !power.doubtful &&
-		    cover > best) {
+		fine = is_plausible_power(power.power_w) && !power.doubtful;
+		if (fine && cover > best) {
 			*out = power;
 			best = cover;
+		} else if (fine && cover == COVER_CONTEXT && best == cover) {
+			differ = differ ||
+				 !tw_redfish_is_alike(power.power_w, out->power_w);
 		} else if (isnan(out->power_w)) {
 			*out = power;
 		}
+	}
+	/* Facebook's OpenBMC lists all sensors of power, voltage and current so. */
+	if (best == COVER_CONTEXT && differ) {
+		*out = (struct tw_redfish_power){ .power_w = NAN, .energy_j = NAN };
+		tw_fail(&why, TW_NOTFOUND,
+			"PowerControl: several entries of the chassis differ");
+		best = COVER_PART;
 	}
 	if (best == COVER_PART && is_plausible_power(own_w)) {
 		*out = (struct tw_redfish_power){ .power_w = own_w, .energy_j = NAN };

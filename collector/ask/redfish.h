@@ -95,6 +95,9 @@ struct tw_redfish_power {
 	bool doubtful;
 };
 
+/* True if two powers may be two readings of one thing. */
+bool tw_redfish_is_alike(double a, double b);
+
 /* False for values that no machine has: placeholders of 0 W, of -1, of 2^32 - 1. */
 bool tw_redfish_is_plausible(const struct tw_redfish_power *p);
 
@@ -121,10 +124,10 @@ enum tw_redfish_type {
 	TW_REDFISH_METRICS,
 	/*
 	 * Power: the first entry of PowerControl with a plausible power whose context or
-	 * name is the whole chassis, else the first that is not a part of it. Without a
-	 * current value, its average counts. Without such an entry, the sum of the inputs
-	 * of PowerSupplies counts, then an entry that is disabled or of 0 W. Without
-	 * these, it fails.
+	 * name is the whole chassis, else the first that is not a part of it; several
+	 * that have only the context, and differ, are none. Without a current value, its
+	 * average counts. Without such an entry, the sum of the inputs of PowerSupplies
+	 * counts, then an entry that is disabled or of 0 W. Without these, it fails.
 	 */
 	TW_REDFISH_POWER,
 	/* PowerSubsystem: the link to the collection of supplies; TW_NOTFOUND if missing.

@@ -14,9 +14,6 @@
 
 #define SYSTEMS_MAX 32
 
-/* Two readings of one machine, by two requests, differ by less than this share. */
-#define MIRROR_ERROR 0.05
-
 /* Calls without an answer in a search: a resource that hangs must not hide others. */
 #define LOST_MAX 2
 
@@ -632,9 +629,8 @@ static int drop_mirrors(const struct found *f, size_t *kept, size_t *count,
 
 		for (size_t k = 0; k < left && !mirrored; k++) {
 			const struct tw_redfish_chassis *of = &f->chassis[kept[k]];
-			const double a = f->power_w[kept[i]], b = f->power_w[kept[k]];
-			const bool alike = a > 0 &&
-					   fabs(a - b) <= MIRROR_ERROR * fmax(a, b),
+			const bool alike = tw_redfish_is_alike(f->power_w[kept[i]],
+							       f->power_w[kept[k]]),
 				   known = c->serial[0] != '\0' && of->serial[0] != '\0',
 				   same = known && strcmp(c->serial, of->serial) == 0;
 
