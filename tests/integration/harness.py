@@ -278,6 +278,18 @@ def call(daemon, method, path, body=None, headers=None):
         connection.close()
 
 
+def health(daemon):
+    """What a daemon says that is well. A collector is not while its ticks are late, as on a
+    busy machine."""
+    answers = []
+
+    def well():
+        answers.append(call(daemon, "GET", "/healthz"))
+        return answers[-1].status == 200
+    wait_until(well, "it is well")
+    return answers[-1].json()
+
+
 def raw_call(daemon, data):
     """Send bytes as they are and read the answer: for requests that http.client refuses."""
     host, port = daemon.address.rsplit(":", 1)

@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from harness import BIN, Case, call, need, sanitized, wait_until
+from harness import BIN, Case, call, health, need, sanitized, wait_until
 
 SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.e+-]+)$')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -76,9 +76,6 @@ class Collector(Case):
         os.chmod(self.dir, 0o777)
         return path
 
-    def health(self, daemon):
-        return json.loads(call(daemon, "GET", "/healthz").body)
-
     def wait_ticks(self, daemon):
         ticks = self.ticks(daemon)
         wait_until(lambda: self.ticks(daemon) > ticks + 3, "ticks come")
@@ -102,7 +99,7 @@ class Collector(Case):
                    labels["pid"] == str(pid))
 
     def ticks(self, daemon):
-        return json.loads(call(daemon, "GET", "/healthz").body)["ticks"]
+        return health(daemon)["ticks"]
 
     def burn(self, seconds):
         """A process that used so much and has ended; its pid."""
@@ -127,8 +124,7 @@ class Collector(Case):
     def check_ended(self, how):
         need("bpf", bpf_works())
         daemon = self.collect("--bpf", how)
-        self.assertEqual(json.loads(call(daemon, "GET", "/healthz").body)["tasks"],
-                         f"bpf-{how}")
+        self.assertEqual(health(daemon)["tasks"], f"bpf-{how}")
         pid = self.end_one(daemon, 0.02)
         self.assertLess(self.cpu_of(daemon, pid), 0.2)
 
@@ -194,8 +190,8 @@ class Collector(Case):
             wait_until(lambda: self.cpu_of(daemon, child.pid) > 0.1, "it is seen")
         finally:
             child.communicate()
-        health = json.loads(call(daemon, "GET", "/healthz").body)
-        self.assertEqual((health["status"], health["tasks"]), ("ok", "proc"))
+        told = health(daemon)
+        self.assertEqual((told["status"], told["tasks"]), ("ok", "proc"))
 
     def test_an_exited_process_is_exported_to_all_scrapers_and_then_forgotten(self):
         need("bpf", bpf_works())
@@ -408,7 +404,7 @@ class Collector(Case):
             "exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all",
             "--bounding-set=-all", self.copy_of("tw-collector"), '"$@"')
         self.wait_ticks(daemon)
-        self.assertEqual(self.health(daemon)["tasks"], "proc")
+        self.assertEqual(health(daemon)["tasks"], "proc")
         self.assertIn("between two ticks are not seen", daemon.log())
         if bpf_works():
             self.assertIn("no bpf-walk: ", daemon.log())
@@ -418,7 +414,7 @@ class Collector(Case):
     def test_capabilities_decide_the_collector_s_work(self):
         need("root", os.geteuid() == 0)
         need("bpf", bpf_works())
-        best = self.health(self.collect())["tasks"]
+        best = health(self.collect())["tasks"]
         for caps, tasks in (("bpf,+perfmon", best), ("sys_admin", best), ("bpf", "proc"),
                             ("perfmon", "proc")):
             daemon = self.collect_as(
@@ -427,7 +423,7 @@ class Collector(Case):
                 self.copy_of("tw-collector"), '"$@"', "--trace softirqs",
                 "--user root" if sanitized() else "")
             self.wait_ticks(daemon)
-            self.assertEqual(self.health(daemon)["tasks"], tasks, caps)
+            self.assertEqual(health(daemon)["tasks"], tasks, caps)
             counted = any(name == "tallywatt_process_net_rx_softirqs_total"
                           for name, _, _ in self.samples(daemon))
             self.assertEqual(counted, tasks == best, caps)
@@ -443,7 +439,7 @@ class Collector(Case):
             self.copy_of("tw-collector"), '"$@"', "--trace page-cache,softirqs",
             "--user root" if sanitized() else "")
         self.wait_ticks(daemon)
-        self.assertEqual(self.health(daemon)["tasks"], "proc")
+        self.assertEqual(health(daemon)["tasks"], "proc")
         for what in ("no bpf-walk: ", "no bpf-iter: ", "--trace: page-cache: ",
                      "--trace: softirqs: "):
             self.assertRegex(daemon.log(), what + "cannot [^:]*: no /sys/kernel/btf/vmlinux ")
@@ -458,7 +454,7 @@ class Collector(Case):
             "setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all",
             '"$@"', "'", "sh", self.copy_of("tw-collector"), '"$@"')
         self.wait_ticks(daemon)
-        self.assertEqual(self.health(daemon)["tasks"], "proc")
+        self.assertEqual(health(daemon)["tasks"], "proc")
         self.assertIn("hides processes of other users", daemon.log())
 
     def test_in_a_container_pids_of_the_host_are_not_mixed_up(self):
@@ -483,8 +479,8 @@ class Collector(Case):
     def test_a_probe_names_the_source_that_a_collector_uses(self):
         found = self.probe()
         daemon = self.collect()
-        health = json.loads(call(daemon, "GET", "/healthz").body)
-        self.assertEqual([s["name"] for s in found["tasks"] if s["used"]], [health["tasks"]])
+        told = health(daemon)
+        self.assertEqual([s["name"] for s in found["tasks"] if s["used"]], [told["tasks"]])
 
     def test_a_probe_without_rights_names_missing_rights(self):
         need("root", os.geteuid() == 0)

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 from decimal import Decimal
 
-from harness import BIN, ROOT, call, need_fleet, sanitized, wait_until
+from harness import BIN, ROOT, call, health, need_fleet, sanitized, wait_until
 from metered import LABEL, Metered
 from scripted_vm import FIRST_PID, Machine, write
 from simulated_agents import ZONES, Node, Relay, Server
@@ -199,7 +199,7 @@ class Agents(Summed):
                          "an agent hangs until it times out")
         self.assertGreater(self.agents(daemon)["host"]["answers"], first["host"]["answers"])
         self.assertEqual(call(daemon, "GET", "/api/v1/power").status, 404)
-        self.assertEqual(call(daemon, "GET", "/healthz").json()["status"], "ok")
+        self.assertEqual(health(daemon)["status"], "ok")
 
     def test_pods_in_a_virtual_machine_of_a_pod_are_in_no_namespace(self):
         """KubeVirt: the energy of the guest's pods is in the pod that runs it."""

@@ -12,7 +12,7 @@ import time
 import unittest
 import urllib.request
 
-from harness import BIN, ROOT, call, children, need, sanitized, wait_until
+from harness import BIN, ROOT, call, children, health, need, sanitized, wait_until
 from metered import Metered
 
 VM = "11111111-2222-3333-4444-555555555555"
@@ -120,7 +120,7 @@ class Power(Metered):
             return [w for w in told if w["pid"] == "11"]
 
         def ticks():
-            return call(daemon, "GET", "/healthz").json()["ticks"]
+            return health(daemon)["ticks"]
 
         wait_until(lambda: process() and process()[0]["cpu_time_ms"] == 1000, "it has run")
         shutil.rmtree(self.path("proc/11"))
@@ -308,9 +308,9 @@ class Power(Metered):
         seen = {}
 
         def moves():
-            ticks = call(daemon, "GET", "/healthz").json()["ticks"]
+            ticks = health(daemon)["ticks"]
             uj = self.counter(self.path("tree"))
-            if call(daemon, "GET", "/healthz").json()["ticks"] == ticks:
+            if health(daemon)["ticks"] == ticks:
                 seen.setdefault(ticks, set()).add(uj)
             self.rapl(self.uj + 100000)
             return max(map(len, seen.values()), default=0) > 3

@@ -9,7 +9,7 @@ import shutil
 import time
 import unittest
 
-from harness import Case, call, run_tallywatt, sanitized, wait_until
+from harness import Case, call, health, run_tallywatt, sanitized, wait_until
 from scripted_vm import LABEL, SAMPLE, Machine, write
 
 INTERVAL_MS = 200
@@ -98,7 +98,7 @@ class Limited(Case):
             *self.storm.args)
 
     def ticks(self):
-        return json.loads(call(self.daemon, "GET", "/healthz").body)["ticks"]
+        return health(self.daemon)["ticks"]
 
     def wait_tick(self):
         before = self.ticks()
