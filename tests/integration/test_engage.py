@@ -173,6 +173,7 @@ class Attribution(Metered):
         return sum(self.used.values())
 
     def follow(self, stopped):
+        keep_time()
         began = time.monotonic()
         while not stopped.wait(0.05):
             joules = 1 + IDLE_W * (time.monotonic() - began) + CPU_W * self.cpu_s()
@@ -190,6 +191,7 @@ class Attribution(Metered):
         self.addCleanup(stopped.set)
         collector = self.collect("--top", "0", "--meters", "rapl-sysfs", "--powercap",
                                  self.path("powercap"))
+        keep_time(collector.proc.pid)
         self.proc = subprocess.Popen(
             [os.path.join(BIN, "tallywatt"), "engage", "--attribution", "--url",
              f"http://{collector.address}", "--phase", "300ms", "--interval", "100ms",
