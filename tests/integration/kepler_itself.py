@@ -3,13 +3,13 @@
 no part of this project: `go build ./cmd/kepler` in its sources."""
 import os
 import re
-import socket
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 
 from harness import wait_until
+from sources import free_port
 
 PROGRAM = os.environ.get("KEPLER", "")
 SAMPLE = re.compile(r"^(\w+)\{(.*)\} (\S+)$", re.M)
@@ -64,9 +64,7 @@ class Kepler:
 
     def __init__(self, folder, proc, sys_path, config=""):
         """folder: where its log is."""
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{s.getsockname()[1]}"
+        self.address = f"127.0.0.1:{free_port()}"
         self.log_file = os.path.join(folder, "kepler.log")
         replace(os.path.join(folder, "kepler.yaml"), config)
         with open(self.log_file, "wb") as log:

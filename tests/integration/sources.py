@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where responses come from: a real Prometheus, exporters, and servers that misbehave."""
+import contextlib
 import http.server
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -125,8 +127,13 @@ def reply(request, body, status=200, content_type="application/json", **headers)
 # ---- Prometheus ------------------------------------------------------------
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
+    """A port for later: the kernel gives those from 32768 on to any program that asks for one."""
+    draw = random.SystemRandom()
+    while True:
+        port = draw.randrange(10000, 32768)
+        with contextlib.suppress(OSError), socket.socket() as s:
+            s.bind(("127.0.0.1", port))
+            return port
 
 
 def need_prometheus():

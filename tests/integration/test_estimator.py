@@ -4,13 +4,13 @@ import json
 import os
 import shutil
 import signal
-import socket
 import tempfile
 import threading
 import unittest
 
 from harness import (COUNTER_ONLY, TIMEOUT_S, Case, ask_estimator, dial, linear_watts,
                      power_request, read_json, train_generated, wait_until)
+from sources import free_port
 import generate_response as generator
 
 TRAINER = "SGDRegressorTrainer"
@@ -272,10 +272,8 @@ class Estimator(Case):
 
     def test_without_a_server_the_local_database_answers(self):
         self.estimator.stop()
-        with socket.socket() as s:  # a port where nobody listens
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
-        self.start_estimator("--model-server", f"http://127.0.0.1:{port}", "--model-db", self.db)
+        self.start_estimator("--model-server", f"http://127.0.0.1:{free_port()}", "--model-db",
+                             self.db)
         rows = rows_of(self.machine, 4)
         wait_until(lambda: self.answers(rows), "the estimator falls back to its database")
         self.check_answer(self.ask(rows), rows)

@@ -4,7 +4,6 @@ import http.server
 import json
 import os
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -14,6 +13,7 @@ import answering
 from metered import Metered
 from fake_bmc import PASSWORD, USER, V1, Controller, chassis, metrics, power, supplies
 from harness import BIN, ROOT, call, children, need, read_json, run_tallywatt, sanitized, wait_until
+from sources import free_port
 
 TLS = os.path.join(ROOT, "tests/data/tls")
 A, B = [(os.path.join(TLS, f"{n}.crt"), os.path.join(TLS, f"{n}.key")) for n in "ab"]
@@ -263,9 +263,7 @@ class Redfish(Asked):
         self.assertGreater(self.joules(daemon, "tallywatt_collector_ticks_total"), ticks + 3)
 
     def test_a_late_controller_comes_with_all_its_chassis(self):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+        port = free_port()
         daemon = self.collect("--redfish", f"http://127.0.0.1:{port}", "--redfish-insecure",
                               "--redfish-interval", "1s", "--redfish-login",
                               self.login_file(), *self.machine())

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import unittest
@@ -14,6 +13,7 @@ import urllib.request
 
 from harness import BIN, ROOT, call, children, health, need, sanitized, wait_until
 from metered import Metered
+from sources import free_port
 
 VM = "11111111-2222-3333-4444-555555555555"
 
@@ -321,9 +321,7 @@ class Power(Metered):
         daemon = self.collect("--meters", "fake", "--powercap-out", self.path("tree"))
         wait_until(lambda: os.path.exists(
             self.path("tree/class/powercap/intel-rapl:0:2/energy_uj")), "the tree is there")
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+        port = free_port()
         exporter = subprocess.Popen(
             ["prometheus-node-exporter", "--path.sysfs", self.path("tree"),
              "--collector.disable-defaults", "--collector.rapl",
