@@ -308,7 +308,7 @@ class Models(Case):
             os.kill(children(keeper)[0], signal.SIGKILL)
             daemon.wait_logged(f"the model finder was killed .* starts in {wait_s} s")
         daemon.stop(signal.SIGKILL)
-        wait_until(lambda: not os.path.exists(f"/proc/{keeper}"), "it rests on", timeout=4)
+        wait_until(lambda: not os.path.exists(f"/proc/{keeper}"), "it rests on", timeout=7)
 
     def copy_programs(self, mode, *names):
         """Programs in a folder of their own, with the mode of both."""

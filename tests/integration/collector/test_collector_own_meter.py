@@ -76,15 +76,18 @@ if os.fork() == 0:
 import signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print(os.getpid(), file=open(os.environ["TW_TEST_PID"], "w"))
+while os.path.exists(os.environ["TW_TEST_PID"] + ".wait"): time.sleep(0.01)
 while True: print(7, flush=True); time.sleep(0.05)""")
         os.environ["TW_TEST_PID"] = self.path("pid")
         self.addCleanup(os.environ.pop, "TW_TEST_PID")
         daemon = self.meter("--meter-command", path)
         self.wait_watts(daemon, 7)
         first = self.below(daemon.proc.pid)
+        self.write("pid.wait", "")  # the next one, until the reason has been seen
         with open(self.path("pid"), encoding="ascii") as f:
             os.kill(int(f.read()), signal.SIGKILL)
         self.wait_reason(daemon, "the command died of signal 9")
+        os.remove(self.path("pid.wait"))
         self.wait_watts(daemon, 7)
         pids = first + self.below(daemon.proc.pid)
         daemon.stop()
@@ -130,13 +133,18 @@ while True: print(7, flush=True); time.sleep(0.05)""")
 
     def test_one_that_hangs_is_started_again(self):
         path = self.script("meter", f"""
-first = not os.path.exists({self.path('was')!r})
-open({self.path('was')!r}, "w")
-print(5 if first else 6, flush=True)
-time.sleep(0 if not first else 99)""")
+hang, was = {self.path('hang')!r}, {self.path('was')!r}
+if os.path.exists(was):
+    while os.path.exists(hang): time.sleep(0.01)
+    while True: print(6, flush=True); time.sleep(0.05)
+open(was, "w")
+while not os.path.exists(hang): print(5, flush=True); time.sleep(0.05)
+time.sleep(99)""")
         daemon = self.meter("--meter-command", path)
         self.wait_watts(daemon, 5)
+        self.write("hang", "")
         self.wait_reason(daemon, "no answer for too long")
+        os.remove(self.path("hang"))
         self.wait_watts(daemon, 6)
 
     def test_it_is_not_root(self):
