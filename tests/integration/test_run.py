@@ -105,7 +105,7 @@ class Run(Metered):
         # Without cgroups, by its processes.
         run, = json.loads(self.run_command(
             *url, "--json", "--sys", self.path("none"), "--", "sh", "-c", 'python3 -c "$1"; :',
-            "sh", BURN.format(0.5)).stdout)["runs"]
+            "sh", BURN.format(1)).stdout)["runs"]
         self.assertEqual(run["scope"], "processes")
         self.check_law(run)
 
