@@ -615,8 +615,8 @@ static int drop_others(const struct found *f, size_t *kept, size_t *count,
 }
 
 /*
- * Some controllers show one machine as several chassis. Of two that report alike, those
- * with one serial number are one, those with two are two: the first counts, or both.
+ * Some controllers show one machine as several chassis. Of two that report alike and have
+ * one serial number, the first counts; a board has another number than its chassis.
  */
 static int drop_mirrors(const struct found *f, size_t *kept, size_t *count,
 			struct tw_err *err)
@@ -629,13 +629,12 @@ static int drop_mirrors(const struct found *f, size_t *kept, size_t *count,
 
 		for (size_t k = 0; k < left && !mirrored; k++) {
 			const struct tw_redfish_chassis *of = &f->chassis[kept[k]];
-			const bool alike = tw_redfish_is_alike(f->power_w[kept[i]],
-							       f->power_w[kept[k]]),
-				   known = c->serial[0] != '\0' && of->serial[0] != '\0',
-				   same = known && strcmp(c->serial, of->serial) == 0;
+			const bool same = c->serial[0] != '\0' &&
+					  strcmp(c->serial, of->serial) == 0;
 
-			mirrored = same && alike;
-			if (same != alike && (same || !known))
+			mirrored = tw_redfish_is_alike(f->power_w[kept[i]],
+						       f->power_w[kept[k]]);
+			if (mirrored != same)
 				return tw_fail(err, TW_INVALID,
 					       "%.24s and %.24s may be the same: choose "
 					       "by --redfish-chassis",

@@ -409,7 +409,7 @@ static void the_chassis_of_a_machine_count_once(void **state)
 		size_t sources; /* 0: refused */
 	} cases[] = {
 		{ ",\"SerialNumber\":\"A\"", ",\"SerialNumber\":\"A\"", "400", "419", 1 },
-		{ ",\"SerialNumber\":\"A\"", ",\"SerialNumber\":\"B\"", "400", "400", 2 },
+		{ ",\"SerialNumber\":\"A\"", ",\"SerialNumber\":\"B\"", "400", "400", 0 },
 		{ ",\"SerialNumber\":\"A\"", ",\"SerialNumber\":\"B\"", "400", "900", 2 },
 		{ ",\"SerialNumber\":\"A\"", ",\"SerialNumber\":\"A\"", "400", "900", 0 },
 		{ ",\"SerialNumber\":\"A\"", "", "400", "400", 0 },
