@@ -169,6 +169,27 @@ static void plan_machine(struct training *t, size_t machine)
 	}
 }
 
+/* Find a source and a group that the job may mean, and that a machine has apart. */
+static bool find_apart(const struct training *t, struct tw_train_pair *out)
+{
+	const struct tw_train_job *job = t->all.job;
+
+	for (size_t i = 0; i < t->all.machines.count; i++)
+		for (size_t k = 0; k < tw_train_pairs(job); k++) {
+			const struct tw_train_pair p = tw_train_pair_at(job, k);
+
+			if ((job->source == NULL || job->source == p.source) &&
+			    (job->group == NULL ? !p.group->by_name
+						: job->group == p.group) &&
+			    tw_train_machine_apart(&t->all.machines.at[i], p.source,
+						   p.group)) {
+				*out = p;
+				return true;
+			}
+		}
+	return false;
+}
+
 static int fail_no_data(const struct training *t, struct tw_err *err)
 {
 	const struct tw_energy_source *s =
@@ -176,19 +197,31 @@ static int fail_no_data(const struct training *t, struct tw_err *err)
 			? tw_train_machines_unmeasured(&t->all.machines)
 			: NULL;
 	struct tw_buf sources = { 0 };
+	struct tw_train_pair apart;
 
 	if (s != NULL)
 		return tw_fail(err, TW_NOTFOUND,
 			       "nothing to train on: " TW_EXTRACT_UNMEASURED, s->name,
 			       s->name);
+	if (find_apart(t, &apart))
+		return tw_fail(err, TW_NOTFOUND,
+			       "nothing to train on: the energy of source '%s' and the "
+			       "metrics of %s are of different exporters, which are not "
+			       "combined",
+			       apart.source->name, apart.group->name);
 	tw_train_machines_add_sources(&t->all.machines, &sources);
 	if (sources.len > 0)
 		tw_fail(err, TW_NOTFOUND,
-			"nothing to train on: " TW_TRAIN_NO_DATA TW_EXTRACT_SOURCES,
-			"the response", sources.data);
+			"nothing to train on: " TW_TRAIN_NO_DATA "%s" TW_EXTRACT_SOURCES,
+			"the response",
+			t->all.job->group == NULL
+				? " (name a group to be told what it lacks)"
+				: "",
+			sources.data);
 	tw_buf_clear(&sources);
-	return tw_fail(err, TW_NOTFOUND, "nothing to train on: " TW_TRAIN_NO_DATA,
-		       "the response");
+	return tw_fail(err, TW_NOTFOUND,
+		       "nothing to train on: the response has no energy or power of an "
+		       "exporter that is known");
 }
 
 static int plan(struct training *t, struct tw_err *err)

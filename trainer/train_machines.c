@@ -272,6 +272,20 @@ bool tw_train_machine_wants(const struct tw_train_machine *m,
 	return false;
 }
 
+bool tw_train_machine_apart(const struct tw_train_machine *m,
+			    const struct tw_energy_source *source,
+			    const struct tw_feature_group *group)
+{
+	for (size_t i = 0; i < m->recordings; i++) {
+		const struct tw_prom *p = m->recording[i].response;
+
+		if (tw_extract_has_source(p, source) && tw_extract_has_group(p, group) &&
+		    !tw_extract_has_both(p, group, source))
+			return true;
+	}
+	return false;
+}
+
 const struct tw_energy_source *
 tw_train_machines_unmeasured(const struct tw_train_machines *m)
 {

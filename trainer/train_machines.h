@@ -73,6 +73,11 @@ bool tw_train_machine_wants(const struct tw_train_machine *m,
 			    const struct tw_energy_source *source,
 			    const struct tw_feature_group *group);
 
+/* Whether a recording has both, but of different exporters, which are not combined. */
+bool tw_train_machine_apart(const struct tw_train_machine *m,
+			    const struct tw_energy_source *source,
+			    const struct tw_feature_group *group);
+
 /*
  * A source of energy that is in the data but is not measured (lib/field/energy.h); NULL
  * if there is none.

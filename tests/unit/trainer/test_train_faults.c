@@ -3,6 +3,7 @@
 #include "tests/unit/tw_test.h"
 
 #include "isolator/isolator.h"
+#include "lib/core/array.h"
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "tests/unit/fail_alloc.h"
@@ -169,11 +170,59 @@ static void the_sources_of_a_recording_that_teaches_nothing_are_named(void **sta
 	assert_int_equal(tw_prom_parse(text, strlen(text), &p, &err), 0);
 	train_set_response(&job, p);
 	train_assert_refused(&job, "nothing to train on: no energy source and feature "
-				   "group of which the response has all metrics; "
+				   "group of which the response has all metrics (name a "
+				   "group to be told what it lacks); "
 				   "sources of energy in the data: 'estimator', 'other' "
 				   "(see --source)");
 	tw_prom_free(p);
 	train_release_job(&job);
+}
+
+/* Kepler without processes and containers beside node_exporter; node_exporter alone. */
+static void energy_of_another_exporter_than_the_metrics_is_named(void **state)
+{
+	static const char energy[] =
+		"\"kepler_node_cpu_joules_total\":[{\"metric\":{\"zone\":\"package\"},"
+		"\"values\":[[1,\"1\"],[4,\"9\"]]}],";
+	static const char *const modes[] = { "irq", "nice", "softirq", "system", "user" };
+	static const char *const others[] = { "node_context_switches_total",
+					      "node_intr_total", "node_vmstat_pgfault" };
+	struct tw_train_job job = { .name = "p", .seed = 1, .threads = 1 };
+
+	(void)state;
+	for (int with = 0; with < 2; with++) {
+		struct tw_buf text = { 0 };
+		struct tw_prom *p = NULL;
+		struct tw_err err = { 0 };
+
+		tw_buf_addf(&text, "{%s\"node_cpu_seconds_total\":[", with ? energy : "");
+		for (size_t i = 0; i < TW_COUNT(modes); i++)
+			tw_buf_addf(&text,
+				    "%s{\"metric\":{\"cpu\":\"0\",\"mode\":\"%s\"},"
+				    "\"values\":[[1,\"1\"],[4,\"2\"]]}",
+				    i > 0 ? "," : "", modes[i]);
+		for (size_t i = 0; i < TW_COUNT(others); i++)
+			tw_buf_addf(&text,
+				    "],\"%s\":[{\"metric\":{},\"values\":[[1,\"1\"]]}",
+				    others[i]);
+		tw_buf_adds(&text, "]}");
+		assert_int_equal(tw_prom_parse(text.data, text.len, &p, &err), 0);
+		train_set_response(&job, p);
+		if (job.abs_trainers.count == 0)
+			train_add_all(&job.abs_trainers);
+		job.isolator = tw_isolator_find("MinIdleIsolator");
+		train_assert_refused(
+			&job,
+			with ? "nothing to train on: the energy of source 'rapl-sysfs' "
+			       "and the metrics of NodeCPU are of different exporters, "
+			       "which are not combined"
+			     : "nothing to train on: the response has no energy or "
+			       "power of an exporter that is known");
+		train_release_job(&job);
+		job = (struct tw_train_job){ .name = "p", .seed = 1, .threads = 1 };
+		tw_prom_free(p);
+		tw_buf_clear(&text);
+	}
 }
 
 static void bad_jobs_are_refused(void **state)
@@ -257,6 +306,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_response_is_refused_but_a_missing_metric_is_not),
 		cmocka_unit_test(
 			the_sources_of_a_recording_that_teaches_nothing_are_named),
+		cmocka_unit_test(energy_of_another_exporter_than_the_metrics_is_named),
 		cmocka_unit_test(bad_jobs_are_refused),
 		cmocka_unit_test(memory_that_runs_out_fails_the_whole),
 	};
