@@ -375,13 +375,14 @@ static bool is_board(const struct found *f, size_t i)
 	       machines_of(f, i) != 0;
 }
 
-/* A rack that has a system itself, and no other chassis within it, is a server. */
+/* A rack that has a system itself, and at most parts of a machine in it, is a server. */
 static bool is_group(const struct found *f, size_t i)
 {
 	bool empty = true;
 
 	for (size_t k = 0; k < f->count; k++)
-		empty = empty && !is_same_path(f->chassis[k].contained_by, f->path[i]);
+		empty = empty && (f->chassis[k].kind == TW_REDFISH_PART ||
+				  !is_same_path(f->chassis[k].contained_by, f->path[i]));
 	return f->chassis[i].kind == TW_REDFISH_GROUP &&
 	       !(empty && machines_of(f, i) != 0);
 }

@@ -22,7 +22,8 @@ struct tw_err;
  * Parts of machines and groups of machines do not count: racks, and an Enclosure around a
  * chassis of one machine. Of the rest, those of one machine count, else those of a known
  * type, else the only one. Of two that read one resource, or report alike and have one
- * serial number, the first counts. A rack that has a system and no chassis is a server.
+ * serial number, the first counts. A rack that has a system, and no machine's chassis
+ * within it, is a server.
  *
  * TW_NOTFOUND without a source, TW_INVALID if the machine is not known, TW_DENIED if the
  * login or the certificate is rejected. May be called again.

@@ -399,6 +399,10 @@ static void the_chassis_of_the_system_is_the_machine(void **state)
 	bmc_set_up(&b, &r);
 	add_systems(&b, RACK, silent, silent);
 	bmc_assert_one(&r, "2", 900);
+	bmc_add(&b, CHASSIS "/1", 200,
+		OF("1",
+		   "Component") ",\"Links\":{\"ContainedBy\":" LINK(CHASSIS "/2") "}}");
+	bmc_assert_one(&r, "2", 900);
 }
 
 /* The chassis 1 and 2, with these members and powers. */
