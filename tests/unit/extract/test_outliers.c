@@ -95,16 +95,16 @@ static void a_rare_load_may_have_any_power(void **state)
 	expect(&f, 0, 6, "o");
 }
 
-static void processors_have_three_times_tdp_at_most(void **state)
+static void processors_have_five_times_tdp_at_most(void **state)
 {
 	static const struct {
 		enum tw_component component;
 		double tdp_w, watts;
 		const char *want;
 	} cases[] = {
-		{ TW_PACKAGE, 50, 150, "." }, { TW_PACKAGE, 50, 151, "o" },
-		{ TW_CORE, 0.5, 2, "o" },     { TW_CORE, 50, 151, "o" },
-		{ TW_DRAM, 50, 151, "." },    { TW_PLATFORM, 50, 151, "." },
+		{ TW_PACKAGE, 50, 250, "." }, { TW_PACKAGE, 50, 251, "o" },
+		{ TW_CORE, 0.5, 3, "o" },     { TW_CORE, 50, 251, "o" },
+		{ TW_DRAM, 50, 251, "." },    { TW_PLATFORM, 50, 251, "." },
 		{ TW_PACKAGE, 0, 1e9, "." },
 	};
 
@@ -400,7 +400,7 @@ int main(void)
 		cmocka_unit_test(power_has_a_limit_at_each_load),
 		cmocka_unit_test(each_component_has_a_limit),
 		cmocka_unit_test(a_rare_load_may_have_any_power),
-		cmocka_unit_test(processors_have_three_times_tdp_at_most),
+		cmocka_unit_test(processors_have_five_times_tdp_at_most),
 		cmocka_unit_test(a_glitch_has_one_or_two_rows),
 		cmocka_unit_test(noise_is_no_glitch),
 		cmocka_unit_test(work_without_power_is_a_glitch),
