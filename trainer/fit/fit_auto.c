@@ -356,6 +356,12 @@ static int find_series(struct tw_auto_trials *t, const struct tw_auto_trials *al
 /* A shorter series cannot show whether earlier rows help. */
 #define SERIES_ROWS_MIN 16
 /*
+ * Earlier rows are given up only if the error without them is below this share of the
+ * error with them: the meter and the counters are not read at the same instant, and
+ * smaller differences on a few folds are mostly chance.
+ */
+#define ALONE_BELOW 0.85
+/*
  * A blend that need not rise from rest gets no certificate. It is chosen if the samples
  * support none, or if its error is below this share of the other's and by more than a
  * standard error smaller: the features are too weak to tell rest and load.
@@ -446,7 +452,7 @@ static int search_series(struct tw_auto_fit *f, const struct tw_samples *s, uint
 	if (find_series(&f->series, f->unbound ? &f->alone : NULL, chosen, err) < 0 ||
 	    tw_auto_blend(&f->series, f->unbound, &f->series_blend, err) < 0)
 		return -1;
-	f->looks_back = f->series_blend.mae < alone_error(f);
+	f->looks_back = alone_error(f) >= ALONE_BELOW * f->series_blend.mae;
 	return 0;
 }
 

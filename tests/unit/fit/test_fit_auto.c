@@ -12,6 +12,7 @@
 #include "trainer/fit/auto_trials.h"
 #include "trainer/fit/extra_trees.h"
 #include "trainer/fit/fits.h"
+#include "trainer/fit/random.h"
 #include "trainer/fit/rest.h"
 #include "trainer/fit/trainer.h"
 #include "trainer/fit/validate.h"
@@ -299,6 +300,40 @@ static void a_series_is_better_where_the_machine_remembers(void **state)
 	/* The last row's load is most of the power: it cannot be told from this one's. */
 	if (!(series_mae < 0.7 * alone_mae))
 		fail_msg("series %g W, alone %g W", series_mae, alone_mae);
+}
+
+static bool has_series(const struct tw_samples *s)
+{
+	struct tw_buf text = { 0 };
+	struct tw_err err = { 0 };
+	bool has;
+
+	assert_int_equal(tw_trainer_auto.fit(&tw_trainer_auto, s, 1, &text, &err), 0);
+	has = strstr(text.data, "\"series\":") != NULL;
+	tw_buf_clear(&text);
+	return has;
+}
+
+/* Errors with and without earlier rows are alike if power is mostly noise. */
+static void chance_does_not_give_earlier_rows_up(void **state)
+{
+	struct machine m;
+	const struct tw_samples s = fill(&m);
+
+	(void)state;
+	for (unsigned draw = 0; draw < 4; draw++) {
+		struct tw_random random = tw_random_init(7, draw);
+
+		for (size_t r = 0; r < ROWS; r++) {
+			const double load = floor(8 * tw_random_share(&random));
+
+			m.x[2 * r] = 1e9 * load;
+			m.x[2 * r + 1] = 2e9 * load;
+			m.y[r] = 20 + 4 * load * load +
+				 80 * (tw_random_share(&random) - 0.5);
+		}
+		assert_true(has_series(&s));
+	}
 }
 
 /* A load that comes and goes draws more at first, as where firmware keeps a budget. */
@@ -758,6 +793,7 @@ int main(void)
 		cmocka_unit_test(isotonic_trees_need_no_load),
 		cmocka_unit_test(a_seed_gives_the_same_trees_and_another_gives_others),
 		cmocka_unit_test(a_series_is_better_where_the_machine_remembers),
+		cmocka_unit_test(chance_does_not_give_earlier_rows_up),
 		cmocka_unit_test(a_series_looks_back_over_half_a_minute),
 		cmocka_unit_test(spans_are_of_time_not_of_rows),
 		cmocka_unit_test(the_judged_rows_are_never_seen),
