@@ -226,14 +226,18 @@ def jump(recording, rng):
     change(series, at, lambda v, i: v + size)
 
 
-def other_step(recording, rng):
-    """A range query whose step does not divide the scrape interval of 5 s, and is not a multiple."""
-    step = rng.choice((2, 3, 4, 6, 7, 8, 12))
+def query_each(recording, step):
+    """The recording's samples at each step, as a range query has them."""
     for series in recording.values():
         for s in series:
             at = [t for t, _ in s["values"]]
             s["values"] = [[t, s["values"][bisect.bisect_right(at, t) - 1][1]]
                            for t in range(at[0], at[-1], step)]
+
+
+def other_step(recording, rng):
+    """A range query whose step does not divide the scrape interval of 5 s, and is not a multiple."""
+    query_each(recording, rng.choice((2, 3, 4, 6, 7, 8, 12)))
 
 
 def slow_meter(recording, rng):

@@ -113,6 +113,23 @@ class Damage(Case):
         self.assertIsNone(self.train(db, "x", "kepler-gauge", recording))
         self.assertEqual(self.certified(db), set())
 
+    def test_a_wrong_step_of_a_counter_is_no_step_of_a_query(self):
+        """Scrapes each 2 s would explain these rows of 5 s, one of which has work for days."""
+        db, cases = self.path("db"), (("kepler", damage.jump, 2), ("tallywatt", damage.jump, 7))
+        for case in cases:
+            self.assertIsNone(self.train(db, name_of(case), case[0], damage.damaged(*case)))
+            self.assertLess(self.error(db, name_of(case), case[0]), WRONG)
+        self.assertEqual(self.certified(db), set(map(name_of, cases)))
+
+    def test_rows_with_a_scrape_too_many_are_no_glitches(self):
+        """Scrapes each 10 s and a step of 11 s: a tenth of the rows has the work of two scrapes."""
+        db = self.path("db")
+        for schema in ("kepler", "kepler-gauge", "tallywatt"):
+            recording = damage.SCHEMAS[schema][0](damage.Machine(random.Random(1), 300, 10))
+            damage.query_each(recording, 11)
+            self.assertIsNone(self.train(db, schema, schema, recording))
+        self.assertEqual(self.certified(db), set())
+
     def test_a_noisy_gauge_needs_many_readings(self):
         db, why = self.path("db"), {}
         for count in (80, 1500):

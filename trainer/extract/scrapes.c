@@ -13,9 +13,9 @@
 /* Fewer rows show no scrapes. */
 #define ROWS_MIN 20
 /* Rows that are this close to their line, as a share of mean power, need no other times;
- * nor do less than a tenth of them, which may be glitches. */
+ * nor do a few of them, which may be glitches. */
 #define DISTANCE_MIN 0.01
-#define SHARE_MIN 0.1
+#define SHARE_MIN 0.03
 /* A load of this share of the largest is rest. */
 #define REST 0.05
 /* Other times explain the rows if these are this many times closer to their line. */
