@@ -124,6 +124,9 @@ int tw_names_group(const char *name, const struct tw_feature_group **out,
 int tw_names_source(const char *text, const struct tw_energy_source **out,
 		    struct tw_err *err)
 {
+	if (text != NULL && strchr(text, ',') != NULL)
+		return tw_fail(err, TW_INVALID,
+			       "energy source '%.64s': expected one, not a list", text);
 	if (text != NULL && tw_energy_source_find(text) == NULL)
 		text = strstr(text, "rapl") != NULL || text[0] == '\0' ? NULL : text;
 	return tw_energy_source_open(text != NULL ? text : "rapl-sysfs", out, err);

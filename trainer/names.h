@@ -26,7 +26,7 @@ int tw_names_group(const char *name, const struct tw_feature_group **out,
 /*
  * Find the source of the data: an exact name, or a user's own, which is declared
  * (tw_energy_source_open()). NULL, "" and other texts that contain "rapl" mean
- * rapl-sysfs.
+ * rapl-sysfs. TW_INVALID for a list with commas.
  */
 int tw_names_source(const char *text, const struct tw_energy_source **out,
 		    struct tw_err *err);
