@@ -11,7 +11,7 @@ import unittest
 
 import answering
 from harness import BIN, TIMEOUT_S, children, need, run_tallywatt, wait_until
-from metered import RANGE, Metered
+from metered import RANGE, Metered, keep_time
 from test_collector import bpf_works
 
 CPU_W = 4
@@ -56,6 +56,7 @@ class Run(Metered):
         stopped = threading.Event()
 
         def follow():
+            keep_time()
             began = cpu_s()
             while True:
                 joules = 1 + CPU_W * (cpu_s() - began)
@@ -70,6 +71,13 @@ class Run(Metered):
                    "the meter runs")
         return self.path("powercap")
 
+    def collect_law(self, *args):
+        """A collector of it. Ticks and a meter that are late would make all of it idle power."""
+        daemon = self.collect("--meters", "rapl-sysfs", "--powercap", self.law(), *args)
+        keep_time(daemon.proc.pid)
+        wait_until(lambda: self.node_joules(daemon) > 0, "its power is known")
+        return daemon
+
     def run_command(self, *args, status=0):
         done = run_tallywatt("run", *args)
         self.assertEqual(done.returncode, status, done.stderr.decode())
@@ -81,8 +89,7 @@ class Run(Metered):
         self.assertTrue(CPU_W / 3 < watts < CPU_W * 3, run)
 
     def test_a_command_by_the_collector(self):
-        daemon = self.collect("--meters", "rapl-sysfs", "--powercap", self.law())
-        wait_until(lambda: self.node_joules(daemon) > 0, "its power is known")
+        daemon = self.collect_law()
         url = ("--url", f"http://{daemon.address}")
 
         # Its children count, what outlives it is told, and its status is that of the command.
@@ -111,7 +118,7 @@ class Run(Metered):
 
         # Each lasts longer than a tick that is late: a normal user has no cgroup of the command.
         text = self.run_command(
-            *url, "-r", "5", "--fail-above", "0", "--vs", f"python3 -c '{BURN.format(0.4)}'",
+            *url, "-r", "10", "--fail-above", "0", "--vs", f"python3 -c '{BURN.format(0.4)}'",
             "--", "python3", "-c", BURN.format(1), status=1).stderr.decode()
         self.assertRegex(text, r"VERDICT: more joules than --vs: \+\d+\.\d % \(\+")
         done = self.run_command(*url, "--", "/nowhere/program", status=127)
@@ -124,8 +131,7 @@ class Run(Metered):
         other = f"{top}/tallywatt-test-{os.getpid()}"
         os.mkdir(other)
         self.addCleanup(os.rmdir, other)
-        daemon = self.collect("--meters", "rapl-sysfs", "--powercap", self.law())
-        wait_until(lambda: self.node_joules(daemon) > 0, "its power is known")
+        daemon = self.collect_law()
         move = 'echo $$ >"$1"; exec python3 -c "$2"'
         for wait, script in (("exec", move), ("wait", f"sh -c '{move}' sh \"$1\" \"$2\" & wait")):
             with self.subTest(wait):
@@ -138,9 +144,7 @@ class Run(Metered):
     def test_the_joules_of_5_seconds_are_those_of_the_law(self):
         """Within 2 % of the CPU time that the command has by itself."""
         need("bpf", bpf_works())
-        daemon = self.collect("--meters", "rapl-sysfs", "--powercap", self.law(), "--bpf", "auto",
-                              "--interval", "500ms")
-        wait_until(lambda: self.node_joules(daemon) > 0, "its power is known")
+        daemon = self.collect_law("--bpf", "auto", "--interval", "500ms")
         used = self.path("used")
         burn = BURN.format(5) + f"\nopen({used!r}, 'w').write(str(time.process_time()))"
         for _ in range(2):
