@@ -35,6 +35,8 @@ struct tw_attribution {
 	uint64_t *weight, *out_uj;
 	struct tw_remainder *room;
 	struct tw_charge *charge;
+	/* Time of the energy that waits, by kind and mode: dynamic, idle. */
+	uint64_t waiting_ns[TW_ZONE_KIND_COUNT][2];
 	unsigned tariff_kinds;
 	double pico_per_uj[TW_TARIFF_COUNT];
 	double (*cause)[TW_CAUSE_COUNT]; /* on one package */
@@ -197,7 +199,6 @@ static void give_part(struct tw_attribution *a, size_t count, int kind, bool idl
 		sum += a->out_uj[i];
 	}
 	*energy_of(&a->stats.given, kind, idle) += sum;
-	*energy_of(&a->stats.ticked, kind, idle) += sum;
 	a->stats.errors += sum != energy_uj;
 	*energy_of(&a->stats.waiting, kind, idle) -= energy_uj;
 }
@@ -225,7 +226,6 @@ static void give_gpu(struct tw_attribution *a, const struct tw_slice *s, size_t 
 		*energy_of(&a->charge[i], TW_ZONE_GPU, idle) =
 			idle ? s[i].gpu_idle_uj : s[i].gpu_dynamic_uj;
 	*energy_of(&a->stats.given, TW_ZONE_GPU, idle) += sum;
-	*energy_of(&a->stats.ticked, TW_ZONE_GPU, idle) += sum;
 	*waiting -= sum;
 }
 
@@ -363,6 +363,48 @@ static void give_packages(struct tw_attribution *a, const struct tw_dividend *d)
 	}
 }
 
+/* ---- the power of a tick ---- */
+
+/*
+ * Energy that waited is of several ticks: the mean power of these is that of the last
+ * one, and no workload shows more power than the machine has.
+ */
+static void note_waiting(struct tw_attribution *a, uint64_t over_ns,
+			 double part[TW_ZONE_KIND_COUNT][2])
+{
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+		for (int idle = 0; idle < 2; idle++) {
+			uint64_t *ns = &a->waiting_ns[kind][idle];
+
+			*ns += over_ns;
+			part[kind][idle] = 1;
+			if (*energy_of(&a->stats.waiting, kind, idle) > 0 &&
+			    kind != TW_ZONE_GPU)
+				continue;
+			if (*ns > over_ns)
+				part[kind][idle] = (double)over_ns / (double)*ns;
+			*ns = 0;
+		}
+	}
+}
+
+/* The part of a charge that counts as power of the last tick. */
+static struct tw_charge ticked_of(const struct tw_charge *c,
+				  double part[TW_ZONE_KIND_COUNT][2])
+{
+	struct tw_charge ticked = *c;
+
+	for (int kind = 0; kind < TW_ZONE_KIND_COUNT; kind++) {
+		for (int idle = 0; idle < 2; idle++) {
+			uint64_t *uj = energy_of(&ticked, kind, idle);
+
+			if (part[kind][idle] < 1)
+				*uj = (uint64_t)((double)*uj * part[kind][idle]);
+		}
+	}
+	return ticked;
+}
+
 const char *tw_attribution_rule(const struct tw_attribution *a, enum tw_zone_kind kind)
 {
 	return a->rule[kind] != NULL ? a->rule[kind] : "plain";
@@ -379,7 +421,6 @@ int tw_attribution_divide(struct tw_attribution *a, const struct tw_dividend *d,
 			  const struct tw_charge **out, struct tw_err *err)
 {
 	*out = NULL;
-	memset(&a->stats.ticked, 0, sizeof(a->stats.ticked));
 	tw_charge_add(&a->stats.waiting, d->energy);
 	if (d->count == 0)
 		return 0;
@@ -408,6 +449,8 @@ int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
 	const struct tw_schedule *ran = tw_workloads_schedule(t);
 	struct tw_dividend d = { .energy = energy, .over_ns = over_ns };
 	const struct tw_charge *charge;
+	double part[TW_ZONE_KIND_COUNT][2];
+	int rc;
 
 	d.slice = tw_workloads_slices(t, &d.count);
 	if (ran != NULL && package != NULL && over_ns > 0) {
@@ -415,9 +458,14 @@ int tw_attribute(struct tw_attribution *a, struct tw_workloads *t,
 		d.use = ran->use;
 		d.package = package;
 	}
-	if (tw_attribution_divide(a, &d, &charge, err) < 0)
-		return -1;
-	for (size_t i = 0; charge != NULL && i < d.count; i++)
-		tw_workloads_charge(t, &d.slice[i], &charge[i]);
-	return 0;
+	memset(&a->stats.ticked, 0, sizeof(a->stats.ticked));
+	rc = tw_attribution_divide(a, &d, &charge, err);
+	note_waiting(a, over_ns, part);
+	for (size_t i = 0; charge != NULL && i < d.count; i++) {
+		const struct tw_charge ticked = ticked_of(&charge[i], part);
+
+		tw_charge_add(&a->stats.ticked, &ticked);
+		tw_workloads_charge(t, &d.slice[i], &charge[i], &ticked);
+	}
+	return rc;
 }

@@ -35,7 +35,8 @@ extern const char *const tw_idle_by_names[];
 /* Since the start. given + waiting is all energy so far. */
 struct tw_attribution_stats {
 	struct tw_charge given;
-	struct tw_charge ticked; /* given in the last tick */
+	/* The part of it that is of the last tick: its mean power, if other ticks' is in it. */
+	struct tw_charge ticked;
 	/*
 	 * Kept for the next tick in which something runs; GPU energy stays here for good.
 	 */

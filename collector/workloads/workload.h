@@ -173,11 +173,11 @@ const struct tw_slice *tw_workloads_slices(const struct tw_workloads *t, size_t 
 const struct tw_schedule *tw_workloads_schedule(const struct tw_workloads *t);
 
 /*
- * Add energy to the process, cgroup, owner and pod of a slice. May be called several
- * times for a slice.
+ * Add energy to the process, cgroup, owner and pod of a slice; ticked: the part of it
+ * that is power of the last tick. May be called several times for a slice.
  */
 void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
-			 const struct tw_charge *charge);
+			 const struct tw_charge *charge, const struct tw_charge *ticked);
 
 /*
  * Add GPU energy of the last tick to a slice of the process. False if the process is
@@ -186,7 +186,7 @@ void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
 bool tw_workloads_use_gpu(struct tw_workloads *t, uint32_t tgid, uint64_t dynamic_uj,
 			  uint64_t idle_uj);
 
-/* Energy charged to w since the last tick began; for watts. */
+/* Energy charged to w that is power of the last tick. */
 const struct tw_charge *tw_workloads_ticked(const struct tw_workloads *t,
 					    const struct tw_workload *w);
 

@@ -324,25 +324,25 @@ bool tw_workloads_use_gpu(struct tw_workloads *t, uint32_t tgid, uint64_t dynami
 /* ---- energy ---- */
 
 static void charge_one(struct tw_workloads *t, struct tw_workload *w,
-		       const struct tw_charge *charge)
+		       const struct tw_charge *charge, const struct tw_charge *ticked)
 {
 	if (w->ticked_at != t->tick) {
 		w->ticked = (struct tw_charge){ 0 };
 		w->ticked_at = t->tick;
 	}
-	tw_charge_add(&w->ticked, charge);
+	tw_charge_add(&w->ticked, ticked);
 	charge_series(t, w, charge);
 }
 
 void tw_workloads_charge(struct tw_workloads *t, const struct tw_slice *s,
-			 const struct tw_charge *charge)
+			 const struct tw_charge *charge, const struct tw_charge *ticked)
 {
 	struct tw_workload *w[CONTAINING];
 
 	find_containing(t, s, w);
 	for (int i = 0; i < CONTAINING; i++)
 		if (w[i] != NULL)
-			charge_one(t, w[i], charge);
+			charge_one(t, w[i], charge, ticked);
 }
 
 bool tw_workloads_ended_since(const struct tw_workload *w, uint64_t since)

@@ -73,7 +73,7 @@ static void tick(struct fixture *f, const struct tw_charge *energy)
 
 	f->now_ns += S;
 	if (tw_workloads_tick(f->t, f->now_ns, &err) < 0 ||
-	    tw_attribute(f->a, f->t, energy, NULL, 0, &err) < 0)
+	    tw_attribute(f->a, f->t, energy, NULL, S, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -148,6 +148,42 @@ static void energy_of_a_tick_in_which_nothing_ran_waits(void **state)
 	tick(f, &none);
 	assert_int_equal(tw_attribution_stats(f->a)->waiting.idle_uj[TW_ZONE_PACKAGE], 0);
 	assert_int_equal(process(f, 7)->charged.idle_uj[TW_ZONE_PACKAGE], 99);
+}
+
+static uint64_t ticked(const struct fixture *f, uint32_t tgid)
+{
+	return tw_workloads_ticked(f->t, process(f, tgid))->idle_uj[TW_ZONE_PACKAGE];
+}
+
+/* Where CPU time has steps of 10 ms, nothing seems to run in most ticks of a machine at
+ * rest. */
+static void energy_that_waited_is_power_of_the_ticks_it_waited(void **state)
+{
+	struct fixture *f = *state;
+	struct tw_charge energy = { 0 };
+
+	open_all(f, TW_IDLE_BY_USE);
+	energy.idle_uj[TW_ZONE_PACKAGE] = 90;
+	for (int ticks = 0; ticks < 3; ticks++) {
+		tick(f, &energy);
+		assert_int_equal(
+			tw_attribution_stats(f->a)->ticked.idle_uj[TW_ZONE_PACKAGE], 0);
+	}
+	say(ALIVE, 7, LATER, 3, S);
+	say(ALIVE, 8, LATER, 4, 2 * S);
+	tick(f, &energy);
+	assert_int_equal(process(f, 7)->charged.idle_uj[TW_ZONE_PACKAGE], 120);
+	assert_int_equal(process(f, 8)->charged.idle_uj[TW_ZONE_PACKAGE], 240);
+	assert_int_equal(ticked(f, 7), 30);
+	assert_int_equal(ticked(f, 8), 60);
+	assert_int_equal(tw_attribution_stats(f->a)->ticked.idle_uj[TW_ZONE_PACKAGE], 90);
+	/* The next tick has its own energy only. */
+	say(ALIVE, 7, LATER, 3, 2 * S);
+	say(ALIVE, 8, LATER, 4, 3 * S);
+	tick(f, &energy);
+	assert_int_equal(ticked(f, 7), 45);
+	assert_int_equal(tw_attribution_stats(f->a)->ticked.idle_uj[TW_ZONE_PACKAGE], 90);
+	assert_int_equal(tw_attribution_stats(f->a)->errors, 0);
 }
 
 static void energy_has_the_tariff_of_its_tick(void **state)
@@ -669,6 +705,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(dynamic_goes_by_cpu_time),
 		TEST(energy_of_a_tick_in_which_nothing_ran_waits),
+		TEST(energy_that_waited_is_power_of_the_ticks_it_waited),
 		TEST(energy_has_the_tariff_of_its_tick),
 		TEST(counts_of_decades_never_fall),
 		TEST(idle_goes_by_requested_share_where_that_is_wanted),

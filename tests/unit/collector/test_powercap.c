@@ -110,7 +110,7 @@ static int begin_tick(struct machine *m, size_t count, struct tw_err *err)
 	charge.idle_uj[TW_ZONE_PLATFORM] = m->uj / 4;
 	s = tw_workloads_slices(m->f->t, &slices);
 	for (size_t i = 0; i < slices; i++)
-		tw_workloads_charge(m->f->t, &s[i], &charge);
+		tw_workloads_charge(m->f->t, &s[i], &charge, &charge);
 	tw_workloads_scraped(m->f->t);
 	tw_power_tick(m->power, m->f->now_ns, S, -1, NULL);
 	return tw_powercap_tick(&m->pc, m->power, m->f->t, m->f->now_ns, S, err);

@@ -166,7 +166,7 @@ static void a_vm_in_a_container_is_both(void **state)
 	charge.dynamic_uj[TW_ZONE_PACKAGE] = 1000;
 	s = tw_workloads_slices(f->t, &count);
 	for (size_t i = 0; i < count; i++)
-		tw_workloads_charge(f->t, &s[i], &charge);
+		tw_workloads_charge(f->t, &s[i], &charge, &charge);
 	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_VM), 1);
 	w = tw_workloads_next(f->t, TW_LEVEL_VM, NULL);
 	container = tw_workloads_next(f->t, TW_LEVEL_CONTAINER, NULL);
@@ -318,8 +318,8 @@ static void energy_of_a_slice_is_added_at_each_level(void **state)
 	assert_int_equal(count, 1);
 	charge.dynamic_uj[TW_ZONE_PACKAGE] = 11;
 	charge.idle_uj[TW_ZONE_DRAM] = 5;
-	tw_workloads_charge(f->t, s, &charge);
-	tw_workloads_charge(f->t, s, &charge);
+	tw_workloads_charge(f->t, s, &charge, &charge);
+	tw_workloads_charge(f->t, s, &charge, &charge);
 	w = workload_find(f->t, TW_LEVEL_PROCESS, 7);
 	assert_int_equal(w->charged.dynamic_uj[TW_ZONE_PACKAGE], 22);
 	assert_int_equal(w->cgroup->charged.idle_uj[TW_ZONE_DRAM], 10);
@@ -363,7 +363,7 @@ static void a_job_has_the_use_and_energy_of_its_steps(void **state)
 	assert_int_equal(count, 3);
 	for (size_t i = 0; i < count; i++) {
 		charge.dynamic_uj[TW_ZONE_PACKAGE] = s[i].used.cpu_ns;
-		tw_workloads_charge(f->t, &s[i], &charge);
+		tw_workloads_charge(f->t, &s[i], &charge, &charge);
 	}
 	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_JOB), 1);
 	assert_int_equal(tw_workloads_count(f->t, TW_LEVEL_STEP), 2);

@@ -110,7 +110,7 @@ static void charge_slices(struct machine *m)
 		charge.dynamic_uj[TW_ZONE_PACKAGE] =
 			s[i].used.cpu_ns / 7 + s[i].used.counter[TW_COUNTER_CYCLES];
 		m->all_uj += charge.dynamic_uj[TW_ZONE_PACKAGE];
-		tw_workloads_charge(m->f->t, &s[i], &charge);
+		tw_workloads_charge(m->f->t, &s[i], &charge, &charge);
 	}
 }
 
