@@ -35,7 +35,7 @@ extern const char *const tw_idle_by_names[];
 /* Since the start. given + waiting is all energy so far. */
 struct tw_attribution_stats {
 	struct tw_charge given;
-	/* The part of it that is of the last tick: its mean power, if other ticks' is in it. */
+	/* The part of it that is power of the last tick. */
 	struct tw_charge ticked;
 	/*
 	 * Kept for the next tick in which something runs; GPU energy stays here for good.
