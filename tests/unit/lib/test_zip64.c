@@ -27,7 +27,7 @@ struct kind {
 static void put(struct tw_buf *b, uint64_t v, int bytes)
 {
 	for (int i = 0; i < bytes; i++) {
-		const char byte = (char)(v >> (8 * i) & 0xff);
+		const char byte = (char)(i < 8 ? v >> (8 * i) & 0xff : 0);
 
 		tw_buf_add(b, &byte, 1);
 	}
