@@ -270,6 +270,8 @@ static void join_falls(struct falls *f)
 	for (size_t i = 0; i < f->count; i++) {
 		if (n > 0 && compare_restarts(&f->at[n - 1], &f->at[i]) == 0) {
 			f->at[n - 1].fell++;
+			if (f->at[i].from_ms < f->at[n - 1].from_ms)
+				f->at[n - 1].from_ms = f->at[i].from_ms;
 			if (f->at[n - 1].series == NULL)
 				f->at[n - 1].series = f->at[i].series;
 			continue;

@@ -258,15 +258,35 @@ static int check_restarts(const struct tw_rates *r, struct tw_err *err)
 	return 0;
 }
 
+/* Whether counters of the column fell in a step that overlaps this time. */
+static bool column_restarts(const struct tw_restarts *r, size_t column, int64_t from_ms,
+			    int64_t to_ms)
+{
+	size_t low = 0, high = r->count;
+
+	/* The first one that ends later than from_ms. */
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const struct tw_restart *at = &r->at[middle];
+
+		if (at->column < column || (at->column == column && at->ms <= from_ms))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < r->count && r->at[low].column == column &&
+	       r->at[low].from_ms < to_ms;
+}
+
 static bool has_restart(const struct tw_rates *r, int64_t from_ms, int64_t to_ms)
 {
-	for (size_t i = 0; i < r->restarts.count; i++) {
-		const struct tw_restart *at = &r->restarts.at[i];
+	const struct tw_restarts *all = &r->restarts;
+	const size_t columns = all->count > 0 ? all->at[all->count - 1].column + 1 : 0;
 
-		if (at->from_ms < to_ms && at->ms > from_ms &&
-		    may_restart(r->feature[at->column].metric))
+	for (size_t c = 0; c < columns; c++)
+		if (may_restart(r->feature[c].metric) &&
+		    column_restarts(all, c, from_ms, to_ms))
 			return true;
-	}
 	return false;
 }
 
