@@ -33,7 +33,9 @@ struct sureness {
 
 struct rule {
 	double ratio[4];
-	struct sureness sure, of_client; /* of desktop and mobile processors */
+	/* Of machines like those of the recordings; of others: desktop and mobile
+	 * processors, DRAM of guests and of other sizes. */
+	struct sureness sure, of_others;
 };
 
 static const double rule_load[4] = { 0, 0.1, 0.5, 1 };
@@ -42,7 +44,7 @@ static const struct rule package_rule = { { 0.135, 0.262, 0.768, 0.998 },
 					  { 0.76, 4.85 } };
 static const struct rule dram_rule = { { 0.048, 0.066, 0.071, 0.076 },
 				       { 0.16, 1.62 },
-				       { 0.16, 1.62 } };
+				       { 0.30, 1.91 } };
 
 /*
  * Ratios of DRAM are of machines with the mean GiB. They change with a power of GiB,
@@ -313,6 +315,18 @@ static double dram_base(const struct tw_prior_estimate *e,
 		   dram_size.power);
 }
 
+/* Whether the recordings say nothing of a component of such a machine. */
+static bool is_unlike_recordings(enum tw_component component,
+				 const struct tw_prior_estimate *e,
+				 const struct tw_machine_spec *s)
+{
+	if (is_client(s->processor))
+		return true;
+	return component == TW_DRAM &&
+	       (e->curve.view->unit != TW_PRIOR_OF_MACHINE ||
+		s->memory_gib < dram_size.least || s->memory_gib > dram_size.most);
+}
+
 /* The curve of a component: by its rule, or by its share of wall power. */
 static void component_curve(enum tw_component component,
 			    const struct tw_prior_estimate *e,
@@ -320,7 +334,7 @@ static void component_curve(enum tw_component component,
 {
 	const struct rule *rule = component == TW_DRAM ? &dram_rule : &package_rule;
 	const struct sureness *sure =
-		is_client(s->processor) ? &rule->of_client : &rule->sure;
+		is_unlike_recordings(component, e, s) ? &rule->of_others : &rule->sure;
 	/* TDP, or GiB of DRAM, and the factor by which it may be wrong. */
 	const double base = component == TW_PACKAGE ? e->tdp_w : dram_base(e, s);
 	const double factor = component == TW_PACKAGE ? e->tdp_factor : 1;

@@ -111,7 +111,7 @@ static void components_have_rules_and_errors_of_their_own(void **state)
 		{ "intel_xeon_e5_2620v3", "package", 12, 0, 85 * 0.135, 0.17 },
 		{ "intel_xeon_e5_2620v3", "package", 4, 0, 85 * 0.135 / 3, 0.17 },
 		{ "intel_xeon_e_2278g", "package", 16, 0, 80 * 0.135, 0.76 },
-		{ "intel_xeon_e5_2620v3", "dram", 4, 16, 16 * 0.048, 0.16 },
+		{ "intel_xeon_e5_2620v3", "dram", 4, 16, 16 * 0.048, 0.30 },
 		{ "intel_xeon_e5_2620v3", "dram", 4, 0, 0, 0.6508 },
 		{ "intel_xeon", "package", 4, 0, 0, 0.4039 },
 	};
